@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from rag.errors import InvalidInput
 from rag.exports.fidelity import ExportedField, Fidelity, exported_fields
+from rag.exports.passages import ExportedPassage, exported_passages
 from rag.exports.pgvector import pgvector_export
 from rag.exports.python_retrievers import langchain_export, llama_index_export
 from rag.exports.qdrant import qdrant_export
@@ -58,7 +59,10 @@ class RecipeExport:
     def text(self) -> str:
         """One file: the inexact fields as comments, then the statements."""
         mark = "--" if self.target == "pgvector" else "#"
-        lines = [f"{mark} Recipe {self.recipe} for {self.target}"]
+        lines = [
+            f"{mark} Recipe {self.recipe} for {self.target}",
+            f"{mark} Passages: python -m rag export-passages KB --vectors -o passages.jsonl",
+        ]
         for field in self.fields:
             if field.fidelity != "exact":
                 lines.append(f"{mark} {field.name}: {field.fidelity}; {field.reason}")
@@ -78,6 +82,14 @@ class RecipeExports:
     def __init__(self, services: Services, base_id: int) -> None:
         self._services = services
         self._base_id = base_id
+
+    @operation("viewer", audit="export")
+    def passages(self, recipe: Recipe, *, vectors: bool = False) -> Iterator[ExportedPassage]:
+        """Generate the passages of a recipe's index in the order of their ids.
+
+        Raises InvalidInput while documents lack vectors.
+        """
+        return exported_passages(self._services, self._base_id, recipe.index, vectors=vectors)
 
     @operation("viewer")
     def export(self, recipe: Recipe, target: str) -> RecipeExport:

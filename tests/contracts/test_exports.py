@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +20,8 @@ import pytest
 from qdrant_client import QdrantClient, models
 
 from rag import KnowledgeBase, Recipe
+from rag.__main__ import main
+from rag.exports.python_retrievers import AS_PRINTED
 from rag.lexical import LexicalIndex
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.snapshot import take_snapshot
@@ -260,6 +263,72 @@ def test_results_in_llama_index_are_those_of_the_recipe(
     )
     results = [retriever.retrieve(question) for question in asked.questions]
     assert [[int(one.node_id) for one in row] for row in results] == asked.wanted(recipe)
+
+
+@pytest.mark.parametrize("fields", [DENSE, {}], ids=["dense", "words"])
+def test_the_code_runs_as_it_is_printed_on_exported_passages(
+    asked: Asked, fields: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """How many results are those of the recipe stands in the export, for these 100 questions."""
+    from langchain_core.embeddings import Embeddings
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    vectors = dict(zip(asked.questions, asked.question_vectors.tolist(), strict=True))
+
+    class LangChain(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise AssertionError("the vectors are in the file")
+
+        def embed_query(self, text: str) -> list[float]:
+            return vectors[text]
+
+    class LlamaIndex(BaseEmbedding):
+        def _get_text_embedding(self, text: str) -> list[float]:
+            raise AssertionError("the vectors are in the file")
+
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return vectors[query]
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return vectors[query]
+
+    kind = request.node.callspec.id
+    recipe = asked.base.recipe().with_fields({"search.top_k": 10, **fields})
+    if fields:
+        recipe = asked.recipe(**fields)
+    path, options = tmp_path / "passages.jsonl", ["--vectors", "--json"]
+    home = str(asked.base._services.settings.home)
+    command = ["export-passages", asked.base.name, "-o", str(path), "--home", home]
+    assert main([*command, *options]) == 0
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [row["number"] for row in rows] == asked.keys.tolist()
+    assert [row["vector"] for row in rows] == asked.vectors.tolist()
+    wanted = [[f"{key:016x}" for key in keys] for keys in asked.wanted(recipe)]
+    langchain = _module(asked, recipe, "langchain").RecipeRetriever.from_file(path, LangChain())
+    llama_index = _module(asked, recipe, "llama_index").RecipeRetriever.from_file(
+        path, LlamaIndex()
+    )
+    found = (
+        [[hit.metadata["id"] for hit in langchain.invoke(text)] for text in asked.questions],
+        [[hit.node_id for hit in llama_index.retrieve(text)] for text in asked.questions],
+    )
+    for results in found:
+        equal = sum(result == own for result, own in zip(results, wanted, strict=True))
+        assert f" {equal} questions of 100 " in AS_PRINTED[kind]
+
+
+def test_exported_passages_load_into_qdrant(asked: Asked) -> None:
+    client = local_qdrant()
+    created = _body(asked, asked.recipe(**DENSE), 0)
+    dense = {"dense": models.VectorParams.model_validate(created["vectors"]["dense"])}
+    client.create_collection("passages", dense)
+    rows = asked.base.recipe_exports.passages(asked.base.recipe(), vectors=True)
+    client.upsert(
+        "passages",
+        [models.PointStruct(id=row.number, vector={"dense": row.vector}) for row in rows],
+    )
+    recipe = asked.recipe(**DENSE)
+    assert _in_qdrant(asked, recipe, client) == asked.wanted(recipe)
 
 
 def test_words_are_cut_alike_enough_without_the_analyzer_of_the_recipe(asked: Asked) -> None:

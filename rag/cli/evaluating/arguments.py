@@ -147,6 +147,9 @@ def sharing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--min", type=float, metavar="SHARE", help="exit 1 if the mean overlap is below this share"
     )
+    added = verb(exporting.export_passages, "kb", recipe=True)
+    added.add_argument("-o", "--output", type=Path, required=True, help="the JSONL file")
+    switch(added, "--vectors", "with the vector of each passage")
     added = verb(exporting.export_recipe, "kb", recipe=True)
     added.add_argument("--target", choices=tuple(EXPORT_TARGETS), required=True, help="the engine")
     added.add_argument("-o", "--output", type=Path, help="a file (default: standard output)")

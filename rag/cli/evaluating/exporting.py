@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import asdict
 
-from rag import RecipeExportData, VerbData
+from rag import InvalidInput, RecipeExportData, VerbData, counted
 from rag.cli import inputs, targets
 from rag.cli.printing import Output
 
@@ -13,6 +15,32 @@ class WrittenRecipeData(VerbData, RecipeExportData):
     """A recipe for another engine, and the file that has it."""
 
     file: str
+
+
+class ExportedPassagesData(VerbData):
+    """The file with the passages of a recipe's index, and their number."""
+
+    file: str
+    recipe: str
+    passages: int
+
+
+def export_passages(args: argparse.Namespace) -> Output:
+    """Write the passages of a recipe's index as JSONL, to load into another engine."""
+    base, recipe = targets.ready(args)
+    number = 0
+    try:
+        with args.output.open("w", encoding="utf-8") as file:
+            for passage in base.recipe_exports.passages(recipe, vectors=args.vectors):
+                row = asdict(passage)
+                if passage.vector is None:
+                    del row["vector"]
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                number += 1
+    except OSError as error:
+        raise InvalidInput(f"{args.output} cannot be written: {error.strerror}.") from error
+    data = ExportedPassagesData(file=str(args.output), recipe=recipe.hash, passages=number)
+    return Output(data, f"{args.output}, {counted(number, 'passage')}")
 
 
 def export_recipe(args: argparse.Namespace) -> Output:
