@@ -23,7 +23,7 @@ from rag import SCOPES, Settings, Workspace
 from rag.api.mounting import Api
 from tests.workspaces import QUICK, add
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 
 def _schema() -> tuple[schemathesis.BaseSchema, dict[str, str]]:

@@ -8,6 +8,7 @@ from tests.backtracking import steps_of
 from tests.expressions import LINEAR, Expression, expressions, growth
 
 
+@pytest.mark.thorough
 def test_no_expression_is_worse_than_linear() -> None:
     worse = {
         row.place: (grown.start, grown.repeated, grown.end, grown.steps)

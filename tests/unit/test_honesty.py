@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 
 from rag.evaluation.inference.spending import level
 from rag.evaluation.selection import select
 from rag.evaluation.splits import choose, split
 from tests.bench import honesty
 from tests.best_of_many import apart
+
+pytestmark = pytest.mark.thorough
 
 
 def _rates(found: Mapping[str, float], beginning: str) -> dict[str, float]:

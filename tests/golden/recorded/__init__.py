@@ -100,6 +100,8 @@ _VOLATILE = re.compile(
     r"(^|_)(seconds|ms|time|times|created|changed|updated|version|versions|id|ids|at|date|day|run"
     r"|path|file|bytes|size|per_second)$"
 )
+_DRAWN = {"next"}
+"""Hits that ``decide`` draws by the ids of runs."""
 _MOMENT = re.compile(
     r"(TODAY|\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?( UTC, [\d.,]+ s)?"
 )
@@ -244,6 +246,8 @@ def _values(node: Any, path: str = "") -> Iterator[str]:
         yield from map(_shortened, node)
     elif isinstance(node, Mapping) and node:
         for key, value in node.items():
+            if key in _DRAWN:
+                continue
             if not _VOLATILE.search(key) or isinstance(value, Mapping | list):
                 yield from _values(value, f"{path}.{key}" if path else key)
     elif isinstance(node, list) and any(isinstance(item, Mapping | list) for item in node):
