@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.golden.recorded import COLLECTIONS, FOLDER, PARTS
+from tests.golden.answer_sets import KEPT, SETS, has_words
+from tests.golden.recorded import COLLECTIONS, FOLDER, PARTS, asked
 
 RECORD = "RECORD"
 OUTSIDE = (pytest.mark.datasets, pytest.mark.thorough)
@@ -28,3 +30,33 @@ def test_recorded(part: str, tmp_path: Path, request: pytest.FixtureRequest) -> 
         pytest.fail(f"{file.name} is recorded anew; unset {RECORD}, and look at its difference")
     recorded = file.read_text("utf-8").split("\n")[:-1]
     assert list(difflib.unified_diff(recorded, lines, "recorded", "now", n=0, lineterm="")) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("names", "least"),
+    [
+        (SETS[:5], {"right": 0.9, "answered": 0.95, "clear": 0.9, "doubted": 0.85}),
+        (SETS[5:], {"right": 0.6, "answered": 0.85, "clear": 0.5, "doubted": 0.6}),
+        (KEPT[:5], {"right": 0.85, "answered": 0.92, "clear": 0.8, "doubted": 0.7}),
+        (KEPT[5:], {"right": 0.55, "answered": 0.8, "clear": 0.4, "doubted": 0.55}),
+    ],
+    ids=["near misses", "named things", "kept near misses", "kept named things"],
+)
+def test_what_short_documents_answer_is_answered_and_near_misses_are_doubted(
+    names: Sequence[str], least: Mapping[str, float]
+) -> None:
+    right, answered, clear, doubted = (list[bool]() for _ in range(4))
+    for question, answer in (row for name in names for row in asked()[name]):
+        assert answer.assessment is not None
+        doubtful = answer.assessment.state in ("doubtful", "refused")
+        if not question.words:
+            doubted.append(doubtful)
+            continue
+        first = bool(answer.citations) and has_words(answer.citations[0], question)
+        right.append(first)
+        clear.append(not doubtful)
+        answered += [first] if not doubtful else []
+    rows = {"right": right, "answered": answered, "clear": clear, "doubted": doubted}
+    shares = {name: round(sum(row) / len(row), 3) for name, row in rows.items()}
+    assert {name: share for name, share in shares.items() if share < least[name]} == {}

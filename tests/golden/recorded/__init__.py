@@ -14,8 +14,10 @@ import html
 import io
 import json
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from rag import SAMPLE, Answer, Recipe
 from rag.__main__ import main
 from rag.runs.version import code_version
 from tests.api import client
-from tests.golden.answer_sets import KEPT, SETS, read_set
+from tests.golden.answer_sets import KEPT, SETS, SetQuestion, read_set
 from tests.sample import sample
 from tests.workspaces import add, workspace_at
 
@@ -117,16 +119,28 @@ def sample_answers(home: Path) -> Iterator[str]:
             yield _answer_line(question.id, base.ask(question.text, recipe).answer)
 
 
-def set_answers(home: Path) -> Iterator[str]:
+def set_answers(_home: Path) -> Iterator[str]:
     """Each question of the answer sets, likewise."""
-    workspace = workspace_at(home)
-    for document_set in map(read_set, (*SETS, *KEPT)):
-        base = workspace.create(document_set.name, Recipe())
-        add(workspace, base, document_set.files)
-        for number, question in enumerate(document_set.questions, start=1):
-            answer = base.ask(question.text, Recipe()).answer
-            yield _answer_line(f"{document_set.name} {number:02}", answer)
-    workspace.close()
+    for name, rows in asked().items():
+        for number, (_, answer) in enumerate(rows, start=1):
+            yield _answer_line(f"{name} {number:02}", answer)
+
+
+@cache
+def asked() -> dict[str, list[tuple[SetQuestion, Answer]]]:
+    """The questions of the answer sets with their answers, by the name of the set."""
+    rows = {}
+    with tempfile.TemporaryDirectory() as home:
+        workspace = workspace_at(Path(home))
+        for name in (*SETS, *KEPT):
+            document_set = read_set(name)
+            base = workspace.create(name, Recipe())
+            assert set(add(workspace, base, document_set.files)) == {"added"}
+            rows[name] = [
+                (one, base.ask(one.text, Recipe()).answer) for one in document_set.questions
+            ]
+        workspace.close()
+    return rows
 
 
 def _answer_line(name: str, answer: Answer) -> str:
