@@ -89,14 +89,16 @@ JOURNEYS = {
     "test_a_tour_is_read_by_link_on_a_small_screen",
     "test_two_people_and_a_link",
 }
-"""Those that every change must pass, beside what the server sends; the others are thorough."""
+"""Those that every change must pass; the others are thorough."""
+SERVER = {"test_behind_a_proxy", "test_server_headers"}
+"""Files on what the server sends, which every change must pass too."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            if item.originalname not in JOURNEYS and item.path.stem != "test_server_headers":
+            if item.originalname not in JOURNEYS and item.path.stem not in SERVER:
                 item.add_marker(pytest.mark.thorough)
 
 
