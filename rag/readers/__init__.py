@@ -160,7 +160,7 @@ def _document(content: Content, digest: str, name: str, source: str, media_type:
 
 
 def _receipt(content: Content) -> Receipt:
-    text, encoding = content.text, content.metadata.get("encoding", "")
+    text = content.text
     rows = sum(text.count("\n", table.start, table.end) + 1 for table in content.tables)
     read: dict[str, int | str] = {
         "pages": len(content.pages),
@@ -169,7 +169,8 @@ def _receipt(content: Content) -> Receipt:
         "tables": len(content.tables),
         "rows": rows,
         **content.read,
-        "encoding": encoding,
+        "encoding": content.metadata.get("encoding", ""),
+        "encoding_guessed": int(content.metadata.get("encoding_guessed", 0)),
         "language": document_language(text),
     }
     return Receipt({kind: value for kind, value in read.items() if value}, content.left_out)

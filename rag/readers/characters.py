@@ -80,21 +80,29 @@ def decoded_pieces(path: Path, encoding: str) -> Iterator[str]:
             yield piece
 
 
-def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
-    """Text and the name of the encoding: byte order mark, UTF-8, ``declared``, then a guess.
+def decode(data: bytes, declared: str | None = None) -> tuple[str, str, bool]:
+    """Text, the name of its encoding, and whether that is a guess.
+
+    It is not where there is a byte order mark, UTF-8, or what is ``declared``.
 
     Raises UnreadableDocument (``wrong_extension``) for bytes that are not text.
     """
     evident = evident_encoding(data[:SAMPLE])
     if evident:
-        return data.decode(evident, errors="replace").lstrip("\ufeff"), evident
+        return data.decode(evident, errors="replace").lstrip("\ufeff"), evident, False
     if is_binary(data[:SAMPLE]):
         raise _not_text()
     try:
-        return data.decode("utf-8"), "utf-8"
+        return data.decode("utf-8"), "utf-8", False
     except UnicodeDecodeError:
-        encoding = _declared(declared) or _guess(data)
-    return data.decode(encoding, errors="replace"), encoding
+        stated = _declared(declared)
+    encoding = stated or _guess(data)
+    return data.decode(encoding, errors="replace"), encoding, not stated
+
+
+def encoding_metadata(encoding: str, *, is_guessed: bool) -> dict[str, str]:
+    """Metadata of a document whose text came in bytes."""
+    return {"encoding": encoding, **({"encoding_guessed": "1"} if is_guessed else {})}
 
 
 def evident_encoding(sample: bytes) -> str | None:
@@ -141,14 +149,6 @@ def _guess(data: bytes) -> str:
     continuing = len(data) - len(data.decode("utf-8", errors="ignore"))
     if broken * 20 < continuing:  # UTF-8 with a few spoilt bytes
         return "utf-8"
-    from charset_normalizer import from_bytes
+    from rag.readers.encodings import guess
 
-    best = from_bytes(_telling_sample(data)).best()
-    return best.encoding if best else "cp1252"
-
-
-def _telling_sample(data: bytes) -> bytes:
-    """The part around the first byte beyond ASCII: the rest says nothing about the encoding."""
-    match = re.search(rb"[\x80-\xff]", data)
-    start = max(0, match.start() - SAMPLE // 2) if match else 0
-    return data[start : start + SAMPLE]
+    return guess(data)

@@ -39,26 +39,25 @@ _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 _HEADERS = 4  # the version that takes no row of values for the header of a table
-_HTML_REPAIRED = 6  # the version that reads what is out of its place in the markup, too
-_TITLES = 5  # the version that knows the title in the front matter
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
-_PAGES = 1  # the version that reads the page that docutils makes
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
     Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _RECEIPTS),
-    Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
     Format(
-        ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _TITLES
+        ("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False, _RECEIPTS
     ),
-    Format(("rst",), "text/x-rst", f"{_HERE}.markup.rst:read_rst", _TEXT, True, _PAGES),
+    Format(
+        ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _RECEIPTS
+    ),
+    Format(("rst",), "text/x-rst", f"{_HERE}.markup.rst:read_rst", _TEXT, True, _RECEIPTS),
     Format(
         ("html", "htm", "xhtml"),
         "text/html",
         f"{_HERE}.html.reader:read_html",
         _TEXT,
         True,
-        _HTML_REPAIRED,
+        _RECEIPTS,
     ),
     Format(
         ("docx",),
@@ -84,20 +83,27 @@ FORMATS: tuple[Format, ...] = (
         True,
         _HEADERS,
     ),
-    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False, _HEADERS),
+    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False, _RECEIPTS),
     Format(
         ("tsv", "tab"),
         "text/tab-separated-values",
         f"{_HERE}.tabular:read_tsv",
         _TEXT,
         False,
-        _HEADERS,
+        _RECEIPTS,
     ),
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
     Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),
-    Format(("json",), "application/json", f"{_HERE}.records:read_json", _TEXT, False),
-    Format(("jsonl", "ndjson"), "application/jsonl", f"{_HERE}.records:read_jsonl", _TEXT, False),
+    Format(("json",), "application/json", f"{_HERE}.records:read_json", _TEXT, False, _RECEIPTS),
+    Format(
+        ("jsonl", "ndjson"),
+        "application/jsonl",
+        f"{_HERE}.records:read_jsonl",
+        _TEXT,
+        False,
+        _RECEIPTS,
+    ),
 )
 
 SUPPORTED: tuple[str, ...] = tuple(ext for row in FORMATS for ext in row.extensions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -30,7 +30,7 @@ class _PipeTable:
     over: int
 
 
-def markdown_content(text: str, *, unruled: bool = False, **metadata: str) -> Content:
+def markdown_content(text: str, metadata: Mapping[str, str], *, unruled: bool = False) -> Content:
     """Markdown as it is, but for its tables: those are rows of cells, without bars and rules.
 
     With ``unruled``, lines between bars are a table without a rule, too. Metadata that is empty is

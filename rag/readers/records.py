@@ -21,21 +21,21 @@ def read_json(source: Source) -> Content:
 
     Raises UnreadableDocument (``damaged``) with the line of the first fault.
     """
-    text, encoding = load(source)
+    text, metadata = load(source)
     value = _parse(text, 0) if text.strip() else []
     if isinstance(value, dict) and len(value) == 1:
         only = next(iter(value.values()))
         value = only if isinstance(only, list) else value
     records = value if isinstance(value, list) else [value]
-    return _compose(iter(records), len(records), encoding, source)
+    return _compose(iter(records), len(records), metadata, source)
 
 
 def read_jsonl(source: Source) -> Content:
     """One record per line. Raises UnreadableDocument (``damaged``) with the line of the fault."""
-    text, encoding = load(source)
+    text, metadata = load(source)
     rows = enumerate(lines_of(text))
     records = (_parse(row.strip(), number) for number, row in rows if row.strip())
-    return _compose(records, text.count("\n") + 1, encoding, source)
+    return _compose(records, text.count("\n") + 1, metadata, source)
 
 
 def _parse(text: str, lines_before: int) -> object:
@@ -55,14 +55,16 @@ def _parse(text: str, lines_before: int) -> object:
         ) from error
 
 
-def _compose(records: Iterator[object], total: int, encoding: str, source: Source) -> Content:
+def _compose(
+    records: Iterator[object], total: int, metadata: dict[str, str], source: Source
+) -> Content:
     composer = Composer()
     for done, record in enumerate(records):
         if done % _TICK_EVERY == 0:
             source.tick(done, total)
         _add(composer, record)
     source.tick(total, total)
-    return composer.content(encoding=encoding)
+    return composer.content(**metadata)
 
 
 def _add(composer: Composer, record: object) -> None:

@@ -18,14 +18,14 @@ _TICK_EVERY = 5000
 
 def read_csv(source: Source) -> Content:
     """Comma, semicolon, tab or bar separated, whichever cuts the rows most evenly."""
-    text, encoding = load(source)
-    return _read(text, sniff_delimiter(text), encoding, source)
+    text, metadata = load(source)
+    return _read(text, sniff_delimiter(text), metadata, source)
 
 
 def read_tsv(source: Source) -> Content:
     """Tab separated."""
-    text, encoding = load(source)
-    return _read(text, "\t", encoding, source)
+    text, metadata = load(source)
+    return _read(text, "\t", metadata, source)
 
 
 def sniff_delimiter(text: str) -> str:
@@ -46,10 +46,10 @@ def _parse(text: str, delimiter: str) -> Iterator[list[str]]:
     return csv.reader(lines_of(text), delimiter=delimiter, skipinitialspace=True)
 
 
-def _read(text: str, delimiter: str, encoding: str, source: Source) -> Content:
+def _read(text: str, delimiter: str, metadata: dict[str, str], source: Source) -> Content:
     composer = Composer()
     composer.table(grid(_watched(_parse(text, delimiter), source)))
-    return composer.content(encoding=encoding)
+    return composer.content(**metadata)
 
 
 def _watched(rows: Iterator[list[str]], source: Source) -> Iterator[list[str]]:

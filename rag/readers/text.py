@@ -8,6 +8,7 @@ from rag.readers.characters import (
     SAMPLE,
     decode,
     decoded_pieces,
+    encoding_metadata,
     evident_encoding,
     is_binary,
     normalise,
@@ -21,40 +22,40 @@ from rag.readers.markdown_tables import markdown_content
 
 def read_plain(source: Source) -> Content:
     """The text as it is. Peak memory is about twice the decoded text."""
-    text, encoding = load(source)
-    return Content(text, metadata={"encoding": encoding})
+    text, metadata = load(source)
+    return Content(text, metadata=metadata)
 
 
 def read_markdown(source: Source) -> Content:
     """The Markdown source, with the places of its headings; tables are rows of cells."""
-    text, encoding = load(source)
+    text, metadata = load(source)
     title = front_matter_title(text)
-    return markdown_content(with_pipe_tables(text), title=title, encoding=encoding)
+    return markdown_content(with_pipe_tables(text), metadata | {"title": title})
 
 
 def read_pasted(source: Source) -> Content:
     """Text that came without a file, and as ``media_type`` in the metadata what it looks like."""
     text = normalise(str(source.about["text"]))
     if looks_like_markdown(text):
-        return markdown_content(with_pipe_tables(text), media_type="text/markdown")
+        return markdown_content(with_pipe_tables(text), {"media_type": "text/markdown"})
     return Content(text, metadata={"media_type": "text/plain"})
 
 
-def load(source: Source) -> tuple[str, str]:
-    """Normalised text of a file and its encoding."""
+def load(source: Source) -> tuple[str, dict[str, str]]:
+    """Normalised text of a file, and its encoding as metadata, with a note if it is guessed."""
     source.tick(0, 1)
-    text, encoding = _load(source.path)
+    text, encoding, is_guessed = _load(source.path)
     source.tick(1, 1)
-    return text, encoding
+    return text, encoding_metadata(encoding, is_guessed=is_guessed)
 
 
-def _load(path: Path) -> tuple[str, str]:
+def _load(path: Path) -> tuple[str, str, bool]:
     with path.open("rb") as file:
         sample = file.read(SAMPLE)
     if evident_encoding(sample) is None and not is_binary(sample):
         try:  # nearly every file; neither its bytes nor its text are held twice
-            return "".join(normalised_parts(decoded_pieces(path, "utf-8"))), "utf-8"
+            return "".join(normalised_parts(decoded_pieces(path, "utf-8"))), "utf-8", False
         except UnicodeDecodeError:
             pass
-    text, encoding = decode(path.read_bytes())
-    return normalise(text), encoding
+    text, encoding, is_guessed = decode(path.read_bytes())
+    return normalise(text), encoding, is_guessed

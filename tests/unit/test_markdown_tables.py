@@ -8,7 +8,7 @@ TEXT = "# Top\n\n| # | Name |\n|---|:-:|\n| 1 | a\\|b |\n|| x |\n\n## Sub\nwords
 
 
 def test_a_table_is_rows_of_cells_without_bars_and_rules() -> None:
-    content = markdown_content(TEXT)
+    content = markdown_content(TEXT, {})
     (table,) = content.tables
     assert content.text == "# Top\n\n#\tName\n1\ta|b\n\tx\n\n## Sub\nwords"
     assert content.text[table.start : table.end] == "#\tName\n1\ta|b\n\tx"
@@ -16,7 +16,7 @@ def test_a_table_is_rows_of_cells_without_bars_and_rules() -> None:
 
 
 def test_headings_stand_where_they_stood() -> None:
-    content = markdown_content(TEXT)
+    content = markdown_content(TEXT, {})
     starts = [(content.text[h.start :].split("\n")[0], h.title) for h in content.headings]
     assert starts == [("# Top", "Top"), ("## Sub", "Sub")]
 
@@ -32,17 +32,17 @@ def test_headings_stand_where_they_stood() -> None:
     ],
 )
 def test_what_is_no_table_stays_as_it_is(text: str) -> None:
-    content = markdown_content(text)
+    content = markdown_content(text, {})
     assert (content.text, content.tables) == (text, ())
 
 
 def test_a_row_above_the_labels_is_the_caption() -> None:
-    content = markdown_content("| Limits |  |\n|---|---|\n| City | EUR |\n| Rome | 120 |")
+    content = markdown_content("| Limits |  |\n|---|---|\n| City | EUR |\n| Rome | 120 |", {})
     (table,) = content.tables
     assert content.text == "Limits\nCity\tEUR\nRome\t120"
     assert (table.start, table.labels, table.caption) == (7, ("City", "EUR"), "Limits")
 
 
 def test_labels_are_what_stands_above_the_rule_whatever_it_is() -> None:
-    (table,) = markdown_content("| 1 | 2 |\n|---|---|\n| a | b |").tables
+    (table,) = markdown_content("| 1 | 2 |\n|---|---|\n| a | b |", {}).tables
     assert table.labels == ("1", "2")

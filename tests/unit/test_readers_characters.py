@@ -62,19 +62,35 @@ def test_blocks_joined_by_newlines_stay_normalised(first: str, second: str) -> N
     ],
 )
 def test_unicode_encodings(encoding: str, mark: bytes) -> None:
-    assert decode(mark + GERMAN.encode(encoding)) == (GERMAN, encoding)
+    assert decode(mark + GERMAN.encode(encoding)) == (GERMAN, encoding, False)
 
 
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
         (GERMAN * 3, "cp1252"),
-        ("Съешь же ещё этих мягких французских булок, да выпей чаю. " * 5, "cp1251"),
-        ("いろはにほへと ちりぬるを わかよたれそ つねならむ。" * 5, "shift_jis"),
+        ("Le règlement s'applique à tous ; l'été, la taxe s'élève à 24,50 €.", "cp1252"),
+        ("Não é permitido lançar lixo na água. Os cães devem andar com trela.", "cp1252"),
+        ("Vierassataman säännöt: veneet kiinnitetään laituriin.", "cp1252"),
+        ("Båtplatser för gäster kostar 300 kronor.", "cp1252"),
+        ("Référence;Libellé;Délai\n123;Clé à molette;3 à 4 jours", "cp1252"),
+        ("“Daily” – the café’s price is 5 €", "cp1252"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy", "cp1250"),
+        ("Zażółć gęślą jaźń, proszę bardzo", "iso8859_2"),
+        ("Ziyaretçi bağlama ücreti günlük 300 liradır.", "cp1254"),
+        ("Съешь же ещё этих мягких французских булок, да выпей чаю.", "cp1251"),
+        ("Правила гавани: стоянка лодки стоит семьсот рублей.", "koi8_r"),
+        ("Η τιμή είναι δέκα ευρώ την ημέρα", "cp1253"),
+        ("המחיר הוא עשרה שקלים ליום", "cp1255"),
+        ("السعر عشرة دنانير في اليوم", "cp1256"),
+        ("Règlement du port. Le café est fermé en février.", "mac_roman"),
+        ("いろはにほへと ちりぬるを わかよたれそ つねならむ。", "cp932"),
+        ("港口规则：每天十元", "gb2312"),
+        ("항구 규칙: 하루 만원입니다", "cp949"),
     ],
 )
 def test_legacy_encodings_are_guessed(text: str, encoding: str) -> None:
-    assert decode(text.encode(encoding))[0] == text
+    assert decode(text.encode(encoding)) == (text, encoding, True)
 
 
 def test_the_telling_bytes_may_come_late() -> None:
@@ -83,13 +99,13 @@ def test_the_telling_bytes_may_come_late() -> None:
 
 
 def test_a_declared_encoding_is_believed() -> None:
-    assert decode("żółw".encode("iso8859-2"), "ISO-8859-2") == ("żółw", "iso8859-2")
-    assert decode("żółw".encode(), "ISO-8859-2") == ("żółw", "utf-8")
+    assert decode("żółw".encode("iso8859-2"), "ISO-8859-2") == ("żółw", "iso8859-2", False)
+    assert decode("żółw".encode(), "ISO-8859-2") == ("żółw", "utf-8", False)
 
 
 def test_a_few_spoilt_bytes_do_not_change_the_encoding() -> None:
-    text, encoding = decode((GERMAN * 10).encode() + b"\xff end")
-    assert (text, encoding) == (GERMAN * 10 + "\ufffd end", "utf-8")
+    spoilt = (GERMAN * 10).encode() + b"\xff end"
+    assert decode(spoilt)[:2] == (GERMAN * 10 + "\ufffd end", "utf-8")
 
 
 def test_binary_data_is_refused() -> None:

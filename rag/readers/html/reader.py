@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.errors import UnreadableDocument
-from rag.readers.characters import decode, normalise
+from rag.readers.characters import decode, encoding_metadata, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
 from rag.readers.html.repair import lift_blocks, repair
@@ -71,7 +71,8 @@ def read_html(source: Source) -> Content:
 
     data = source.path.read_bytes()
     declared = _DECLARED.search(data[:4096])
-    markup, encoding = decode(data, declared.group(1).decode("ascii") if declared else None)
+    name = declared.group(1).decode("ascii") if declared else None
+    markup, encoding, is_guessed = decode(data, name)
     del data
     if not markup or markup.isspace():
         raise _empty_page()
@@ -89,10 +90,11 @@ def read_html(source: Source) -> Content:
     text = max(_main_texts(tree), key=lambda one: len(one.split()))
     text = _numbered(normalise(text)).replace("\u00ad", "").strip()
     source.tick(1, 1)
-    metadata = {"title": title, "date": published, "encoding": encoding}
+    metadata = {"title": title, "date": published}
+    metadata |= encoding_metadata(encoding, is_guessed=is_guessed)
     if len(text) < _SHORT:
         return _whole_body(tree, metadata)
-    return markdown_content(text, unruled=True, **metadata, unread_text=_unread(tree, text))
+    return markdown_content(text, metadata | {"unread_text": _unread(tree, text)}, unruled=True)
 
 
 def _published(tree: Any) -> str:

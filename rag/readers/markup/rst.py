@@ -45,14 +45,14 @@ _TICK_EVERY = 200
 
 def read_rst(source: Source) -> Content:
     """The text with headings, lists, tables and code. One that docutils cannot parse is plain."""
-    text, encoding = load(source)
+    text, metadata = load(source)
     lines = text.count("\n") + 1
     page = _page(text, _watched(source, lines))
     source.tick(lines, lines)
     with contextlib.suppress(UnreadableDocument):  # nothing but comments and settings
         if page:
-            return body_content(page, {"encoding": encoding})
-    return Content(text, metadata={"encoding": encoding})
+            return body_content(page, metadata)
+    return Content(text, metadata=metadata)
 
 
 def _page(text: str, tick: Callable[[int], None]) -> str:

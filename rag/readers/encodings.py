@@ -1,0 +1,117 @@
+"""The encoding of text that tells none, by the letters of the language that it would then have."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from rag.lexical.languages import likeliest
+
+_WESTERN = "ca da de en es et eu fi fr ga id it nl no pt sv"
+_CENTRAL = "cs en hu pl ro sr"
+_CYRILLIC = "bg ru sr uk"
+_PAGES: dict[str, str] = {
+    "cp1252": _WESTERN,
+    "cp1250": _CENTRAL,
+    "cp1254": "tr",
+    "cp1257": "et lt",
+    "cp1255": "he",
+    "cp1251": _CYRILLIC,
+    "cp1253": "el",
+    "cp1256": "ar fa ur",
+    "iso8859_2": _CENTRAL,
+    "koi8_r": "bg ru",
+    "koi8_u": "uk",
+    "mac_roman": _WESTERN,
+    "mac_cyrillic": _CYRILLIC,
+    "cp850": _WESTERN,
+    "cp852": _CENTRAL,
+    "cp866": _CYRILLIC,
+    "cp932": "ja zh",
+    "euc_jp": "ja",
+    "cp949": "ko",
+    "gb2312": "zh",
+    "big5": "zh",
+    "gb18030": "zh",
+    "cp874": "th",
+}
+"""Languages by page; where several fit alike, the first one is taken."""
+_ARABIC = "،؛؟ء-غف-يپچژگکیٹڈڑںھہے"
+_HAN = "\u2e80-\u30ff\u3400-\u9fff\uff00-\uff60"
+_RUSSIAN = "а-яё№"
+_LETTERS: dict[str, str] = {
+    "ar": _ARABIC,
+    "bg": _RUSSIAN,
+    "ca": "àçèéíïòóúü",
+    "cs": "áäčďéěíľňóôřšťúůýž",
+    "da": "äåæéøö",
+    "de": "äéöüß",
+    "el": "\u0370-\u03ff",
+    "en": "àáâäåæçèéêëíïñóôöøùûüœ",
+    "es": "áéíñóúü",
+    "et": "äõöüšž",
+    "eu": "çñ",
+    "fa": _ARABIC,
+    "fi": "äåéöšž",
+    "fr": "àâæçèéêëîïôùûüÿœ",
+    "ga": "áéíóú",
+    "he": "א-ת",
+    "hu": "áéíóöúüőű",
+    "id": "é",
+    "it": "àèéìíîòóùú",
+    "ja": _HAN,
+    "ko": "\uac00-\ud7af" + _HAN,
+    "lt": "ąčėęįšūųž",
+    "nl": "áäèéëíïóöúü",
+    "no": "äåæéòóôøö",
+    "pl": "ąćęłńóśźż",
+    "pt": "àáâãçéêíóôõúü",
+    "ro": "âîăşţșț",
+    "ru": _RUSSIAN,
+    "sr": "а-шђјљњћџćčđšž",
+    "sv": "äåéöü",
+    "th": "\u0e00-\u0e7f",
+    "tr": "âçîöûüğışİ",
+    "uk": "а-яґєії",
+    "ur": _ARABIC,
+    "zh": _HAN,
+}
+"""Letters beyond ASCII by language (Unicode CLDR, main exemplar characters)."""
+_SIGNS = "\u00a0¡£§©ª«®°±²³´µ·¹º»¼½¾¿×–—‘’‚“”„†•…‰‹›€™"
+_BEYOND = re.compile(r"[^\x00-\x7f]")
+_TELLING_LINES = re.compile(rb"[^\n]*[\x80-\xff][^\n]*\n?")
+_ENOUGH = 4000
+
+
+def guess(data: bytes) -> str:
+    """Return the encoding in which most signs beyond ASCII are letters of the text's language.
+
+    ``data`` has such bytes. Lines without one say nothing about the encoding.
+    """
+    sample = b""
+    for line in _TELLING_LINES.finditer(data):
+        sample += line.group()[: _ENOUGH - len(sample)]
+        if len(sample) == _ENOUGH:
+            break
+    return max(_PAGES, key=lambda page: _fitness(sample, page))
+
+
+def _fitness(sample: bytes, page: str) -> tuple[float, bool]:
+    """Return the share of the signs beyond ASCII that fit, and whether few are capitals.
+
+    A capital behind a small letter does not fit.
+    """
+    text = sample.decode(page, errors="replace")
+    language, _ = likeliest(text)
+    letters = _LETTERS[language] if language in _PAGES[page].split() else ""
+    own = re.compile(f"[{_SIGNS}{letters}]", re.IGNORECASE)
+    beyond = _BEYOND.findall(text)
+    fitting = sum(1 for sign in beyond if own.match(sign))
+    turned = sum(
+        1
+        for before, sign in itertools.pairwise(text)
+        if not sign.isascii() and sign.isupper() and before.islower()
+    )
+    capitals = sum(map(str.isupper, beyond))
+    is_shouted = capitals > len(beyond) / 2
+    return (fitting - turned) / max(len(beyond), 1), not is_shouted
