@@ -218,6 +218,7 @@ def test_deletion_gives_room_back_and_leaves_no_words(
     workspace = workspace_at(tmp_path)
     base = workspace.base("here")
     base.documents.delete_documents([info.id for info in base.documents.documents(QUICK.index)])
+    workspace._services.deletion.run()  # on a busy machine, the first turn was too short
     workspace.close()
     assert file.stat().st_size < full / 2
     assert b"Zorblax" not in file.read_bytes()
