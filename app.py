@@ -66,6 +66,7 @@ SOCKETS = Sockets(BackMsg(rerun_script=ClientState()).SerializeToString())
 """Those of people who signed in: a page runs again when the sign-in ended, and says so."""
 SECONDS_TO_FOLLOW = 10.0
 MOST_REFUSED = 100
+LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _REFUSED = set[tuple[str, str]]()
 SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
 INDEX = Path(st.__file__).parent / "static" / "index.html"
@@ -121,6 +122,7 @@ def headers(index: str) -> dict[str, str]:
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Warm up beside the first visitor, and hand unfinished jobs back at the end."""
+    write_log_lines()
     limit_uploads()
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
     following = asyncio.create_task(_follow_sign_outs())
@@ -129,6 +131,15 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     from pages.components.shell import warm_up
 
     warm_up.stop()
+
+
+def write_log_lines() -> None:
+    """Write warnings and errors of the program with their time, once for the process."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(LINE))
+    for logger in map(logging.getLogger, {"rag", "pages", __name__}):
+        if not logger.handlers:
+            logger.addHandler(handler)
 
 
 def limit_uploads() -> None:

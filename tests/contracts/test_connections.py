@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import socket
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -153,3 +155,16 @@ def test_a_path_prefix_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) 
 def test_without_its_setting_there_are_no_metrics(tmp_path: Path) -> None:
     with served(workspace_at(tmp_path)) as address:
         assert httpx.get(f"{address}/prometheus").status_code == 404
+
+
+def test_lines_of_the_log_have_a_time_and_a_level(capsys: pytest.CaptureFixture[str]) -> None:
+    loggers = [logging.getLogger(name) for name in ("rag", "pages", server.__name__)]
+    try:
+        server.write_log_lines()
+        server.write_log_lines()
+        logging.getLogger("rag.jobs.runner").error("Job 7 failed.")
+        (line,) = capsys.readouterr().err.splitlines()
+    finally:
+        for logger in loggers:
+            logger.handlers.clear()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d [\d:,]+ ERROR rag\.jobs\.runner: Job 7 failed\.", line)

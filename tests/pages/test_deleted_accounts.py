@@ -31,7 +31,7 @@ def test_whoever_is_deleted_is_out_with_the_next_click(
 
 
 def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(
-    visit: Callable[..., AppTest], world: World
+    visit: Callable[..., AppTest], world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     gone = signed_in(world.workspace, "returning")
     before = datetime.now(UTC)
@@ -39,6 +39,7 @@ def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(
     world.workspace.access.people.forget(gone)
     app = visit("returning", "settings.py", issued=before)  # another tab, the same cookie
     assert "This account was deleted" in said(app)
+    assert "A sign-in was refused: This account was deleted." in caplog.messages
     every = world.workspace.access.people.list_all
     assert gone.email not in [each.email for each in every()]
     app = visit("returning", "settings.py", issued=datetime.now(UTC))

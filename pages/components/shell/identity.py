@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -10,6 +11,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.components.shell.cookies import LEFT, SHARED, is_secret, sign_in_key
 from rag import Claims, NotAllowed, Person, Principal, Workspace
+
+log = logging.getLogger(__name__)
 
 _PERSON = "identity_person"
 
@@ -115,7 +118,12 @@ def _person(workspace: Workspace) -> Person:
         raise SignedOut("You are signed out.", "Sign in again.")
     signed_in: tuple[Claims, Person] | None = st.session_state.get(_PERSON)
     if signed_in is None or signed_in[0] != current_claims:
-        signed_in = st.session_state[_PERSON] = (current_claims, people.sign_in(current_claims))
+        try:
+            person = people.sign_in(current_claims)
+        except NotAllowed as error:
+            log.warning("A sign-in was refused: %s", error.message)
+            raise
+        signed_in = st.session_state[_PERSON] = (current_claims, person)
         if key:
             sign_ins.begin(key, signed_in[1].id)
     elif not people.has(signed_in[1]):  # another tab, or an administrator
