@@ -60,6 +60,7 @@ NOT_TINY: Mapping[str, str] = {
     "cluster": "starts a scheduler and workers that each load the model",
     "connections": "needs a PostgreSQL server",
     "diagnosis": "plants faults in documents and questions of a whole collection",
+    "doors": "starts a server of the dashboard and sends it megabytes",
     "first_metric": "starts a server of the dashboard and a browser",
     "fix_promises": "diagnoses three whole collections",
     "own_parity": "serves the sample, and asks it every question four times",
