@@ -87,6 +87,41 @@ def test_slides(tmp_path: Path) -> None:
     assert Omission("picture", 2, "slide 3").words == "2 pictures (first: slide 3)"
 
 
+WEB_PAGE = """<html><body><main><h1>Fees</h1>
+<p>A berth costs <s>80 euros</s> 90<sup><a href="#n">1</a></sup> euros for 10<sup>3</sup> litres of
+H<sub>2</sub>O, <span style="text-decoration: line-through">5</span> 6 for
+so&#8203;called guests.</p>
+<p hidden>No longer valid</p><p style="display: none">Neither this</p>
+<section class="accordion"><h3><button aria-expanded="false">How do I cancel?</button></h3>
+<div class="panel" style="display:none"><p>In the portal.</p></div></section>
+<div class="card"><span>Token</span><span>2</span><span>euros</span></div>
+<div class="grid"><div>Mon</div><div>8-16</div></div>
+<ol type="a" start="2"><li>The rent is 900 euros.</li><li>It is due in May.</li></ol>
+<table><tr><th>Service</th><th>Details</th></tr><tr><td>Lifting</td><td><table><tr><th>Weight</th>
+<th>Price</th></tr><tr><td>1 t</td><td>85</td></tr><tr><td>3 t</td><td>140</td></tr></table></td>
+</tr></table><p>Write to <a href="mailto:office@example.org">us</a>.</p>%s</main></body></html>"""
+
+
+@pytest.mark.parametrize("more", ["", "<p>The harbour has many guests in the summer.</p>" * 20])
+def test_web_pages(tmp_path: Path, more: str) -> None:
+    (tmp_path / "content").write_text(WEB_PAGE % more)
+    document = readers.read(tmp_path / "content", "page.html")
+    for line in (
+        "A berth costs 90¹ euros for 10³ litres of H₂O, 6 for socalled guests.",
+        "In the portal.",
+        "Token 2 euros",
+        "8-16",
+        "b. The rent is 900 euros.",
+        "c. It is due in May.",
+        "Lifting\tWeight: 1 t · Price: 85",
+        "Lifting\tWeight: 3 t · Price: 140",
+        "Write to us (office@example.org).",
+    ):
+        assert line in document.text.splitlines()
+    assert "valid" not in document.text
+    assert _omissions(document) == {"struck_passage": (2, ""), "hidden_passage": (2, "")}
+
+
 @pytest.mark.parametrize(
     ("text", "terms"),
     [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
+import string
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rag.errors import UnreadableDocument
@@ -15,8 +16,10 @@ from rag.readers.characters import decode, encoding_metadata, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
 from rag.readers.html.repair import lift_blocks, repair
+from rag.readers.html.visible import show
 from rag.readers.markdown_tables import markdown_content
 from rag.readers.tables import Row, grid
+from rag.types import Omission
 
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([\w-]+)""", re.IGNORECASE)
 _SILENT = {"script", "style", "noscript", "template", "head", "svg", "iframe", "object"}
@@ -34,7 +37,7 @@ _FRAME = re.compile(
 """In names of what stands around the text of a page."""
 # trafilatura falls back to bare words below a few hundred characters and loses the headings.
 _SHORT = 400
-_MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+)⦘ ?", re.MULTILINE)
+_MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+|[a-zA-Z]+)⦘ ?", re.MULTILINE)
 """The number that a page gives an item of a list, behind the one that trafilatura gives it."""
 _BESIDE = {"pre", "form", "button", "select", "datalist", "dialog", "textarea", "menu"}
 _LINKING = {"li", "p", "ul", "ol", "td", "th", "dd", "dt"}
@@ -42,12 +45,11 @@ _MOSTLY = 0.5
 """The share of the letters of a block from which it counts as links."""
 _LEAST_WORDS = 3
 _SAMPLE = 12  # words
-_RAISED = re.compile(r"</?su[bp]>")
 _FIRST = {"p", "div", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
 """Elements that the number of an item is put into, if the item begins with them."""
 _LEAST_COLUMNS = 2
 _TICKS = re.compile("`+")
-_ITEM = re.compile(r"- |-?[0-9]+\. ")
+_ITEM = re.compile(r"- |(?:-?[0-9]+|[a-zA-Z]{1,7})\. ")
 _PLAIN = {"literal-block", "doctest-block"}
 """Classes of code without a language."""
 _LONGEST_CELL = 400
@@ -83,18 +85,24 @@ def read_html(source: Source) -> Content:
     title = " ".join((tree.findtext(".//title") or "").split())
     published = _published(tree)  # may stand in an element that is no more after the repair
     blocks = frozenset(_BLOCKS - {"br"})
+    left_out = show(tree)
+    _unnest_tables(tree)
     repair(tree, blocks)
     _join_definitions(tree)
     _mark_numbers(tree)
     lift_blocks(tree, blocks)
     text = max(_main_texts(tree), key=lambda one: len(one.split()))
-    text = _numbered(normalise(text)).replace("\u00ad", "").strip()
+    text = _numbered(normalise(text)).strip()
     source.tick(1, 1)
     metadata = {"title": title, "date": published}
     metadata |= encoding_metadata(encoding, is_guessed=is_guessed)
     if len(text) < _SHORT:
-        return _whole_body(tree, metadata)
-    return markdown_content(text, metadata | {"unread_text": _unread(tree, text)}, unruled=True)
+        content = _whole_body(tree, metadata)
+    else:
+        unread = {"unread_text": _unread(tree, text)}
+        content = markdown_content(text, metadata | unread, unruled=True)
+    omissions = tuple(Omission(kind, count) for kind, count in left_out.items())
+    return replace(content, left_out=omissions)
 
 
 def _published(tree: Any) -> str:
@@ -146,7 +154,7 @@ def _unread(tree: Any, text: str) -> str:
     looked for: its numbers of lines and its variants are left out on purpose.
     """
     roots = tree.xpath("//main | //article | //*[@role='main']") or tree.xpath("//body")
-    squeezed, at = _squeezed(_RAISED.sub("", text)), 0
+    squeezed, at = _squeezed(text), 0
     for root in roots:
         for _, block in _blocks(root, _is_beside):
             parts = [block] if isinstance(block, str) else itertools.chain(*block.rows)
@@ -215,8 +223,19 @@ def _mark_numbers(tree: Any) -> None:
         for item in items:
             number = _whole_number(item.get("value"), number)
             first = _first_of(item)
-            first.text = f"⦗#{number}⦘{(first.text or '').lstrip()}"
+            first.text = f"⦗#{_written(number, listed.get('type'))}⦘{(first.text or '').lstrip()}"
             number += -1 if down else 1
+
+
+def _written(number: int, kind: str | None) -> str:
+    """A number of an item as its list counts: 2, b, B, ii or II."""
+    if kind in ("a", "A") and 1 <= number <= len(string.ascii_lowercase):
+        return chr(ord(kind) + number - 1)
+    if kind in ("i", "I") and 1 <= number < 40:
+        tens, ones = divmod(number, 10)
+        roman = "x" * tens + ("", *["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"])[ones]
+        return roman if kind == "i" else roman.upper()
+    return str(number)
 
 
 def _whole_number(written: str | None, otherwise: int) -> int:
@@ -339,7 +358,7 @@ def _blocks(
     words: list[str] = []
 
     def flush(level: int = 0, *, code: bool = False) -> None:
-        written = "".join(words).replace("\u00ad", "")
+        written = "".join(words)
         text = _numbered(written.strip("\n").rstrip() if code else " ".join(written.split()))
         words.clear()
         if text:
@@ -385,6 +404,39 @@ def table_rows(table: Any) -> TableRows | None:
     return TableRows(titles + rows, len(titles) + heads if 0 < heads < len(filled) else None)
 
 
+def _unnest_tables(tree: Any) -> None:
+    """Make the rows of a table in a cell rows of the table around it, if that one has a header."""
+    for inner in reversed(list(tree.iter("table"))):
+        cell = next(inner.iterancestors("td", "th"), None)
+        line = None if cell is None else cell.getparent()
+        outer = next(inner.iterancestors("table"), None)
+        if (
+            cell is None
+            or line is None
+            or outer is None
+            or outer.xpath("count(tr/th | */tr/th)") < _LEAST_COLUMNS
+        ):
+            continue
+        table = table_rows(inner)
+        others = [one for one in line if one is not cell]
+        if table is None or not any(map(_words, others)) or line.xpath("*[@rowspan]"):
+            continue
+        found = grid(table.rows, table.heads)
+        inner.drop_tree()
+        own = _words(cell)
+        for row in [words.split("\t") for words in found.lines][1 if found.labels else 0 :]:
+            labels = [*found.labels, *[""] * len(row)]
+            named = [
+                f"{name}: {text}" if name else text
+                for text, name in zip(row, labels, strict=False)
+                if text
+            ]
+            cell.clear()
+            cell.text = " ".join(filter(None, (own, " · ".join(named))))
+            line.addprevious(deepcopy(line))
+        line.drop_tree()
+
+
 def _is_head(cells: list[Any]) -> bool:
     """Whether all cells of a row but an empty corner are headers."""
     return all(cell.tag == "th" or not _words(cell) for cell in cells) and len(cells) > 1
@@ -424,4 +476,4 @@ def _span(cell: Any, name: str) -> int:
 
 
 def _words(element: Any) -> str:
-    return _numbered(" ".join(" ".join(element.itertext()).replace("\u00ad", "").split()))
+    return _numbered(" ".join(" ".join(element.itertext()).split()))

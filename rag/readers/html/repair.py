@@ -181,7 +181,8 @@ def _wrap_bare_text(body: Any, blocks: frozenset[str]) -> None:
         if any(outer.tag == "summary" for outer in node.iterancestors()):
             continue  # it becomes a heading
         has_blocks = any(_is_block(child, blocks) for child in node)
-        if has_blocks or node.tag in _OWN_TEXT:
+        is_alone = node.tag == "div" and node.getparent().tag in ("div", "main", "article")
+        if has_blocks or is_alone or node.tag in _OWN_TEXT:
             for before, run in list(_bare_runs(node, blocks)):
                 if not _is_of_links(node, before, run):  # links alone are no paragraph
                     _wrap(node, before, run)
