@@ -130,7 +130,7 @@ def _quoted(
 
     def deltas() -> Generator[Delta, None, None]:
         choice = choose()
-        text, citations = quoted(trace.corrected, choice.selection)
+        text, citations = quoted(choice.selection)
         editions.extend(filter(None, (choice.edition,)))
         all_citations.extend(citations)
         yield Delta(text)

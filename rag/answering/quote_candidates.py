@@ -6,11 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answering.assessing.codes import codes_at_hand, codes_in
-from rag.answering.assessing.key_terms import key_terms
-from rag.answering.assessing.numbered_names import agreement, numbered_names
-from rag.answering.assessing.question_forms import asks_how
-from rag.answering.reading import PassageReader, document_words
+from rag.answering.assessing.codes import codes_in
+from rag.answering.reading import PassageReader
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import ENDED, Statement
 from rag.answering.support import Support, terms_of
@@ -18,7 +15,6 @@ from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import with_digits
 from rag.types import Hit
 
-_HOW = re.compile(r"\bhow (?:long|many|much|often|soon|late)\b", re.IGNORECASE)
 _ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
 """The end of a question, as a list of questions and answers has them: it answers nothing."""
 
@@ -37,14 +33,10 @@ class Candidate:
     """Share of the words of a row's name that the question has; 0 for what is no row."""
     checked: bool
     """Whether it holds the rare words of the question."""
-    named_elsewhere: float = 0.0
-    """Share of the question that names the documents or sections of other passages only."""
     coded: float = 0.0
     """Share of the codes of the question that stand in it or above it."""
     prior: float = 0.0
     """Its score without the cosine."""
-    of_number: int = 0
-    """1 if it is about band 3, as the question is; -1 if it is about band 2 only, 0 for neither."""
     outdated: bool = False
     """Whether an edition at hand supersedes its document."""
     in_force: Candidate | None = None
@@ -53,30 +45,19 @@ class Candidate:
 
 def candidates_of(
     question: str, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
-) -> tuple[set[str], list[Candidate]]:
-    """The codes of a question, each as passages have it, and all statements of the passages."""
-    question_terms = words.terms(with_digits(_HOW.sub(" ", question)))
-    # What to do is often shown in a block of code; anything else is said in a sentence.
-    statements_of = reader.with_code if asks_how(question) else reader.statements
+) -> list[Candidate]:
+    """Return all statements of the passages, with what they share with a question."""
+    question_terms = words.terms(with_digits(question))
     entries = [
         (n, hit, statement, terms_of(statement, words))
         for n, hit in enumerate(hits, start=1)
-        for statement in statements_of(hit)
+        for statement in reader.statements(hit)
     ]
     support = Support(question_terms, words, [terms for *_, terms in entries])
     contexts = [reader.context(hit, statement) for _, hit, statement, _ in entries]
     above = {context: words.terms(context) for context in set(contexts)}
-    naming = frozenset[str]().union(
-        *(words.terms(f"{document_words(hit.document)} {hit.chunk.heading}") for hit in hits)
-    ) & frozenset[str]().union(
-        *(term.terms for term in key_terms(question, words) if term.kind in ("name", "code"))
-    )
-    there = frozenset[str]().union(
-        *(codes_in(statement.text) for _, _, statement, _ in entries),
-        *map(codes_in, above),
-    )
-    codes, names = codes_at_hand(codes_in(question), there), numbered_names(question, words)
-    return codes, [
+    codes = codes_in(question)
+    return [
         Candidate(
             *(n, hit, statement, terms),
             shared=support.share(terms, above[context]),
@@ -85,9 +66,7 @@ def candidates_of(
                 default=0.0,
             ),
             checked=support.is_checked(terms, above[context]),
-            named_elsewhere=support.own_share(naming - terms - above[context]),
             coded=_coded(codes, f"{statement.text} {context}"),
-            of_number=agreement(names, (statement.text, f"{context} {statement.caption}")),
         )
         for (n, hit, statement, terms), context in zip(entries, contexts, strict=True)
     ]
@@ -107,33 +86,14 @@ def _named(question_terms: Terms, name: Terms) -> float:
 
 
 def whole_statements(
-    question_terms: Terms,
-    codes: set[str],
-    candidates: list[Candidate],
-    reader: PassageReader,
+    question_terms: Terms, candidates: list[Candidate], reader: PassageReader
 ) -> list[Candidate]:
     """Return the candidates that are whole statements of their own; all where there are none."""
-    there = codes & {code for one in candidates for code in codes_in(one.statement.name)}
     new = [
-        one
-        for one in candidates
-        if (one.words - question_terms or ENDED.search(one.statement.text))
-        and not _is_of_another(one, codes, there)
+        one for one in candidates if one.words - question_terms or ENDED.search(one.statement.text)
     ] or candidates
     new = [one for one in new if not _ASKS.search(one.statement.text)] or new
     return [one for one in new if not reader.is_cut(one.hit, one.statement)] or new
-
-
-def _is_of_another(candidate: Candidate, codes: set[str], there: set[str]) -> bool:
-    """Whether it is the entry of a code that was not asked for: HV-601 does not answer HV-612.
-
-    So is a row that is named by one, where ``there`` is a row for a code that was asked for.
-    """
-    statement = candidate.statement
-    if statement.kind == "row":
-        named = codes_in(statement.name)
-        return bool(there and named) and there.isdisjoint(codes_in(statement.text))
-    return bool(codes) and statement.kind == "entry" and codes.isdisjoint(codes_in(statement.text))
 
 
 def _coded(codes: set[str], text: str) -> float:

@@ -1,24 +1,14 @@
-"""Statements of a document as quotations: with what follows them, between marks of their own."""
+"""Statements of a document as quotations: between marks of their own."""
 
 from __future__ import annotations
 
 import re
 
-from rag.answering.assessing.question_forms import asks_how, is_step_of
-from rag.answering.statements.following import continued, with_steps
-from rag.answering.statements.segments import ITEM, segments_of
+from rag.answering.statements.segments import ITEM
 from rag.answering.statements.sentences import LONGEST_STATEMENT, Statement, plain_words
 
 _OPENING, _CLOSING, _EITHER = "“„«", "”»", '"'
 _MARKS = re.compile("[“”„«»\"‘’']")
-_NUMBER = re.compile(r"\s*\(?(?:\d{1,3}|[a-z])[.)]\s")
-_STEPS = re.compile(
-    r"(?:\A|[.;:] |, )(?:to|how to|um|para|pour) .{2,100}:\s*\Z"
-    r"|\b(?:steps?|follow(?:ed)?|instructions?|schritte?|anleitung|pasos|étapes)"
-    r"\b.{0,80}:\s*\Z",
-    re.IGNORECASE,
-)
-"""A line that announces a list of steps: "To print a label:", "Follow these steps:"."""
 _PAIR = re.compile(r"“([^“”]*)”|\"([^\"]*)\"")
 
 
@@ -71,29 +61,8 @@ def with_gap(passage: str, statement: Statement) -> str:
     return statement.text if behind.endswith(lead) else f"{lead} … {words}"
 
 
-def _is_step_of_list(passage: str, item: Statement) -> bool:
-    """Whether an item has a number, and stands in a list that is announced as what to do."""
-    items = (one for one in segments_of(passage) if one.kind == "item")
-    holding = next((one for one in items if one.start <= item.start < one.end), None)
-    is_numbered = holding is not None and _NUMBER.match(passage, holding.start) is not None
-    lead = item.text.removesuffix(plain_words(item.quote))
-    return is_numbered and _STEPS.search(lead) is not None
-
-
 def _without_mark(before: str) -> str:
     """A text without the mark of the item that begins behind it."""
     line = before.rpartition("\n")[2]
     mark = ITEM.match(f"{line.rstrip()} .")
     return before.removesuffix(line) if mark and mark.end() == len(line.rstrip()) + 1 else before
-
-
-def with_what_follows(question: str, passage: str, statement: Statement) -> Statement:
-    """The answer to how to do something, or to what happens, with what belongs to it.
-
-    A step goes with the steps of its list, another statement with the sentence that leans on it.
-    """
-    is_step = statement.kind == "item" and (
-        is_step_of(question, statement.quote)
-        or (asks_how(question) and _is_step_of_list(passage, statement))
-    )
-    return with_steps(passage, statement) if is_step else continued(passage, statement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.editions import (
@@ -24,7 +24,7 @@ from rag.answering.markup import unmarked
 from rag.answering.sources import Sources
 from rag.answering.statements.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
-from rag.answering.statements.sentences import ENDED, Statement, announced_code, statements
+from rag.answering.statements.sentences import ENDED, Statement, statements
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
@@ -78,19 +78,6 @@ class PassageReader:
             self._statements[key] = self._read_statements(hit)
         return self._statements[key]
 
-    def with_code(self, hit: Hit) -> list[Statement]:
-        """Return the statements of a passage, each with the block of code that it announces."""
-        announced = list(announced_code(hit.chunk.text))
-        spans = [(one.start, one.start + len(one.quote)) for one in announced]
-        return [
-            *announced,
-            *(
-                one
-                for one in self.statements(hit)
-                if not any(start <= one.start < end for start, end in spans)
-            ),
-        ]
-
     def _read_statements(self, hit: Hit) -> list[Statement]:
         source = self._read_document(hit)
         if source is None:
@@ -119,7 +106,7 @@ class PassageReader:
         A quote that goes on behind a statement has what that one stands under.
         """
         quote = citation.quote or citation.hit.chunk.text
-        own = (*self.statements(citation.hit), *announced_code(citation.hit.chunk.text))
+        own = self.statements(citation.hit)
         begun = [one for one in own if self._begins(quote, one, citation)]
         if not begun:
             return Statement(quote, quote, 0)
@@ -223,11 +210,6 @@ class PassageReader:
         above = [one for one in source.document.headings if one.start <= start] if source else []
         return above[-1].title if above else ""
 
-    def heading_where(self, hit: Hit, statement: Statement, holds: Callable[[str], bool]) -> str:
-        """Return the nearest heading above a statement for which ``holds`` is true; "" for none."""
-        path = self.heading_path(hit, statement).split(" > ")
-        return next((title for title in reversed(path) if title and holds(title)), "")
-
     def repeats(self, hit: Hit, quote: str, heading: str = "") -> bool:
         """Whether the document of a passage has a quote from another one, too.
 
@@ -239,11 +221,6 @@ class PassageReader:
             return False
         sections = _sections(source.document, heading) if heading else []
         return any(repeats(text, quote) for text in sections or [source.document.text])
-
-    def has_section(self, hit: Hit, heading: str) -> bool:
-        """Whether the document of a passage has a section under a heading; not under ""."""
-        source = self._read_document(hit)
-        return bool(heading and source and _sections(source.document, heading))
 
     def labels(self, hit: Hit) -> str:
         """The columns of the tables that a passage has rows of, each table's once."""

@@ -63,20 +63,6 @@ def digits_of(word: str, code: str) -> str:
     return _SPELLED.get(code, {}).get(word.lower(), "") if word[1:].islower() else ""
 
 
-def word_of(digits: str, code: str) -> str:
-    """Return the word of a language for a figure; "" for those without a short one, and for 1.
-
-    "One" is mostly no figure.
-    """
-    words = _SPELLED.get(code, {})
-    return next((word for word, value in words.items() if value == digits != "1"), "")
-
-
-def in_digits(text: str, code: str) -> str:
-    """Return a text with digits in place of the words of a language that spell them out."""
-    return _WORD.sub(lambda match: digits_of(match.group(), code) or match.group(), text)
-
-
 def with_digits(question: str) -> str:
     """Return a question with the figures that it spells out as digits too, as tables write them."""
     code, _ = likeliest(question)

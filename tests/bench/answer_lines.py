@@ -34,7 +34,7 @@ def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[s
     """Shares by ``"COLLECTION: WHAT"``."""
     with tempfile.TemporaryDirectory() as home:
         workspace = Workspace(Settings.from_env({}, home=Path(home)))
-        rows = {name: _rows(_base(workspace, name, folder), name, folder) for name in collections}
+        rows = {name: _rows(read(workspace, name, folder), name, folder) for name in collections}
         workspace.close()
     rows["all"] = [row for own in list(rows.values()) for row in own]
     return {
@@ -56,7 +56,7 @@ def is_there(text: str, lines: Sequence[str]) -> bool:
     return any(line in flat for line in lines)
 
 
-def _base(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
+def read(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
     pdfs = sorted((folder / name / "pdfs").glob("*.pdf"))
     if name == SAMPLE:
         _, job = workspace.start_demo()
@@ -71,17 +71,17 @@ def _base(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
 def _rows(base: KnowledgeBase, name: str, folder: Path) -> list[Mapping[str, bool]]:
     lines, recipe = lines_of(name), base.recipe()
     rows = list[Mapping[str, bool]]()
-    for question in _questions(base, name, folder):
+    for question in questions(base, name, folder):
         if name == SAMPLE or question.id in lines:
             answer = base.ask(question.text, recipe).answer
             rows.append(row_of(answer, question, lines.get(question.id, ())))
     return rows
 
 
-def _questions(base: KnowledgeBase, name: str, folder: Path) -> list[Question]:
+def questions(base: KnowledgeBase, name: str, folder: Path) -> list[Question]:
     if name == SAMPLE:
-        _, questions = base.evaluator.questions(name)
-        return sorted((one for one in questions if one.answerable), key=lambda one: one.id)
+        _, all_questions = base.evaluator.questions(name)
+        return sorted((one for one in all_questions if one.answerable), key=lambda one: one.id)
     texts = (folder / name / "queries.jsonl").read_text("utf-8").splitlines()
     return [Question(row["_id"], row["text"]) for row in map(json.loads, texts)]
 

@@ -55,7 +55,7 @@ COLLECTIONS = (
 _SETS_OF = {NEAR_MISSES: SETS[:5], NAMED_THINGS: SETS[5:], KEPT_APART: KEPT}
 FITTED_ON = {"minilm": True, "": False}
 """The shipped models by the beginning of an embedder's id, and whether each weighs cosines."""
-QUESTIONS = 60
+QUESTIONS = 120
 """Of a collection; of the sample all."""
 COPIES = 2
 """Each lacks the documents of so many parts of the questions."""
@@ -80,8 +80,8 @@ class Asked:
 def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[str, float]:
     """Shares by ``"COLLECTION: WHAT"``, each by a model that was fitted without the collection."""
     with tempfile.TemporaryDirectory() as home:
-        asked = answers(Path(home), folder, collections)
-    return left_out(asked)
+        rows = answers(Path(home), folder, collections)
+    return left_out(rows)
 
 
 def left_out(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
@@ -90,7 +90,7 @@ def left_out(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
     states = list[tuple[Asked, bool]]()
     for name, rows in asked.items():
         model = model_of({other: asked[other] for other in asked if other != name}, cosines=True)
-        own = [(row, _flagged(row, model)) for row in rows]
+        own = [(row, is_flagged(row, model)) for row in rows]
         figures |= {f"{name}: {what}": share for what, share in _shares(own).items()}
         states += own if name != KEPT_APART else []
     return figures | {f"all: {what}": share for what, share in _shares(states).items()}
@@ -107,11 +107,11 @@ def model_of(asked: Mapping[str, Sequence[Asked]], *, cosines: bool) -> AnswerMo
     return fitted(observations, cosines=cosines)
 
 
-def _flagged(row: Asked, model: AnswerModel) -> bool:
+def is_flagged(row: Asked, model: AnswerModel) -> bool:
     return row.evidence is None or probability_of(row.evidence, model) < model.limit
 
 
-def _first_is_right(row: Asked) -> bool:
+def first_is_right(row: Asked) -> bool:
     return bool(row.right) and row.right[0]
 
 
@@ -123,29 +123,41 @@ def _shares(states: Sequence[tuple[Asked, bool]]) -> dict[str, float]:
     answered = [row for row, doubt in answerable if not doubt]
     shares = {
         "answerable flagged": flagged("answerable"),
-        "right flagged": [doubt for row, doubt in answerable if _first_is_right(row)],
-        "wrong flagged": [doubt for row, doubt in answerable if not _first_is_right(row)],
+        "right flagged": [doubt for row, doubt in answerable if first_is_right(row)],
+        "wrong flagged": [doubt for row, doubt in answerable if not first_is_right(row)],
         "taken out flagged": flagged("taken out"),
         "unanswerable flagged": flagged("unanswerable"),
         "answered right": [row.right[0] for row in answered],
         "answered, any quote right": [any(row.right) for row in answered],
-        "right line first": [_first_is_right(row) for row, _ in answerable],
+        "right line first": [first_is_right(row) for row, _ in answerable],
     }
     return {what: float(np.mean(values)) for what, values in shares.items() if values}
 
 
 def answers(home: Path, folder: Path, collections: Sequence[str]) -> dict[str, list[Asked]]:
     """Read all collections into a home, and ask their questions with and without documents."""
+    workspace, services = opened(home)
+    rows = asked(workspace, services, folder, collections)
+    workspace.close()
+    return rows
+
+
+def opened(home: Path) -> tuple[Workspace, Services]:
+    """A home, with services that know the vectors of sentences that were quoted once."""
     settings = Settings.from_env({}, home=home)
-    workspace, services = Workspace(settings), Services.start(settings)
-    asked = {
+    return Workspace(settings), Services.start(settings)
+
+
+def asked(
+    workspace: Workspace, services: Services, folder: Path, collections: Sequence[str]
+) -> dict[str, list[Asked]]:
+    """Read the collections that are not there yet, and ask their questions."""
+    return {
         name: _of_sets(workspace, services, _SETS_OF[name])
         if name in _SETS_OF
         else _asked(workspace, services, folder, name)
         for name in collections
     }
-    workspace.close()
-    return asked
 
 
 def _asked(workspace: Workspace, services: Services, folder: Path, name: str) -> list[Asked]:
@@ -171,12 +183,12 @@ def _of_sets(workspace: Workspace, services: Services, names: Sequence[str]) -> 
         if new:
             add(workspace, workspace.create(document_set.name, Recipe()), document_set.files)
         base = workspace.base(document_set.name)
-        reader = _reader(services, base)
+        reader = reader_of(services, base)
         for question in document_set.questions:
             answer = base.ask(question.text, base.recipe()).answer
             kind = "answerable" if question.words else "unanswerable"
             right = tuple(has_words(one, question) for one in answer.citations)
-            rows.append(Asked(kind, _evidence(reader, answer), right))
+            rows.append(Asked(kind, evidence_of(reader, answer), right))
     return rows
 
 
@@ -206,14 +218,14 @@ def _base(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
 def _answers(
     services: Services, base: KnowledgeBase, questions: Sequence[Question], kind: str
 ) -> list[Asked]:
-    recipe, reader = base.recipe(), _reader(services, base)
+    recipe, reader = base.recipe(), reader_of(services, base)
     return [
         _observed(reader, base.ask(item.text, recipe).answer, item, kind, base.name)
         for item in questions
     ]
 
 
-def _reader(services: Services, base: KnowledgeBase) -> EvidenceReader:
+def reader_of(services: Services, base: KnowledgeBase) -> EvidenceReader:
     index = services.indexes.current(base.id, base.recipe().index)
     return EvidenceReader(
         services.remembering(base.recipe().index.embedder),
@@ -227,10 +239,10 @@ def _observed(
 ) -> Asked:
     least = 1 if base in SPANS_OF_ANSWERS else LEAST_GRADE
     right = tuple(_is_right(citation, question, least) for citation in answer.citations)
-    return Asked(kind, _evidence(reader, answer), right)
+    return Asked(kind, evidence_of(reader, answer), right)
 
 
-def _evidence(reader: EvidenceReader, answer: Answer) -> QuoteEvidence | None:
+def evidence_of(reader: EvidenceReader, answer: Answer) -> QuoteEvidence | None:
     if not answer.citations:
         return None
     words = reader.words.for_question(answer.trace.corrections)
@@ -254,10 +266,10 @@ def _is_right(citation: Citation, question: Question, least: int) -> bool:
 def main(folder: Path, home: Path | None = None) -> None:
     """Fit the shipped models on all collections."""
     with tempfile.TemporaryDirectory() as fresh:
-        asked = answers(home or Path(fresh), folder, COLLECTIONS)
-    for what, share in left_out(asked).items():
+        rows = answers(home or Path(fresh), folder, COLLECTIONS)
+    for what, share in left_out(rows).items():
         sys.stdout.write(f"{what:60} {share:.3f}\n")
-    write_shipped({name: model_of(asked, cosines=use) for name, use in FITTED_ON.items()})
+    write_shipped({name: model_of(rows, cosines=use) for name, use in FITTED_ON.items()})
 
 
 if __name__ == "__main__":

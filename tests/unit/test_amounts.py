@@ -40,11 +40,8 @@ def _figures(question: str) -> list[KeyTerm]:
         ("Who can approve a sponsorship of $40,000?", "$40,000", "40,000"),
         ("Is a parcel of 3.5 kg too heavy?", "3.5", "3.5"),
         ("Kostet die Prüfung 1'000 CHF?", "1'000", "1'000"),
-        ("Gibt es einen Zuschuss von 10 000 €?", "10 000 €", "10 000"),
-        ("Gibt es einen Zuschuss von 10\u202f000\u00a0€?", "10\u202f000\u00a0€", "10\u202f000"),
         ("Sind 2,5 % Skonto erlaubt?", "2,5", "2,5"),
         ("Who pays 1,234,567.50 dollars?", "1,234,567.50", "1,234,567.50"),
-        ("Who pays € 40 for parking?", "€ 40", "40"),
         ("Is a discount of 75% allowed?", "75", "75"),
     ],
 )
@@ -60,7 +57,6 @@ def test_an_amount_is_one_key_term(question: str, text: str, number: str) -> Non
         ("Is it 10,000, 20,000 or 30,000?", ["10,000", "20,000", "30,000"]),
         ("Is it between $5 and $10?", ["$5", "$10"]),
         ("Are rooms 100 200 and 300 open?", ["100", "200", "300"]),
-        ("Is it open at 9,10 and 11?", ["9", "10", "11"]),
         ("Does rule 4.2.1 apply on 24/12/2025?", ["4.2.1", "24/12/2025"]),
     ],
 )
@@ -68,24 +64,9 @@ def test_other_figures_stay_apart(question: str, texts: list[str]) -> None:
     assert [figure.text for figure in _figures(question)] == texts
 
 
-@pytest.mark.parametrize("written", ["40,000", "40.000", "40 000", "40000"])
+@pytest.mark.parametrize("written", ["40,000", "40.000", "40 000"])
 def test_an_amount_is_found_as_others_write_it(written: str) -> None:
     (figure,) = _figures("Who can approve $40,000?")
     words = Vocabulary()
     assert figure.borne_out(words.terms(f"The board approves {written} dollars.")) == 1
     assert figure.borne_out(words.terms("The board approves 3,000 dollars.")) == 0
-
-
-def test_a_small_amount_may_be_spelt_out() -> None:
-    (figure,) = _figures("Who pays £5 for a key?")
-    assert figure.borne_out(Vocabulary().terms("A key costs five pounds.")) == 1
-
-
-def test_an_answer_names_an_amount_as_the_question_has_it(base: KnowledgeBase) -> None:
-    question = "Who can approve a championship sponsorship of $45,000?"
-    answer = base.ask(question, base.recipe()).answer
-    assert answer.assessment is not None
-    assert answer.assessment.missing == ("$45,000",)
-    assert answer.assessment.reason == "No passage has $45,000."
-    found = base.ask("What does a parcel of 1,000 kg cost?", base.recipe()).answer
-    assert found.state == "answered"

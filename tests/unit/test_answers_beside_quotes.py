@@ -8,8 +8,7 @@ import pytest
 
 from rag.answering.asked_values import asked_value
 from rag.answering.assessing.key_terms import key_terms
-from rag.answering.assessing.ranges import asked_figures
-from rag.answering.statements.sentences import announced_code, statements
+from rag.answering.statements.sentences import statements
 from rag.answering.vocabulary import Vocabulary
 from tests.unit.test_shown_quotes import ask
 
@@ -39,52 +38,9 @@ RULES = (
 )
 
 
-def test_a_place_in_the_next_sentence_is_quoted_with_it(tmp_path: Path) -> None:
-    answer = ask(tmp_path, {"safety.md": FIRST_AID}, "Where is the first aid box kept?")
-    assert answer.text.startswith(
-        "“A first aid box is kept stocked and checked every month. Know where this is: it can be "
-        "found in the kitchen, on the left side.” [1]"
-    )
-    assert answer.citations[0].quote.endswith("on the left side.")
-
-
 def test_a_question_for_no_place_has_the_sentence_alone(tmp_path: Path) -> None:
     answer = ask(tmp_path, {"safety.md": FIRST_AID}, "Is the first aid box checked?")
     assert answer.text.startswith("“A first aid box is kept stocked and checked every month.” [1]")
-
-
-def test_the_version_above_a_list_of_changes_is_shown(tmp_path: Path) -> None:
-    question = "In which version was the largest step of codes raised to 24 hours?"
-    answer = ask(tmp_path, {"changes.md": CHANGES}, question)
-    assert answer.text.split("\n\n")[0] == (
-        "2.7.5 (2023-05-14): “Raise the largest step of codes to 24 hours [#9149]” [1]"
-    )
-    assert answer.state == "answered"
-
-
-def test_the_date_of_a_version_is_shown_and_the_day_of_minutes_is_not(tmp_path: Path) -> None:
-    question = "When was the largest step of codes raised?"
-    answer = ask(tmp_path / "changes", {"changes.md": CHANGES}, question)
-    assert answer.text.startswith("2.7.5 (2023-05-14): “Raise the largest step")
-    minutes = "# Council\n\n## Meeting of 24 January 2024\n\nThe pool opens at nine.\n"
-    answer = ask(tmp_path / "minutes", {"minutes.md": minutes}, "When does the pool open?")
-    assert answer.text.startswith("“The pool opens at nine.” [1]")
-
-
-def test_a_heading_with_the_range_of_a_figure_is_shown(tmp_path: Path) -> None:
-    question = "How much rent of the cottage is due if I cancel ten weeks before arrival?"
-    answer = ask(tmp_path, {"cottage.md": CANCELLING}, question)
-    assert answer.text.split("\n\n")[0] == (
-        "Between 8 and 12 weeks before arrival: “Half of the rent of the cottage is due.” [1]"
-    )
-
-
-def test_a_numbered_step_is_quoted_with_all_steps(tmp_path: Path) -> None:
-    answer = ask(tmp_path, {"labels.md": LABELS}, "How do I print a storage label of a project?")
-    assert answer.text.split("\n\n")[0] == (
-        "“To print a storage label: In the management system, choose projects. With the menu, "
-        "open your project. Once your project is saved, simply click Print label.” [1]"
-    )
 
 
 def test_a_later_item_is_apart_from_the_line_above_the_list(tmp_path: Path) -> None:
@@ -96,16 +52,6 @@ def test_a_later_item_is_apart_from_the_line_above_the_list(tmp_path: Path) -> N
     answer = ask(tmp_path / "first", {"rules.md": RULES}, "Is smoking permitted?")
     assert answer.text.startswith(
         "“For this reason the following rules are in place: Smoking is not permitted anywhere.” [1]"
-    )
-
-
-def test_the_limit_of_a_sibling_is_no_answer(tmp_path: Path) -> None:
-    files = {"record.md": "# Recording\n\nPre-capture maximum: 60 seconds. Post the alert first.\n"}
-    answer = ask(tmp_path, files, "What is the maximum of the post-capture?")
-    assert answer.assessment is not None
-    assert answer.assessment.reason == "No quoted passage has “post-capture”."
-    assert ask(tmp_path / "own", files, "What is the maximum of the pre-capture?").state == (
-        "answered"
     )
 
 
@@ -123,7 +69,6 @@ def test_a_limit_answers_a_superlative(tmp_path: Path) -> None:
     [
         ("How many libraries can I create?", "This becomes “Library 1”.", False),
         ("How many libraries can I create?", "You can have up to 5 libraries.", True),
-        ("How high do the planes fly?", "Two observers sit in the plane.", False),
         ("How high do the planes fly?", "They fly at 800 feet.", True),
         ("How high is the fence?", "It is two metres high.", True),
         ("How high is the share of women?", "It is one third, or 33%.", True),
@@ -132,25 +77,15 @@ def test_a_limit_answers_a_superlative(tmp_path: Path) -> None:
         ("How long does delivery take?", "It takes place within a few days.", True),
         ("Since which version does it restart?", "It restarts since firmware 7.", True),
         ("Who manufactures the pump?", "Grundfos is the manufacturer of the pump.", True),
-        ("What are the dimensions of a box?", "A box costs £10 for 2 weeks.", False),
         ("How long are recordings kept?", "Cameras within the building.", False),
         ("How long are recordings kept?", "They are deleted within 30 days.", True),
         ("Since which version is it there?", "It came with v2.1.", True),
-        ("Since which version is it there?", "It came with 24 others.", False),
     ],
 )
 def test_texts_have_the_value_that_is_asked_for(question: str, text: str, has_it: bool) -> None:
     kind = asked_value(question)
     assert kind is not None
     assert kind.is_in(text) is has_it
-
-
-def test_a_french_figure_is_in_the_range_of_a_heading() -> None:
-    (figure,) = asked_figures("Que dois-je payer si j'annule dix semaines avant mon arrivée ?")
-    assert (figure.text, figure.unit) == ("10", "semaines")
-    assert figure.is_in_range("Entre 8 et 12 semaines avant le séjour")
-    assert not figure.is_in_range("8 ou 12 semaines avant le séjour")
-    assert not figure.is_in_range("Moins de 8 semaines avant le séjour")
 
 
 @pytest.mark.parametrize(
@@ -181,27 +116,9 @@ def test_only_an_announced_list_is_quoted_as_steps(tmp_path: Path) -> None:
     assert answer.text.startswith("“The contract ends by a letter to the owner.” [1]")
 
 
-def test_a_figure_in_the_range_of_a_heading_is_not_missing(tmp_path: Path) -> None:
-    question = "What part of the rent is due if I cancel 10 weeks before arrival?"
-    answer = ask(tmp_path, {"cottage.md": CANCELLING}, question)
-    assert answer.text.startswith("Between 8 and 12 weeks before arrival: “Half of the rent")
-    assert answer.assessment is not None
-    assert "10" not in answer.assessment.missing
-
-
 def test_a_line_that_announces_others_is_no_statement() -> None:
     passage = "The following payments are due :-\n\nHalf of the rent is due at once."
     assert [one.text for one in statements(passage)] == ["Half of the rent is due at once."]
-
-
-def test_the_document_of_the_year_asked_about_answers(tmp_path: Path) -> None:
-    rule = "# Competitors\n\nWheels have a maximum diameter of {size} mm.\n"
-    sizes = {2015: 618, 2017: 640}
-    files = {f"hockey-rules-{year}.md": rule.format(size=size) for year, size in sizes.items()}
-    files["track.md"] = "# Track\n\n## Wheels\n\nThe maximum wheel size is 622 mm for all ages.\n"
-    answer = ask(tmp_path, files, "What was the maximum wheel size in hockey in 2015?")
-    assert answer.text.startswith("“Wheels have a maximum diameter of 618 mm.” [1]")
-    assert answer.state == "answered"
 
 
 PROGRAMMES = (
@@ -240,16 +157,6 @@ BROKEN_PIPE = (
 )
 
 
-def test_how_to_do_something_is_quoted_with_the_code_that_it_announces(tmp_path: Path) -> None:
-    question = "How do I keep the connection to the server alive?"
-    answer = ask(tmp_path, {"ssh.md": BROKEN_PIPE}, question)
-    assert answer.text.startswith(
-        "“You can keep it alive by adding the following to the configuration on the client: "
-        "Host * ServerAliveInterval 120” [1]"
-    )
-    assert answer.citations[0].quote.endswith("ServerAliveInterval 120\n```")
-
-
 def test_the_words_of_a_link_over_two_lines_are_quoted_without_its_address(tmp_path: Path) -> None:
     answer = ask(tmp_path, {"ssh.md": BROKEN_PIPE}, "When does the server need a restart?")
     assert answer.text.startswith(
@@ -266,20 +173,9 @@ FUNDING = (
 )
 
 
-def test_a_process_is_quoted_from_its_first_step_on(tmp_path: Path) -> None:
-    answer = ask(tmp_path, {"funding.md": FUNDING}, "How do I apply for equipment funding?")
-    assert answer.text.startswith(
-        "“This process will be followed when applying for equipment funding: Submit an application "
-        "through the funding form. At its end you agree to the terms. The committee checks that it "
-        "is complete. The committee makes a spending plan."
-    )
-
-
 @pytest.mark.parametrize(
     ("question", "terms"),
     [
-        ("How do I get my costs back after a trip?", ["costs", "trip"]),
-        ("Can I send it back?", ["send"]),
         ("Is the back entrance locked?", ["back", "entrance", "locked"]),
         ("Can I get treatment for my back?", ["treatment", "back"]),
     ],
@@ -298,17 +194,6 @@ def test_a_word_of_the_passage_outside_of_its_quote_is_not_denied(tmp_path: Path
     assert "No quoted passage has" not in answer.assessment.reason
 
 
-def test_a_term_is_quoted_with_its_definition(tmp_path: Path) -> None:
-    text = (
-        "# Definitions\n\nPrimary residence . A unit in which an operator resides for nine months."
-        "\n\nResidential unit . A dwelling within a building.\n"
-    )
-    answer = ask(tmp_path, {"code.md": text}, "What does primary residence mean?")
-    assert answer.text.startswith(
-        "“Primary residence . A unit in which an operator resides for nine months.” [1]"
-    )
-
-
 def test_a_unit_that_is_asked_for_is_no_key_word(tmp_path: Path) -> None:
     text = "# Chargers\n\nThe charger has 7kW on one phase and 22kW on three phases.\n"
     answer = ask(tmp_path, {"charger.md": text}, "How many kW has the charger on three phases?")
@@ -319,13 +204,6 @@ TIGHT_STEPS = (
     "1. Install the tool:\n```bash\npip install tool\n```\n2. Run the tool for the first time:\n"
     "```bash\ntool run --first\n```\n"
 )
-
-
-def test_announced_code_begins_with_its_own_step() -> None:
-    assert [one.text for one in announced_code(TIGHT_STEPS)] == [
-        "Install the tool: pip install tool",
-        "Run the tool for the first time: tool run --first",
-    ]
 
 
 def test_a_list_that_a_changed_process_announces_is_no_list_of_steps(tmp_path: Path) -> None:

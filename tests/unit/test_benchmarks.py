@@ -56,6 +56,7 @@ TINY: Mapping[str, Mapping[str, Any]] = {
 }
 NOT_TINY: Mapping[str, str] = {
     "answer_lines": "reads the papers that its lines are of",
+    "answer_rules": "reads every collection three times, and asks all questions for each rule",
     "answer_states": "reads every collection three times, with and without its documents",
     "cluster": "starts a scheduler and workers that each load the model",
     "connections": "needs a PostgreSQL server",

@@ -14,9 +14,7 @@ from rag.answering.assessing.editions import (
     differ,
     edition_date,
     family,
-    is_of_moment,
     moment_of,
-    of_other_dates,
     on_one_matter,
     repeats,
 )
@@ -211,66 +209,6 @@ def test_a_negation_of_another_clause_does_not_count() -> None:
 )
 def test_a_question_is_about_a_day_a_month_or_a_year(question: str, moment: str) -> None:
     assert moment_of(question) == moment
-
-
-@pytest.mark.parametrize(
-    ("question", "others"),
-    [
-        ("Who met on 2 January 2019?", ["minutes-2019-01-16.md", "minutes-2019-02-02.md"]),
-        ("Who met in January 2019?", ["minutes-2019-02-02.md"]),
-        ("Who met on 5 January 2019?", []),  # nobody has minutes of that day
-        ("Who met?", []),
-        ("What does Pump 1.7 need?", ["pump-1.12-guide.md"]),
-        ("What does Pump 1.12 need beside 1.7?", []),
-        ("What does a dose of 1.5 mg need?", []),
-    ],
-)
-def test_names_have_another_date_or_version_than_a_question(
-    question: str, others: list[str]
-) -> None:
-    names = [
-        *("minutes-2019-01-02.md", "minutes-2019-01-16.md", "minutes-2019-02-02.md"),
-        *("pump-1.7-guide.md", "pump-1.12-guide.md", "plan.md"),
-    ]
-    assert sorted(of_other_dates(question, names)) == others
-
-
-@pytest.mark.parametrize(
-    ("question", "names", "others"),
-    [
-        (
-            "What changed from 2023 to 2024?",
-            ["plan-2022.md", "plan-2024.md"],
-            ["plan-2022.md"],
-        ),
-        ("What changed from 2023 to 2024?", ["plan-2023.md", "plan-2024.md"], []),
-        ("What does the fee of 1.5 euros cover?", ["manual-1.5.pdf", "tariff-2.0.pdf"], []),
-        ("Who runs the 10.5 km?", ["guide-10.5.md", "guide-9.1.md"], []),
-        ("What costs $1.5?", ["guide-1.5.md", "guide-9.1.md"], []),
-        ("What is new in 1.5?", ["guide-1.5.md", "guide-9.1.md"], ["guide-9.1.md"]),
-    ],
-)
-def test_all_dates_of_a_question_count_and_quantities_are_no_versions(
-    question: str, names: list[str], others: list[str]
-) -> None:
-    assert sorted(of_other_dates(question, names)) == others
-
-
-@pytest.mark.parametrize(
-    ("name", "moment", "within"),
-    [
-        ("report-2019.md", "2019-01-02", False),
-        ("report-2019-01.md", "2019-01-02", False),
-        ("report-2019-01-02.md", "2019-01-02", True),
-        ("report-2019-01-02.md", "2019-01", True),
-        ("report-2019-01-02.md", "2019", True),
-        ("report.md", "2019", False),
-    ],
-)
-def test_a_document_of_a_year_is_not_of_a_day_of_it(
-    name: str, moment: str, *, within: bool
-) -> None:
-    assert is_of_moment(name, moment) is within
 
 
 @pytest.mark.parametrize(

@@ -80,19 +80,6 @@ def test_a_line_that_only_the_older_edition_has_is_named_as_such(base: Knowledge
     )
 
 
-@pytest.mark.parametrize(
-    ("day", "name"), [("2 January 2019", "Ann"), ("16 January 2019", "Bob"), ("2019-01-30", "Cid")]
-)
-def test_the_document_that_is_named_by_the_day_of_the_question_is_quoted(
-    base: KnowledgeBase, day: str, name: str
-) -> None:
-    answer = _answer(base, f"Which recording is of the meeting of {day}?")
-    assert f"https://video.example/{name}" in answer.text
-    assert answer.state == "answered"
-    assert answer.assessment is not None
-    assert answer.assessment.missing == ()
-
-
 DUES = """# Dues
 
 ## Invoices
@@ -126,12 +113,6 @@ def _of_editions(folder: Path, section: str) -> Answer:
     answer = base.ask(LATE, base.recipe()).answer
     workspace.close()
     return answer
-
-
-def test_a_section_that_the_edition_in_force_has_anew_is_not_quoted(tmp_path: Path) -> None:
-    answer = _of_editions(tmp_path, "Late invoices")
-    assert "within 30 days" in answer.text
-    assert {citation.hit.document for citation in answer.citations} == {"dues-v1.11.md"}
 
 
 def test_a_section_that_only_an_old_edition_has_is_named_as_such(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ class ValueKind:
     """A kind of value: how questions ask for it, and how texts give it.
 
     ``name`` is how a reason calls it, ``words`` are those of a question that only say what kind of
-    value it wants. An ``exact`` kind is told by its form: a text without one has no answer. One
-    with a ``heading`` may be what a text stands under: the version above a list of changes.
+    value it wants. An ``exact`` kind is told by its form: a text without one has no answer.
     """
 
     name: str
@@ -25,15 +24,10 @@ class ValueKind:
     question: re.Pattern[str]
     value: re.Pattern[str]
     exact: bool = False
-    heading: re.Pattern[str] | None = None
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a value of this kind."""
         return self.value.search(text) is not None
-
-    def is_in_heading(self, heading: str) -> bool:
-        """Whether a heading is a value of this kind, and little else."""
-        return self.heading is not None and self.heading.fullmatch(heading) is not None
 
 
 def is_list_like(text: str) -> bool:

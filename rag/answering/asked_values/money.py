@@ -61,20 +61,6 @@ class _Price(ValueKind):
         return any(map(_PAYING.search, around))
 
 
-PERCENTAGE = ValueKind(
-    "a percentage",
-    "percentage percent share proportion prozent porcentaje pourcentage",
-    re.compile(
-        r"\b(?:what|which) (?:percentage|per ?cent|share|proportion)\b|\bhow many per ?cent\b"
-        r"|\bwie ?viel prozent\b|\bqué porcentaje\b|\bquel pourcentage\b|百分之多少",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"[%％]|\bper ?cent\b|\bprozent\b|\bpor ciento\b|\bpour cent\b|\b(?:half|third|quarter"
-        r"|all|none|fourth|fifth|sixth|eighth|tenth)s?\b|百分之",
-        re.IGNORECASE,
-    ),
-)
 PRICE = _Price(
     "a price",
     "cost costs price charge pay paid contribute reimburse towards earn much money spend kostet"

@@ -60,29 +60,6 @@ ORGANISATION = Person(
         rf"(?: ;| is\b| was\b| {_CAPITAL})"
     ),
 )
-_REACHED = (
-    r"(?:[Cc]ontact|[Ss]peak|[Tt]alk|[Tt]ouch|[Aa]sk|[Ww]rite|[Rr]eport|[Cc]all|[Dd]ial|[Tt]ell"
-    r"|[Ee]-?mail|[Nn]otify|[Ii]nform|[Rr]each out|[Ll]iaise|[Rr]efer|[Cc]onsult|[Aa]pproach"
-    r"|[Rr]aise|[Ss]en[dt]|[Ww]ende|[Kk]ontakt|[Mm]eld|[Ff]rage|[Hh]ilft|[Cc]ontact|[Ee]scrib"
-    r"|[Ll]lam|[Aa]vis|[Aa]ppel|[Éé]cri|[Aa]dress)"
-)
-CONTACT = ValueKind(
-    "somebody to contact",
-    "who whom speak talk contact ask write turn report call email tell",
-    re.compile(
-        r"\bwhom? (?:do|does|can|could|should|must|would|may)"
-        r" (?:i|we|you|one|they|an? [\w-]{1,30}) (?:need to |have to )?"
-        r"(?:speak|talk|contact|ask|write|turn|report|call|e-?mail|tell|notify|inform|get in touch"
-        r"|reach out|complain)\b"
-        r"|\ban wen (?:kann|muss|soll|wende)\b|\b(?:con|a) quién (?:puedo|debo|hablo)\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"[\w.+-]@[\w-]|\d{{3}}|\b{_REACHED}|\b(?:Dr|Mr|Mrs|Ms|Prof|Herrn?|Frau|Sra?|Mme)\b"
-        rf"|(?!{_NO_NAME}\b){_CAPITAL} {_CAPITAL}"
-        r"|\b(?:manager|team|department|office|officer|desk|director|HR)\b"
-    ),
-)
 PERSON = Person(
     "a name",
     "who name called wer quién qui 谁",

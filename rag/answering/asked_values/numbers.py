@@ -14,23 +14,6 @@ MEASURED = re.compile(
 )
 """A figure that measures or counts: "30 days", "17-year-old", "60 euros", "24th"."""
 _DIGITS = re.compile(r"\d[\d.,]*")
-_MONEY_UNITS = frozenset({"euro", "dollar", "pound", "franc", "yen", "percent"})
-_NO_DIMENSION = _MONEY_UNITS | {"second", "minute", "hour", "day", "week", "month", "year"}
-_AGE_UNITS = frozenset({"", "year", "month", "week", "day", "hour"})
-_BEGAN = (
-    r"(?:built|founded|established|opened|erected|constructed|dat(?:es?|ing)|since|from|born|laid"
-    r"|started|began|(?:er|ge)baut|errichtet|gegründet|stammt|seit|construid[oa]|fundad[oa]|desde"
-    r"|construite?|fondée?|bâtie?|depuis|née?)"
-)
-_AGES = re.compile(
-    rf"\b{_BEGAN}\b\D{{0,30}}[12]\d{{3}}\b|\b[12]\d{{3}}\b\D{{0,30}}\b{_BEGAN}\b"
-    r"|(?<![\d.,])\d{1,3}(?![\d.,]*\d|%)"
-    r"|\b(?:one|half|eine?[mnrs]?|une?|una)[ -](?:years?|months?|weeks?|jahr|monat|woche|año|mes"
-    rf"|ans?|mois)\b|\b(?!(?:one|no|none|half|quarter|third|once|twice|thousand|un|une|una|uno|eine?[mnrs]?"
-    rf"|\w{{3,7}}ly)\b)(?:{NUMBER_WORDS})\b",
-    re.IGNORECASE,
-)
-"""Figures and words that may be ages: nobody is 2023 years old, and "one" is an article."""
 _IN_YEAR = (
     rf"(?:\b(?:in|since|until|till|during|im|seit|bis|en|desde|depuis|{MONTHS})\s(?:19|20)\d\d\b"
     r"|\b(?:19|20)\d\d(?=\s(?:fiscal|annual|financial|general|season|edition|budget|report"
@@ -74,26 +57,6 @@ class _Measurement(ValueKind):
 
 
 @dataclass(frozen=True, slots=True)
-class _Age(ValueKind):
-    """A figure of at most three digits without a unit or with one of time, or a year of origin."""
-
-    def is_in(self, text: str) -> bool:
-        """Whether a text has a figure that may be an age."""
-        figures = self.value.finditer(text)
-        return any(unit_at(text, *match.span()) in _AGE_UNITS for match in figures)
-
-
-@dataclass(frozen=True, slots=True)
-class _Dimensions(ValueKind):
-    """A figure that is neither money nor a time."""
-
-    def is_in(self, text: str) -> bool:
-        """Whether a text has a figure that may measure something."""
-        figures = self.value.finditer(text)
-        return any(unit_at(text, *match.span()) not in _NO_DIMENSION for match in figures)
-
-
-@dataclass(frozen=True, slots=True)
 class _Number(ValueKind):
     """A figure that is not part of a name; ``counted`` is the noun that the question counts."""
 
@@ -124,81 +87,6 @@ class _Number(ValueKind):
         return figure.group() if figure[1].casefold().startswith(stem) else f" {figure[1]}"
 
 
-AGE = _Age(
-    "an age",
-    "old age alter alt edad",
-    re.compile(
-        r"\bhow old\b|\b(?:at|from|until) (?:what|which) age\b"
-        r"|\bwhat (?:is the )?(?:minimum |maximum )?age\b|\bwie alt\b"
-        r"|\b(?:ab|mit|bis zu) welchem alter\b|\bqué edad\b|\bquel âge\b|多大|几岁",
-        re.IGNORECASE,
-    ),
-    _AGES,
-)
-WEIGHT = ValueKind(
-    "a weight",
-    "much heavy weigh weighs weight schwer wiegt wiegen gewicht pesa peso poids pèse",
-    re.compile(
-        r"\bhow much (?:do|does|did|can|may|should|must) .{1,60}\bweigh\b"
-        r"|\bhow heavy (?:is|are|was|were|can|may|should|must) (?!.{0,40}\b(?:fines?|traffic|rain"
-        r"|penalt(?:y|ies)|punishment|workload|demand)\b)"
-        r"|\bwie (?:viel wiegt|viel wiegen)\b|\bcuánto pesan?\b|\bcombien pèse(?:nt)?\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"{ANY_NUMBER} ?-?(?:[mkµ]?gs?|kilos?|(?:kilo|milli)?gramm?e?s?|t|tons?|tonnes?|lbs?"
-        r"|pounds?|oz|ounces?|stone|zentner|libras?|livres?)\b"
-        rf"|\b(?:weigh(?:s|t|ing)?|wiegt|gewicht|peso?a?|poids|pèse)\b[^.;\n]{{0,30}}?{ANY_NUMBER}",
-        re.IGNORECASE,
-    ),
-)
-VERSION = ValueKind(
-    "a version",
-    "which what version release added introduced in since from",
-    re.compile(
-        r"\b(?:in|since|from|as of|until|after) (?:which|what) (?:[\w.-]{1,30} ){0,2}?version\b"
-        r"(?! of\b)"
-        r"|\b(?:which|what) (?:[\w.-]{1,30} ){0,2}?(?:version|release) (?:added|introduced|removed"
-        r"|fixed|dropped|raised|brought|first)\b"
-        r"|\b(?:seit|ab) welcher (?:[\w.-]{1,30} ){0,2}?version\b"
-        r"|\b(?:desde|en) qué versión\b|\b(?:depuis|dans) quelle version\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"(?<![\w.#])v?\d{1,4}(?:\.\d{1,6}){1,3}\b|\b(?:version|release|firmware|build|v)[ .]?\d"
-        r"|(?-i:\b[A-Z])[\w-]+ \d{1,3}\b",
-        re.IGNORECASE,
-    ),
-    heading=re.compile(
-        r"\W{0,3}(?:version|release|v)?[ .]?\d{1,4}(?:\.\d{1,6}){1,4}[\w.-]{0,12}"
-        r"(?:\W{1,4}(?:\d[\d./-]{5,9}|\d{1,2}\.? [^\W\d]{3,12} \d{4}"
-        r"|[^\W\d]{3,12} \d{1,2}(?:st|nd|rd|th)?,? \d{4}))?\W{0,3}",
-        re.IGNORECASE,
-    ),
-)
-EXTENT = _Number(
-    "a measure",
-    "high tall deep wide hot warm",
-    re.compile(
-        r"\bhow (?:high|tall|deep|wide|hot|warm) (?:is|are|was|were|do|does|did|can|may|should"
-        r"|must) (?!.{0,60}\b(?:risk|chance|priority)s?\b)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\d|\b(?:{NUMBER_WORDS})[ -]{_EXTENT_UNIT}|\b(?:half|halves|thirds?|quarters?)\b"
-        rf"|{FREE}",
-        re.IGNORECASE,
-    ),
-)
-DIMENSIONS = _Dimensions(
-    "a measure",
-    "dimensions measurements",
-    re.compile(
-        r"\bwhat (?:are|is) the (?:dimensions?|measurements) of (?:the|an?|my|our|this|each)\b",
-        re.IGNORECASE,
-    ),
-    re.compile(r"\d[\d.,]*"),
-)
 NUMBER = _Number(
     "a number",
     "many much often oft hoch viele viel cuánto cuánta combien 多少",

@@ -34,23 +34,6 @@ class _Duration(ValueKind):
         return is_list_like(text) and _DIGIT.search(text) is not None
 
 
-WEEKDAY = ValueKind(
-    "a day of the week",
-    "day days week weekday wochentag tag día semana 星期",
-    re.compile(
-        r"\b(?:what|which) (?:days? of the week|weekdays?)\b|\ban welche[mn] wochentag(?:en)?\b"
-        r"|\bqué días? de la semana\b|\bquels? jours? de la semaine\b|星期几|周几",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?\b|\bweekdays?\b"
-        r"|\bweekends?\b|\bdaily\b|\bdays?\b|\bholidays?\b"
-        r"|\b(?:mon|diens|donners|frei|sams|sonn|feier|werk)tags?\b|\bmittwochs?\b|\btäglich\b"
-        r"|\b(?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|días?|festivos?)\b"
-        r"|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|jours?)\b|\d|星期|周|每天",
-        re.IGNORECASE,
-    ),
-)
 DURATION = _Duration(
     "a duration",
     "long quickly soon take takes last lasts lange dauert dauern dura tiempo temps 多久",
@@ -72,31 +55,6 @@ DURATION = _Duration(
         rf"|as soon as|within (?:a few|an?|the|this|some|several) {_LASTING}|unbegrenzt"
         r"|sofort|unverzüglich|bis(?! zu\b)|hasta|jusqu)\b"
         r"|\ban? (?:second|minute|hour|day|night|week|month|year)\b",
-        re.IGNORECASE,
-    ),
-)
-OPENING_HOURS = ValueKind(
-    "times of the day",
-    "opening open opens closing close closes hours time times when öffnungszeiten geöffnet"
-    " öffnet schließt horario abre cierra horaires ouvert",
-    re.compile(
-        r"\b(?:what|which) (?:are|is) (?:the |your |its |their )?(?:[\w'’-]{1,30} ){0,3}?"
-        r"(?:opening|business|office|visiting|service) (?:hours|times)\b"
-        r"|\b(?:when|(?:at |until )?what time) (?:do|does|is|are) .{1,60}\b(?:open|close"
-        r"|closed|opens|closes)(?=\W{0,3}\Z"
-        r"| (?:on|at|in|for|today|tomorrow|during|every|each)\b)"
-        r"|\bwie (?:sind|lauten) die (?:[\w-]{1,20} )?öffnungszeiten\b"
-        r"|\bwann .{1,60}\b(?:geöffnet|geschlossen|offen)(?=\W{0,3}\Z)"
-        r"|\bwann (?:ist|sind|hat|haben|macht|machen) .{1,60}\b(?:auf|zu)(?=\W{0,3}\Z)"
-        r"|\bcu[aá]l es el horario\b|\bquels? sont les horaires\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"{TIME}|(?:19|20)\d\d[-./]\d|\d[./]\d{{1,2}}[./]"
-        r"|\b\d{1,2} ?(?:[ap]\.?m|uhr|h|o['’]clock|-|–|to|bis|a|à|until)\b"
-        rf"|\b(?:around the clock|all day|daily|sunrise|sunset|dusk|dawn|by appointment|season"
-        r"|täglich|mittags?|mitternacht|rund um die uhr|mediodía|medianoche|midi|minuit"
-        rf"|{DAYS})\b",
         re.IGNORECASE,
     ),
 )

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from rag.answering.asked_values.units import unit_at
 from rag.answering.assessing.validity import (
     MONTH_NUMBERS,
     applies_from,
     date_in,
-    dates_in,
     valid_from,
 )
 from rag.answering.vocabulary import Terms
@@ -38,8 +36,6 @@ _STATUS = re.compile(
     r"|borrador|aprobad[oa])(?=$|[-_ .)])",
     re.IGNORECASE,
 )
-_RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?!\w|\.\d)", re.IGNORECASE)
-"""A version within a name or question: "longhorn-1.7-manual"."""
 _TODAY = re.compile(
     r"\b(?:current|currently|now|nowadays|today|at present|at the moment|in force|valid|up to date"
     r"|aktuell\w*|derzeit\w*|heute|zurzeit|gültig\w*)\b",
@@ -234,41 +230,6 @@ def asks_today(question: str) -> bool:
 def moment_of(question: str) -> str:
     """The day, month or year that a question is about, comparable with that of a name; or ""."""
     return date_in(question)[0] or day_of(question)
-
-
-def is_of_moment(name: str, moment: str) -> bool:
-    """Whether the date in a document's name is, or is within, a day, month or year."""
-    return bool(moment) and f"{day_of(name)}-".startswith(f"{moment}-")
-
-
-def of_other_dates(question: str, names: Iterable[str]) -> frozenset[str]:
-    """The names without a date or version of a question, where some name has one of them.
-
-    The minutes of 30 January do not say who was present on 2 January.
-    """
-    days = {name: day_of(name) for name in names}
-    moments = {day for day, _, _ in dates_in(question)} or {day_of(question)}
-    others = _unlike({name: {day} for name, day in days.items() if day}, moments - {""})
-    versions = {name: set(_RELEASE.findall(name_stem(name))) for name in days if not days[name]}
-    versioned = {name: own for name, own in versions.items() if own}
-    releases = (one for one in _RELEASE.finditer(question) if not unit_at(question, *one.span()))
-    return others | _unlike(versioned, {one[1] for one in releases})
-
-
-def _unlike(names: Mapping[str, Set[str]], wanted: Set[str]) -> frozenset[str]:
-    """The names without any of the wanted dates or versions; none where all lack them."""
-    alike = {
-        name
-        for name, own in names.items()
-        if any(_begins(one, other) for one in own for other in wanted)
-    }
-    return frozenset(names) - alike if alike else frozenset()
-
-
-def _begins(one: str, other: str) -> bool:
-    """Whether one date or version is the other, or a part of it: 1.7 and 1.7.2."""
-    short, long = sorted((one, other), key=len)
-    return long == short or (long.startswith(short) and not long[len(short)].isdigit())
 
 
 def superseded(

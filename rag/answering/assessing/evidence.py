@@ -5,25 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
 
 from rag.answering.asked_values import MEASURED, ValueKind, asked_value
-from rag.answering.assessing.codes import identifiers
-from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, words_in
-from rag.answering.assessing.numbered_names import OrdinalName, agreement, numbered_names
-from rag.answering.assessing.qualifiers import contradicted, unstated
+from rag.answering.assessing.key_terms import (
+    ARTICLE,
+    REACH,
+    KeyTerm,
+    key_terms,
+    weighed_by_code,
+    words_in,
+)
 from rag.answering.assessing.row_pairs import (
     DEGREES,
     apart,
     beside_unknown,
-    is_joined,
     parted,
-    side_by_side,
 )
-from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import Statement
@@ -32,10 +32,6 @@ from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace
 
-NEAR = 0.5
-"""A passage with that share of the question's weight is on its subject."""
-AGREEING = 5
-"""Passages of an answer, by the default of recipes: what their number is a share of."""
 FAR, CLOSE = 0.3, 0.8
 """Cosines of two single words: up to the one they have nothing in common, from the other on they
 mean the same."""
@@ -43,21 +39,11 @@ TELLING = 0.2
 """The least share of a question that a word behind a preposition has, to be what it is about."""
 SYNONYM = 0.5
 """The least cosine of two single words of which one will do for the other."""
-THEME_MENTIONS, THEME_SHARE, THEME_CHARACTERS = 4, 0.1, 20_000
-"""A word in so many paragraphs, and that share of them, is what a document is about; only so much
-of its text is read."""
 _FEWEST_LETTERS = 3
-_AS_TYPED = str.maketrans("‐‑–−", "----", "\\")
-"""Dashes as printers set them, and what Markdown escapes."""
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _IN = re.compile(r"\b(?:in|of|for|since|im|von|für|seit|en|de|desde|pour)\s\Z", re.IGNORECASE)
 _FOR = re.compile(rf"\b(?:for|on|in|towards?|für|im|para|en|pour)\s{ARTICLE}\Z", re.IGNORECASE)
-_PRICED = re.compile(
-    r"\b(?:price|cost|fee|charge|fare|prix|tarif|coût|precio|coste?|preis|gebühr)s?\s"
-    rf"(?:of|for|de|du|des|del|von|vom|für|der)\s{ARTICLE}(?:[ld]['’])?\Z",
-    re.IGNORECASE,
-)
 _PHRASES = """
     entry entrance admission visit use access stay
     total general average addition advance practice detail particular case principle short fact
@@ -67,11 +53,6 @@ _PHRASES = """
 """
 _IN_PHRASES = frozenset(_PHRASES.split())
 """What follows "in", "on" or "price of" without restricting anything: "in total", "for entry"."""
-_WHO = re.compile(r"\b(?:who|wer|quién|quien|qui)\s\Z", re.IGNORECASE)
-_HOLDER = re.compile(
-    r"\b(?:current|present|name|derzeit\w{0,4}|aktuell\w{0,2}|actuel|actual)\b", re.I
-)
-"""What makes "who" ask for the name of somebody, not for a role."""
 _DETERMINED = re.compile(
     r"\b(?:the|this|your|der|die|das|des|dem|den|el|la|los|las|les?)\s+\Z",
     re.IGNORECASE,
@@ -131,10 +112,8 @@ class EvidenceReader:
         passage = self._passage(first)
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
-        wanted = wanted_terms(
-            *(trace.corrected, first.document, quotes[0], self.words),
-            headings=self.reader.heading_path(first, quotes[0]),
-        )
+        entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
+        wanted = weighed_by_code(key_terms(trace.corrected, self.words), entry)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
@@ -148,29 +127,20 @@ class EvidenceReader:
         first_words = self._words(quotes[0], above=around)
         near_terms = first_terms | self.words.terms(around)
         gaps = _lacking(wanted, near_terms, first_words)
-        is_headed = asked and self.reader.heading_where(first, quotes[0], asked.is_in_heading)
-        has_value = asked is not None and (bool(is_headed) or asked.is_in(quotes[0].text))
+        has_value = asked is not None and asked.is_in(quotes[0].text)
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
         words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]
         own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
         figures = {
             "passage": own,
             "best_elsewhere": max(elsewhere, default=0.0) - own,
-            "agreeing": sum(share >= NEAR for share in (own, *elsewhere)) / AGREEING,
-            "code": float(any(term.kind == "code" for term in lacking)),
             "figure": float(any(term.kind == "figure" for term in lacking)),
             "unknown_name": float(
                 any(not t.indexed and t.kind in ("code", "name") and not t.unit for t in wanted)
             ),
-            "unknown": sum(term.share for term in gaps if not term.indexed),
-            "gap": _greatest(gaps, wanted),
-            "contrast": float(_contrasts(trace.corrected, wanted, gaps)),
-            "value": float(has_value),
-            "no_value": float(asked is not None and not has_value),
             "missing_name": sum(term.share for term in gaps if term.kind == "name"),
-            "named_elsewhere": self._named_elsewhere(trace, first, gaps),
+            "no_value": float(asked is not None and not has_value),
             "words_lead": _lead(words_scores),
-            "words_share": _share_of_best(first.parts.get("bm25", 0.0), words_scores),
             "dense": float(first.parts.get("dense", first.relevance)),
             "soft": self._nearness(quotes[0], gaps),
         }
@@ -182,15 +152,7 @@ class EvidenceReader:
             or parted(self.reader, self.words, first, quotes[0], trace.corrected, wanted, gaps)
             or beside_unknown(self.words, quotes[0], trace.corrected, wanted, gaps),
             _gap(asked, quotes, trace.corrected, gaps)
-            or self._unknown_identifier(trace.corrected, citations)
-            or self._other_number(trace, quotes[0], around)
-            or contradicted(trace.corrected, wanted, quotes[0].text, shown)
-            or unstated(
-                trace.corrected,
-                [term for term in absent if not term.borne_out(cited)],
-                f"{shown} {around} {quotes[0].text}",
-            )
-            or self._unqualified(trace.corrected, wanted, absent, cited, spoken, quotes[0], first),
+            or self._unqualified(trace.corrected, absent, cited, spoken),
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
             asked.name if asked and not has_value else "",
@@ -206,70 +168,23 @@ class EvidenceReader:
             if any(term.borne_out(place_terms) or any(map(term.is_like, spoken)) for term in terms):
                 yield place
 
-    def _unknown_identifier(self, question: str, citations: Sequence[Citation]) -> str:
-        """An option or a setting of the question that no cited passage has as it is written.
-
-        Its words alone, "max" and "clients" of "-max-clients", stand in many passages.
-        """
-        around = (f"{one.hit.chunk.text} {self.reader.context(one.hit)}" for one in citations)
-        there = " ".join(around).translate(_AS_TYPED).casefold()
-        return next((name for name in identifiers(question) if name.casefold() not in there), "")
-
-    def _other_number(self, trace: Trace, quote: Statement, around: str) -> str:
-        """The numbered thing of a question where the quote is about another one of its kind.
-
-        Or where passages have others of its kind only: no fourth offence beside the third.
-        """
-        names = numbered_names(trace.corrected, self.words)
-        texts = (quote.text, f"{around} {quote.caption}")
-        if any(one.is_in(text) for one in names for text in texts):
-            return ""
-        passages = [hit.chunk.text for hit in trace.hits]
-        unknown = (
-            one
-            for one in names
-            if isinstance(one, OrdinalName)
-            and any(map(one.has_another, passages))
-            and not any(map(one.is_in, passages))
-        )
-        other = names[0] if agreement(names, texts) < 0 else next(unknown, None)
-        return other.text if other else ""
-
     def _unqualified(
-        self,
-        question: str,
-        wanted: Sequence[KeyTerm],
-        absent: Sequence[KeyTerm],
-        cited: Terms,
-        spoken: Collection[str],
-        quote: Statement,
-        first: Hit,
+        self, question: str, absent: Sequence[KeyTerm], cited: Terms, spoken: Collection[str]
     ) -> str:
-        """A restriction that no cited passage has in these or other words; "" for none.
+        """A restriction behind a preposition ("for contractors", "in 2023"); "" for none.
 
-        It stands behind a preposition ("for contractors", "in 2023"), or is what has a price. Where
-        a table row is quoted of which several columns have another word of the question, it may be
-        what names the column: the "parking charge per week", where there are lifts per week and
-        cleaning per week. What the first document speaks of all the time restricts nothing.
+        No cited passage has it, in these or other words.
         """
         lost = [term for term in absent if not term.borne_out(cited)]
         if year := next((term for term in lost if _is_year(term, question)), None):
             return year.text
-        alike = self._has_columns_alike(quote, wanted)
-        modifiers = {term.start for term in _modifiers(question, wanted)} if alike else set[int]()
         lost = [
             term
             for term in lost
             if term.kind == "word"
-            and (
-                (
-                    term.share >= TELLING
-                    and (_precedes(_FOR, question, term) or _precedes(_PRICED, question, term))
-                )
-                or term.start in modifiers
-            )
+            and term.share >= TELLING
+            and _precedes(_FOR, question, term)
             and term.text.casefold() not in _IN_PHRASES | DEGREES
-            and not self._is_theme(first, term)
         ]
         others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
         if not lost or not others:
@@ -279,19 +194,6 @@ class EvidenceReader:
         pairs = zip(lost, nearest, strict=True)
         return next((f"“{term.text}”" for term, cosine in pairs if cosine < SYNONYM), "")
 
-    def _is_theme(self, hit: Hit, term: KeyTerm) -> bool:
-        """Whether the document of a passage has a term in many of its first paragraphs."""
-        document = self.reader.document(hit)
-        paragraphs = document.text[:THEME_CHARACTERS].split("\n\n") if document else []
-        mentions = sum(any(map(term.is_like, words_in(text))) for text in paragraphs)
-        return mentions >= max(THEME_MENTIONS, THEME_SHARE * len(paragraphs))
-
-    def _has_columns_alike(self, quote: Statement, wanted: Sequence[KeyTerm]) -> bool:
-        """Whether several columns of a quoted row have the same word of a question."""
-        cells = quote.text.split(BETWEEN) if quote.kind == "row" else []
-        labels = [self.words.terms(cell.partition(": ")[0]) for cell in cells]
-        return any(sum(term.borne_out(label) == 1 for label in labels) > 1 for term in wanted)
-
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:
         """The words of some statements, and of what stands above them."""
         texts = (f"{one.text} {one.caption}" for one in statements)
@@ -300,18 +202,6 @@ class EvidenceReader:
     def _passage(self, hit: Hit) -> Terms:
         context = self.reader.context(hit)
         return self.words.terms(f"{hit.chunk.text} {hit.chunk.context} {context}")
-
-    def _named_elsewhere(self, trace: Trace, first: Hit, gaps: Sequence[KeyTerm]) -> float:
-        """The greatest share of a key term that names another document or section, not this one.
-
-        What the manual of one pump says does not answer a question about another pump.
-        """
-        others = (
-            hit for hit in (*trace.hits, *trace.candidates) if hit.chunk.key != first.chunk.key
-        )
-        names = {f"{document_words(hit.document)} {hit.chunk.heading}" for hit in others}
-        named = frozenset[str]().union(*map(self.words.terms, names))
-        return max((term.share for term in gaps if term.borne_out(named) == 1), default=0.0)
 
     def _nearness(self, quote: Statement, absent: Sequence[KeyTerm]) -> float:
         """The share of the question that the quote says, in other words too.
@@ -345,17 +235,6 @@ def _names_another(quote: Statement, question: str) -> bool:
     return all(_FULL_NAME.search(text) for text in (question, quote.text))
 
 
-def _contrasts(question: str, wanted: Sequence[KeyTerm], gaps: Sequence[KeyTerm]) -> bool:
-    """Whether the quote has only one of two words side by side: of "lost key" the key."""
-    return any((one in gaps) != (other in gaps) for one, other in side_by_side(question, wanted))
-
-
-def _greatest(gaps: Sequence[KeyTerm], wanted: Sequence[KeyTerm]) -> float:
-    """The weight of the rarest key term that the quote lacks, as a share of the rarest of all."""
-    rarest = max((term.weight for term in wanted), default=0.0)
-    return max((term.weight for term in gaps), default=0.0) / rarest if rarest > 0 else 0.0
-
-
 def _gap(
     asked: ValueKind | None, quotes: Sequence[Statement], question: str, gaps: Sequence[KeyTerm]
 ) -> str:
@@ -363,8 +242,6 @@ def _gap(
 
     The phone number of somebody is the answer only beside the name.
     """
-    if asked and asked.name == "a name" and _HOLDER.search(question):
-        return "" if any(asked.is_in(quote.text) for quote in quotes) else asked.name
     if asked and asked.exact:
         if not any(asked.is_in(quote.text) for quote in quotes):
             return asked.name
@@ -380,17 +257,6 @@ def _gap(
     return next((term.text for term in named), "")
 
 
-def _modifiers(question: str, wanted: Sequence[KeyTerm]) -> Iterator[KeyTerm]:
-    """Words that stand directly before another one, such as "parking" in "parking charge".
-
-    What follows "who" is a verb.
-    """
-    for term, following in pairwise(wanted):
-        joined = is_joined(question, term, following)
-        if joined and following.kind == "word" and not _precedes(_WHO, question, term):
-            yield term
-
-
 def _is_year(term: KeyTerm, question: str) -> bool:
     """Whether a term is a year that restricts the question: "in 2023"."""
     return _YEAR.fullmatch(term.text) is not None and _precedes(_IN, question, term)
@@ -404,12 +270,6 @@ def _lead(scores: Sequence[float]) -> float:
     """The share of the greatest score that the middle one lacks; 0 without scores."""
     best = max(scores, default=0.0)
     return float((best - np.median(scores)) / best) if best > 0 else 0.0
-
-
-def _share_of_best(score: float, scores: Sequence[float]) -> float:
-    """The share of the greatest score that a passage has; 1 without scores."""
-    best = max(scores, default=0.0)
-    return min(score / best, 1.0) if best > 0 else 1.0
 
 
 def _share(wanted: Sequence[KeyTerm], terms: Terms) -> float:

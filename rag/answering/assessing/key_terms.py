@@ -3,42 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.answering.asked_values import asked_value
 from rag.answering.asked_values.units import unit_of
 from rag.answering.vocabulary import Terms, Vocabulary
-from rag.answering.words import digits_of, word_of
 from rag.lexical.languages import language, likeliest
 
 Kind = Literal["code", "figure", "name", "word"]
 
 _SIGN = "£$€¥"
-_AMOUNT = re.compile(
-    rf"(?<![\w.,/-])(?:[{_SIGN}]\s?)?"
-    r"(?P<number>[1-9]\d{0,2}(?:(?P<parting>[,.'’\u00a0\u202f])\d{3}(?:(?P=parting)\d{3})*"
-    rf"|(?P<blank> )\d{{3}}(?: \d{{3}}){{0,3}}(?=\s?[{_SIGN}]))(?:[.,]\d{{1,2}}(?!\d))?"
-    rf"|\d+(?:\.\d+|,\d(?!\d)|,\d\d(?=\s?[{_SIGN}]))"
-    rf"|(?:(?<=[{_SIGN}])|(?<=[{_SIGN}]\s))\d+(?:,\d\d)?|\d+(?=\s?[{_SIGN}]))"
-    rf"(?![\w/]|[.,'’-]\w)(?:\s?[{_SIGN}](?!\s?\d))?"
-)
-"""A number with separators of thousands, decimals or the sign of a currency: one term.
-
-Blanks part thousands only of an amount: "100 200" may be two rooms.
-"""
-_TOKEN = re.compile(rf"{_AMOUNT.pattern}|\w+(?:[-./_’']\w+)*")
-_DIGITS = re.compile(r"\d+")
-_GROUP = 3
-"""Digits between two separators of thousands."""
-_ELIDED = re.compile(r"(?:[ldjmtsnc]|qu)['’](?=\w{3})", re.IGNORECASE)
-"""An article or pronoun without its vowel: "l'audioguide"."""
-_INVERTED = re.compile(
-    r"(?<=\w)(?<!rendez)-(?:je|tu|ils?|elles?|on|nous|vous|ce|t-(?:ils?|elles?|on))\Z",
-    re.IGNORECASE,
-)
-"""The subject behind its verb in a French question: "dois-je"."""
+_TOKEN = re.compile(rf"[{_SIGN}]?\d+(?:[.,'’]\d+)*[{_SIGN}]?(?![\w/-])|\w+(?:[-./_’']\w+)*")
+"""A number with its separators and the sign of a currency, or a word."""
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
@@ -61,12 +39,6 @@ _PREPOSITION = re.compile(
     rf"|pour|chez|avec|sans)\s{ARTICLE}\Z",
     re.IGNORECASE,
 )
-_CARRYING = re.compile(
-    r"\A\W{0,3}(?:who\s|(?:which|what)\s(?:[^\W\d_]+\s){1,3}?)"
-    r"(?P<verb>(?!and\b|or\b|of\b)[^\W\d_]+)\s(?:the|an?|my|our|your|their|this|these|it|me|us|you)\b",
-    re.IGNORECASE,
-)
-"""The verb of a question for its subject: "Who wins the prize", "Which cleaners ruin the rotor"."""
 _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
 _MEASURING = """
@@ -92,29 +64,10 @@ _FRAMING = """
 """Words by which people ask, and documents do not have to repeat. No other forms of them:
 "permitted" is one, and "permit" is not."""
 _FRAMING_WORDS = frozenset(_FRAMING.split())
-_PUBLISHER = re.compile(
-    r"\b(?:the|our|my|your|this) (?:company|employer|firm|organi[sz]ation|business)(?=\W{0,3}\Z"
-    r"|[,.;:]| (?:will|would|pays?|do|does|did|can|could|may|must|should|has|have|is|are|gives?"
-    r"|offers?|provides?|contributes?|covers?|for|to|with|when|if|and|or|in|on|at|after|before"
-    r"|during)\b)",
-    re.IGNORECASE,
-)
-"""Who speaks in the documents, and hardly names itself."""
-_PARTICLE = re.compile(
-    r"\b(?:get(?:s|ting)?|got|gives?|given|sends?|sent|pays?|paid|comes?|bring|takes?|taken|calls?"
-    r"|hand|claim)\b[^.?!,;]{0,40}?"
-    r"(?<!\bmy )(?<!\bthe )(?<!\ba )(?<!\byour )(?<!\bhis )(?<!\bher )(?<!\bour )(?<!\btheir )"
-    r"(?<!\bof )(?<!\bfor )(?<!\bwith )\b(?P<back>back)\b"
-    r"(?=\W{0,3}\Z| (?:after|for|from|to|when|if|once|by|in|within|on|at|before|until)\b)",
-    re.IGNORECASE,
-)
-"""A word of the verb: "get the money back"."""
 REACH = 32
 """Characters before a term in which its preposition stands."""
-CARRYING = 0.25
-"""What a verb counts that no passage has, where passages have all other words.
-
-The question asks for who does it, and documents have many words for that."""
+BESIDE_CODE = 0.25
+"""What a word counts beside a code whose entry is quoted."""
 _SHORTEST = 4
 """Letters of a word that another one may end with: "Karte" is in "Jahreskarte"."""
 _COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv", "fi", "hu", "zh", "ja", "th"})
@@ -210,15 +163,11 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     asked = asked_value(question)
     generic = words.terms(f"{_MEASURING} {asked.words if asked else ''}")
     entries = list(_tokens(question, wanted, words))
-    publishers = list(_PUBLISHER.finditer(question))
-    particle = _PARTICLE.search(question)
     telling = [
         entry
         for entry in entries
         if not _are_in(entry[2], generic)
         and (entry[1] == "name" or entry[0].casefold() not in _FRAMING_WORDS)
-        and not any(one.start() < entry[3] < one.end() for one in publishers)
-        and not (particle and entry[3] == particle.start("back"))
     ] or entries
     known = wanted.union(*(reading for _, _, readings, _ in telling for reading in readings))
     indexed, rarity = words.indexed(known), words.rarities(known, [known])
@@ -226,10 +175,6 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
         min(max(rarity[term] for term in reading) for reading in readings)
         for _, _, readings, _ in telling
     ]
-    verb = _CARRYING.match(question)
-    unknown = [at for at, entry in enumerate(telling) if not _are_in(entry[2], indexed)]
-    if verb and [telling[at][3] for at in unknown] == [verb.start("verb")]:
-        weights[unknown[0]] *= CARRYING
     total = sum(weights) or 1.0
     code, probability = likeliest(question)
     compounds = code in _COMPOUNDING and probability >= _SURE
@@ -242,6 +187,21 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
             behind=_PREPOSITION.search(question, max(start - REACH, 0), start) is not None,
         )
         for (text, kind, readings, start), weight in zip(telling, weights, strict=True)
+    )
+
+
+def weighed_by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, ...]:
+    """Return key terms with less weight on words where a quote is the entry of the very code.
+
+    "Error" is how a question about CV-118 puts it, not what the row has to say.
+    """
+    codes = [term for term in wanted if term.kind == "code"]
+    if not codes or any(term.borne_out(entry) < 1 for term in codes):
+        return tuple(wanted)
+    weights = [term.share * (1.0 if term.kind == "code" else BESIDE_CODE) for term in wanted]
+    return tuple(
+        replace(term, share=weight / sum(weights))
+        for term, weight in zip(wanted, weights, strict=True)
     )
 
 
@@ -264,14 +224,10 @@ def _behind(word: str, at: int) -> str:
 def _tokens(
     question: str, wanted: Terms, words: Vocabulary
 ) -> Iterator[tuple[str, Kind, tuple[Terms, ...], int]]:
-    code, _ = likeliest(question)
     no_names = question.isupper() or language(question) in _CAPITAL_NOUNS
     taken = set[tuple[Terms, ...]]()
     for match in _TOKEN.finditer(question):
-        elided = _ELIDED.match(match.group())
-        start = match.start() + (elided.end() - elided.start() if elided else 0)
-        text = question[start : match.end()]
-        text = _INVERTED.sub("", text) if code == "fr" else text
+        text, start = match.group(), match.start()
         readings = tuple(filter(None, (terms & wanted for terms in words.readings(text))))
         whole = "".join(_PART.findall(text)).casefold()
         kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)
@@ -279,27 +235,9 @@ def _tokens(
         joined = version[1] if version else whole if kind == "code" else ""
         if joined and any(joined in terms for terms in readings):
             readings = (frozenset({joined}),)
-        bare = match["number"] or text
-        other = digits_of(bare, code) or word_of(bare, code)
-        others = [words.terms(other)] if other else []
-        others += [words.terms(plain) for plain in _other_spellings(match)]
-        if readings:
-            readings = tuple(dict.fromkeys((*readings, *filter(None, others))))
         if readings and readings not in taken:
             taken.add(readings)
             yield text, kind, readings, start
-
-
-def _other_spellings(amount: re.Match[str]) -> Iterator[str]:
-    """A number with blanks or nothing in place of what parts thousands, and a decimal point."""
-    number = amount["number"] or ""
-    if amount["parting"] or amount["blank"]:
-        *groups, last = _DIGITS.findall(number)
-        whole = "".join(groups)
-        yield " ".join((*groups, last))
-        yield f"{whole}.{last}" if len(last) < _GROUP else f"{whole}{last}"
-    elif "," in number:
-        yield number.replace(",", ".")
 
 
 def _kind(text: str, beginning: bool) -> Kind:

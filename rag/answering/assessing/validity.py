@@ -138,11 +138,6 @@ def dates_in(text: str) -> Iterator[tuple[str, int, int]]:
             yield _iso(match.groupdict()), *match.span()
 
 
-def days_in(text: str) -> set[str]:
-    """The days that a text names, however it writes them."""
-    return {day for day, _, _ in dates_in(text) if day.count("-") == 2}
-
-
 def _stated(head: str, words: re.Pattern[str]) -> str:
     for match in words.finditer(head):
         clause = _CLAUSE_END.split(head[max(match.start() - REACH_BACK, 0) : match.start()])[-1]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
-from rag.answering.markup import fenced_code, unmarked
+from rag.answering.markup import unmarked
 from rag.answering.statements.rows import named_cells
 from rag.answering.statements.segments import (
-    ADDED_PROPERTY,
     BEGINS,
     CODE_LINE,
     ITEM,
@@ -18,7 +17,6 @@ from rag.answering.statements.segments import (
     TextSegment,
     entries_of,
     segments_of,
-    with_values,
 )
 
 _END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|$)|(?<=[。！？])")
@@ -29,8 +27,6 @@ _ABBREVIATION = re.compile(
 )
 _LONGEST_QUOTATION = 200
 """Characters of a quotation that holds the end of a sentence."""
-_LONGEST_TERM = 60
-"""Characters of a term that " ." parts from its definition, as in codes of law."""
 _LONGEST_ABBREVIATION = len("approx.")
 LEANS = re.compile(
     r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then|hence"
@@ -40,20 +36,6 @@ LEANS = re.compile(
     r"|toutefois|cependant|notamment|sin embargo|en (?:este caso|particular)|de lo contrario)\b",
     re.IGNORECASE,
 )
-_LABEL = re.compile(
-    r"(?:\*\*[^*\n]{1,60}\*\*|`[^`\n]{1,60}`|[^\s:.!?*`]{1,40}(?: [^\s:.!?*`]{1,40}){0,2}):(?=\s)"
-    r"|\*\*[^*\n:]{1,60}:\*\*(?=\s)"
-)
-"""What the sentences of an item are about: "timeout: Seconds to wait. The default is 30."."""
-_DEFINED = re.compile(r"(?P<term>[^\n:.!?]{1,60})\n[ \t]*:[ \t]+(?=\S)")
-"""A term over its definition, as Markdown has lists of definitions."""
-_CONDITION = re.compile(
-    r"\b(?:if|when|where|we|you|it|they|there|is|are|has|have|wenn|falls|wir|sie|ist|sind|hat|haben"
-    r"|si|cuando|es|son|hay|quand|nous|est|sont)\b",
-    re.IGNORECASE,
-)
-"""What makes a clause of a label: "If it rains:"."""
-_QUESTION = re.compile(r"[?？][\"'”’»)*_]*+\s*+\Z")
 _NUMBERED = re.compile(r"(?<![\d.])\d++(?:\.\d++)*+\.?\s+")
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
@@ -63,13 +45,6 @@ LONGEST_STATEMENT = 400
 SHORT_ADDITION = 40
 """Characters up to which a sentence belongs to the one before, in parentheses or within an item of
 a list: "Penalty: 2 seconds."."""
-LONGEST_DESCRIPTION = 300
-"""Characters of a paragraph that is quoted whole with the default value of what it describes."""
-LONGEST_CODE = 600
-"""Characters of a block of code that is quoted with the sentence that announces it."""
-_LONG_ADDRESS = re.compile(r"https?://\S{100,}")
-_FEWEST_WORDS = 4
-"""Beside a long address, for it to be a sentence."""
 ENDED = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 """The end of a whole sentence."""
 
@@ -80,7 +55,7 @@ class Statement:
 
     Marks of Markdown are left out of it. ``quote`` is the passage's own words, ``start`` where they
     begin in the passage. ``kind`` is ``prose`` (running text, which a passage may cut anywhere),
-    ``item``, ``row``, ``record``, or ``entry``: a code with what belongs to it. A row of a known
+    ``item``, ``row``, or ``entry``: a code with what belongs to it. A row of a known
     table has a ``name``, its first cell, and the ``caption`` of the table.
     """
 
@@ -92,61 +67,6 @@ class Statement:
     caption: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Lead:
-    """The item of a list over items of its own: "3. Remediation:" with "– Critical: 3 days"."""
-
-    words: str
-    indent: int
-    mark: str
-    beside: str = ""
-    """The first of the bullets that stand beside it: "- Make sure:", "- that it is off"."""
-
-    @classmethod
-    def of(cls, item: str) -> _Lead:
-        """Read an item."""
-        marker = ITEM.match(item)
-        end = marker.end() if marker else 0
-        words = item[end:]
-        return cls(plain_words(words[_last_sentence(words) :]), *_indent_and_mark(item))
-
-    def is_over(self, item: str) -> bool:
-        """Whether another item stands under it: indented, or behind another mark."""
-        indent, mark = _indent_and_mark(item)
-        if indent != self.indent:
-            return indent > self.indent
-        if mark == _NEXT and self.mark in _STEPS:
-            return False
-        return mark != self.mark or (
-            bool(self.beside)
-            and not item.endswith(":")
-            and item.endswith(_STOPS) == self.beside.endswith(_STOPS)
-        )
-
-    def before(self, item: str) -> _Lead:
-        """The lead as the item right behind it shows it.
-
-        Steps that end with a colon announce no others, and neither do single words: "Name:".
-        """
-        is_beside = _indent_and_mark(item) == (self.indent, self.mark)
-        is_clause = len(self.words.split()) > 1 and self.mark not in _STEPS
-        return replace(self, beside=item if is_beside and is_clause else "")
-
-
-_STOPS = (".", "!", "?", "。")
-_NEXT = "#"
-_STEPS = frozenset(f"0a{_NEXT}")
-"""The marks of lists whose items are numbered or lettered, or have the next number or letter."""
-
-
-def _indent_and_mark(item: str) -> tuple[int, str]:
-    """Return how far an item is indented, and its mark: "0", "a" for any number or letter."""
-    bare = item.lstrip(" \t")
-    first = bare.lstrip("(")[:1]
-    mark = "0" if first.isdigit() else "a" if first.isalpha() else first
-    return len(item) - len(bare), mark
-
-
 def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
     """The statements of a passage in order. Headings are none: they announce, they do not say.
 
@@ -154,13 +74,10 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
     """
     collected: list[Statement] = []
     lead, columns = "", list[str]()
-    above, announces = list[_Lead](), False
-    segments = list(with_values(passage, list(entries_of(passage))))
+    segments = list(entries_of(passage))
     for segment, following in itertools.zip_longest(segments, segments[1:]):
         text = passage[segment.start : segment.end]
-        if segment.kind in ("record", "field"):
-            collected.append(Statement(_flat(text), text, segment.start, "record"))
-        elif segment.kind == "entry":
+        if segment.kind == "entry":
             collected.append(Statement(" · ".join(_cell_lines(text)), text, segment.start, "entry"))
         elif segment.kind == "row":
             cells = _cells(text)
@@ -170,44 +87,12 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
                 collected.append(_row(text, segment.start, cells, columns))
         else:
             columns = []
-            if segment.kind == "item":
-                if announces:
-                    above[-1] = above[-1].before(text)
-                above = [one for one in above if one.is_over(text)]
-            leads = " ".join(filter(None, (lead, *(one.words for one in above))))
             is_said = segment.start in beneath and not _are_headings(passage, following, beneath)
             if segment.kind != "heading" and (is_said or not _is_title(text, segment.kind)):
-                collected += _sentences(text, segment, leads)
-        announces = segment.kind == "item" and text.endswith(":")
+                collected += _sentences(text, segment, lead)
         if segment.kind in ("prose", "heading"):
-            above = []
             lead = plain_words(text[_last_sentence(text) :]) if text.endswith(":") else ""
-        elif announces:
-            above.append(_Lead.of(text))
     return collected
-
-
-def announced_code(passage: str) -> Iterator[Statement]:
-    """Short blocks of code, each with the sentence before that announces it with a colon.
-
-    That sentence does not begin within a block before, nor in another item.
-    """
-    behind = 0  # the block before
-    for (start, end), (_, inner_end) in fenced_code(passage):
-        low = max(behind, start - LONGEST_STATEMENT)
-        behind = end
-        announcing = passage[low:start].rstrip()
-        is_closed = inner_end < end
-        if not (announcing.endswith(":") and is_closed and end - start <= LONGEST_CODE):
-            continue
-        *_, segment = segments_of(announcing)
-        spans = sentence_spans(announcing[segment.start :])
-        first = segment.start + (spans[-1][0] if spans else 0)
-        mark = ITEM.match(announcing, first)
-        first = low + (mark.end() if mark else first)
-        quote = passage[first:end]
-        if segment.kind in ("prose", "item"):
-            yield Statement(plain_words(quote), quote, first)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -253,70 +138,32 @@ def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement
     marker = ITEM.match(text) if segment.kind == "item" else None
     skip = marker.end() if marker else 0
     before = skip
-    label = _LABEL.match(text, skip) if segment.kind == "item" else None
-    label = None if label and _CONDITION.search(label.group()) else label
-    defined = _DEFINED.match(text) if segment.kind == "prose" else None
     spans = _with_additions(text[skip:], segment.kind)
     for start, end in _limited(text, spans, skip):
         # "It must be taken by March" means nothing without the sentence before.
-        follows_question = _QUESTION.search(text, before, start)
-        begin = before if LEANS.match(text, start) or follows_question else start
+        begin = before if LEANS.match(text, start) else start
         quote = text[begin:end]
         sentence = said = plain_words(quote)
-        if label and begin > skip:
-            sentence = f"{plain_words(label.group())} {sentence}"
-        if defined and begin > skip:
-            sentence = f"{plain_words(defined['term'])}: {sentence.removeprefix(': ')}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
-        if said and not quote.endswith((":", ":-", ":–", ":—")) and not _is_address(sentence):
+        if said and not quote.endswith((":", ":-", ":–", ":—")):
             yield Statement(sentence, quote, segment.start + begin, segment.kind)
         before = start
-
-
-def _is_address(sentence: str) -> bool:
-    """Whether a sentence is little else than a long address."""
-    rest = _LONG_ADDRESS.sub("", sentence)
-    return len(rest) < len(sentence) and len(rest.split()) < _FEWEST_WORDS
 
 
 def _with_additions(text: str, kind: str) -> list[tuple[int, int]]:
     """Spans of sentences, one that only adds something to the one before joined to it."""
     spans = list[tuple[int, int]]()
     is_whole = False
-    for start, end in _apart_from_properties(text, sentence_spans(text)):
+    for start, end in sentence_spans(text):
         adds = end - start <= SHORT_ADDITION and (kind == "item" or text[start] == "(")
         adds = adds and text[end - 1] != ":"  # it announces what comes
-        joins = bool(spans) and adds and not is_whole and not _QUESTION.search(text, *spans[-1])
-        joins = joins or (len(spans) == 1 and _is_term(text, *spans[0]))
-        if spans and ADDED_PROPERTY.fullmatch(text, start, end):
-            is_short = end - spans[0][0] <= LONGEST_DESCRIPTION
-            start = spans[0][0] if is_short else spans[-1][0]
-            spans = [] if is_short else spans[:-1]
-            joins = True
-        elif joins:
+        joins = bool(spans) and adds and not is_whole
+        if joins:
             start = spans.pop()[0]
         spans.append((start, end))
         is_whole = joins
     return spans
-
-
-def _is_term(text: str, start: int, end: int) -> bool:
-    """Whether what looks like a sentence is a term before its definition: "Residence . A unit"."""
-    return end - start <= _LONGEST_TERM and text.endswith(" .", start, end)
-
-
-def _apart_from_properties(
-    text: str, spans: Sequence[tuple[int, int]]
-) -> Iterator[tuple[int, int]]:
-    """Spans of sentences, "Default: 6432" apart from what stands above it without a full stop."""
-    for start, end in spans:
-        line = text.rfind("\n", start, end) + 1
-        above = text[start:line].rstrip()
-        if above and ADDED_PROPERTY.fullmatch(text, line, end):
-            yield start, start + len(above)
-            start = line
-        yield start, end
 
 
 def _limited(text: str, spans: list[tuple[int, int]], offset: int) -> Iterator[tuple[int, int]]:
