@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import NoReturn
 
 from rag.cli.printing import Output
 
-Parser = argparse.ArgumentParser
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose error about a mistyped verb or choice names the nearest one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the error, and exit with code 2."""
+        typed, *choices = re.findall(r"'([^']*)'", message) or [""]
+        if "invalid choice" in message and (near := get_close_matches(typed, choices, 1)):
+            self.print_usage(sys.stderr)
+            self.exit(2, f"{self.prog}: there is no {typed!r}. Did you mean {near[0]!r}?\n")
+        super().error(message)
+
+
 Call = Callable[[argparse.Namespace], Output]
 Verb = Callable[..., Parser]
 """Adds a verb: the function that does it, and the names of its plain positional arguments."""

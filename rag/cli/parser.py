@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from rag import VERSION
 from rag.cli.administration import arguments as administration
 from rag.cli.administration import benchmarks, maintenance
 from rag.cli.asking import arguments as asking
@@ -23,6 +24,7 @@ def parser(*mounted: Call) -> Parser:
     starts the program.
     """
     root = Parser(prog="python -m rag", description="Retrieval over your documents, with evidence.")
+    root.add_argument("--version", action="version", version=VERSION)
     subparsers = root.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     def verb(

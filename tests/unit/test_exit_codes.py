@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase
+from rag import VERSION, KnowledgeBase
 from rag.__main__ import main
 from rag.cli.options import EXITS, STOPPED
 from tests.answer_runs import Chat, with_chat
@@ -54,6 +54,33 @@ def test_work_that_a_model_did_not_do_ends_with_1_and_a_reason(
     assert "The server is away." in told.err
     assert re.search(r"Paused: \d of \d+ ", told.err)
     assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["evalaute", "handbook", SET], "'evaluate'"),
+        (["evaluate", "handbook", SET, "--judge", "ollama:judge"], "--answers"),
+        (["report", "RUN", "-o", "report.pdf"], ".html"),
+    ],
+)
+def test_bad_usage_ends_with_2_and_names_what_is_meant(
+    home: Path, arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = handbook(home)[1]
+    run = base.evaluator.evaluate(SET, base.recipe()).run.id
+    try:
+        code: object = main([run if text == "RUN" else text for text in arguments])
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 2
+    assert named in capsys.readouterr().err
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out.strip()) == (0, VERSION)
 
 
 def test_ctrl_c_ends_a_verb_with_a_code_of_its_own(

@@ -104,7 +104,7 @@ def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBa
         assert fact in text
     command = "python -m rag evaluate handbook 'handbook questions' --recipe recipe.json"
     assert f"{command} --k 1,3,5,10" in text
-    recipe = re.search(r'\{ "index".*?\} \}', text)
+    recipe = re.search(r'\{ "format".*?\} \}', text)
     assert recipe is not None
     assert json.loads(recipe[0]) == run.recipe.model_dump(mode="json")
 

@@ -13,6 +13,11 @@ from rag.cli.printing import Output
 def evaluate(args: argparse.Namespace) -> Output:
     """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
+    if args.judge and not (args.answers or args.memory):
+        raise InvalidInput(
+            "--judge grades answers, and this evaluation makes none.",
+            "Add --answers. To grade the hits of a run, use the verb judge.",
+        )
     if args.returned or args.callable or args.system:
         return systems.evaluated(inputs.workspace(args), cutoffs, args)
     base, recipe = targets.ready(args)

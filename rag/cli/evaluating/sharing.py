@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rag import Deviation, ParityData, Reproduction, VerbData, attribute
+from rag import Deviation, InvalidInput, ParityData, Reproduction, VerbData, attribute
 from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
@@ -70,6 +70,11 @@ def parity(args: argparse.Namespace) -> Output:
 
 def report(args: argparse.Namespace) -> Output:
     """Write a run as one HTML file that opens anywhere."""
+    if args.output.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInput(
+            f"A report is HTML, and {args.output.name} is named otherwise.",
+            "Name a file that ends in .html; a browser prints it as PDF.",
+        )
     base = targets.base_of_run(inputs.workspace(args), args)
     page = base.reports.html(args.run, args.baseline)
     inputs.write(args.output, page.encode("utf-8", "replace"))
