@@ -81,7 +81,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.sheets:read_xlsx",
         ("xlsx",),
         True,
-        _HEADERS,
+        _RECEIPTS,
     ),
     Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False, _RECEIPTS),
     Format(

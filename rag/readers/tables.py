@@ -159,6 +159,17 @@ def _named_by_groups(rows: Iterable[_Cells], columns: int) -> Iterator[list[str]
             yield [": ".join(filter(None, (group, row.texts[0]))), *row.texts[1:]]
 
 
+def begins_table(rows: Iterable[Row]) -> bool:
+    """Whether rows after a gap are a table of their own: a title or labels over figures tell."""
+    table = grid(rows)
+    below = [row.split("\t") for row in table.lines][1:]
+    columns = [[row[at] for row in below if row[at:] and row[at]] for at in range(table.columns)]
+    labelled = zip(table.labels, columns, strict=False)
+    return bool(table.labels) and (
+        bool(table.above) or any(cells and all(map(_is_figure, cells)) for _, cells in labelled)
+    )
+
+
 def line(cells: Iterable[str]) -> str:
     """Cells as one line; empty ones at the end are left out."""
     return "\t".join(cells).rstrip("\t")

@@ -1,10 +1,12 @@
 """Receipts: what readers read of a file, and what they leave out; raised, struck, hidden text."""
 
 import io
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import docx
+import openpyxl
 import pptx
 import pytest
 from docx.enum.style import WD_STYLE_TYPE
@@ -12,6 +14,11 @@ from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsmap, qn
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from openpyxl.comments import Comment
+from openpyxl.drawing.image import Image
+from openpyxl.styles import Font
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
@@ -287,3 +294,62 @@ def test_what_stands_beside_the_text_of_word(tmp_path: Path) -> None:
     assert set(_omissions(read)) == {"picture"}
     assert read.receipt is not None
     assert {"footnotes": 1, "comments": 1, "headers": 1}.items() <= read.receipt.read.items()
+
+
+def _book(*sheets: tuple[str, list[list[Any]]]) -> Any:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets:
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    return book
+
+
+def test_cells_of_excel_that_are_raised_struck_hidden_or_not_calculated(tmp_path: Path) -> None:
+    fee = CellRichText("90", TextBlock(InlineFont(vertAlign="superscript"), "1"))
+    fee += [" euros", TextBlock(InlineFont(strike=True), " or 80")]
+    prices = [["Item", "Cost", "Price", "Time"], ["Berth", 1, fee, timedelta(hours=26.25)]]
+    prices += [["Crane", 2, "=1+1", 7], ["Old", 3, "5", "9"], ["Key", 4, "6", "11"]]
+    book = _book(("Prices", prices), ("Margins", [["Towel", 58]]))
+    book["Margins"].sheet_state = "veryHidden"
+    sheet = book["Prices"]
+    sheet.column_dimensions["B"].hidden = True
+    sheet.row_dimensions[4].hidden = True
+    sheet["D2"].number_format, sheet["D3"].number_format = "[h]:mm", ";;;"
+    sheet["C5"].font = Font(strike=True)
+    sheet["D5"].comment = Comment("Ask the office", "Ada")
+    sheet.add_image(Image(io.BytesIO(picture("PNG", "plan"))), "F1")
+    read = _read(tmp_path, "prices.xlsx", book)
+    assert read.text == (
+        "Prices\n\nItem\tPrice\tTime\nBerth\t90¹ euros\t26:15\nCrane\nKey\t\t11\n"
+        "Note on Key, 11: Ask the office"
+    )
+    assert _omissions(read) == {
+        "picture": (1, "Prices"),
+        "hidden_column": (1, "Prices!B"),
+        "struck_passage": (2, "Prices!C2"),
+        "uncalculated_formula": (1, "Prices!C3"),
+        "hidden_cell": (1, "Prices!D3"),
+        "hidden_row": (1, "Prices!4"),
+        "hidden_sheet": (1, "Margins"),
+    }
+
+
+def test_merged_cells_groups_and_tables_below_each_other_in_excel(tmp_path: Path) -> None:
+    fees = [["Zone", "Boat", "Fee"], ["Guests"], ["South", "small", 12], ["", "large", 24]]
+    apart = [["Opening"], ["Day", "Hours"], ["Mon", "8-16"], [], ["Prices"], []]
+    apart += [["Item", "Price"], ["Coffee", 2], [], ["Tea", 3]]
+    book = _book(("Fees", fees), ("Office", apart))
+    book["Fees"].merge_cells("A2:C2")
+    book["Fees"].merge_cells("A3:A4")
+    read = _read(tmp_path, "fees.xlsx", book)
+    assert read.text == (
+        "Fees\n\nZone\tBoat\tFee\nGuests\nGuests: South\tsmall\t12\nGuests: South\tlarge\t24"
+        "\n\nOffice\n\nOpening\nDay\tHours\nMon\t8-16"
+        "\n\nPrices\nItem\tPrice\nCoffee\t2\nTea\t3"
+    )
+    assert [(table.labels, table.caption) for table in read.tables[1:]] == [
+        (("Day", "Hours"), "Opening"),
+        (("Item", "Price"), "Prices"),
+    ]

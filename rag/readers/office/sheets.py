@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 import warnings
-import zipfile
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
 from rag.readers.office.number_formats import formatted, formatted_day, general
-from rag.readers.tables import Row, grid
-from rag.types import Span
+from rag.readers.scripts import lowered, raised
+from rag.readers.tables import Row, begins_table, grid
 
 _TICK_EVERY = 500
 _MERGED = re.compile(
-    rb'mergeCell ref="\$?([A-Z]{1,3})\$?([0-9]{1,7}):\$?([A-Z]{1,3})\$?[0-9]{1,7}"'
+    rb'mergeCell ref="\$?([A-Z]{1,3})\$?([0-9]{1,7}):\$?([A-Z]{1,3})\$?([0-9]{1,7})"'
 )
 _BLOCK, _LONGEST_TAG = 1 << 20, 80
 _MOST_SPANNED = 64
+_MOST_COLUMNS = 16_384
+_SAMPLE = 50  # rows after a gap that tell whether they are a table of their own
+_FORMULA = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}f"
+_ON = ("1", "true")
+_UNSHOWN = ";;;"
+_KINDS = {"/chart": "chart", "/image": "picture"}
 
 
 def read_xlsx(source: Source) -> Content:
-    """Values as last calculated and saved. The sheet's name is a heading."""
+    """Values as last calculated and saved. The sheet's name is a heading, notes stand after it all.
+
+    Left out, and counted: hidden sheets, rows, columns and cells, struck text, formulas whose value
+    was not saved, pictures and charts.
+    """
     from openpyxl import load_workbook
 
     check_archive(source)
     with source.path.open("rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # Opened here, because openpyxl judges a path by its extension, which this one has not.
-        return _read_book(load_workbook(file, read_only=True, data_only=True), source)
+        return _read_book(
+            load_workbook(file, read_only=True, data_only=True, rich_text=True), source
+        )
 
 
 def first_rows(source: Source) -> list[tuple[int, list[str]]]:
@@ -55,12 +66,22 @@ def _read_book(book: Any, source: Source) -> Content:
     composer, count = Composer(), len(book.worksheets)
     for number, sheet in enumerate(book.worksheets, start=1):
         source.tick(number - 1, count)
-        rows = grid(_shown_rows(sheet, source, number - 1, count))
-        if not rows.columns:
+        if sheet.sheet_state != "visible":
+            composer.leave_out("hidden_sheet", sheet.title)
             continue
-        composer.page(number)
-        composer.heading(1, sheet.title)
-        composer.table(rows)
+        reader = _Sheet(sheet, composer)
+        titled = False
+        rows = reader.rows(lambda done=number - 1: source.tick(done, count))
+        for _, table in itertools.groupby(_by_table(rows), lambda pair: pair[0]):
+            cells = grid(row for _, row in table)
+            if cells.columns and not titled:
+                composer.page(number)
+                composer.heading(1, sheet.title)
+                titled = True
+            composer.table(cells)
+        for note in reader.notes:
+            composer.block(note, "\n")
+            composer.count("comments")
     source.tick(count, count)
     properties = book.properties
     return composer.content(
@@ -71,42 +92,214 @@ def _read_book(book: Any, source: Source) -> Content:
     )
 
 
-def _shown_rows(sheet: Any, source: Source, done: int, count: int) -> Iterator[Row]:
-    """Rows with the texts that Excel shows, and None for columns that a merged cell reaches over"""
-    spans = _spans(source.path, sheet)
-    sheet.reset_dimensions()
-    for number, row in enumerate(sheet.iter_rows(), 1):
-        if number % _TICK_EVERY == 1:
-            source.tick(done, count)
-        cells: list[str | None] = [_shown(cell) for cell in row]
-        for first, last in spans.get(number, ()):
-            cells += [""] * (last - len(cells))
-            cells[first:last] = [None] * (last - first)
-        yield cells
+def _by_table(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
+    """Rows with the number of their table; empty rows part tables where a title or labels follow.
+
+    Single cells between two gaps, such as a title, belong to what follows.
+    """
+    table, wide, waiting = 0, False, list[Row]()
+    for filled, part in itertools.groupby(rows, any):
+        if not filled:
+            continue
+        first = list(itertools.islice(part, _SAMPLE))
+        if wide and len(first) < _SAMPLE and all(sum(map(bool, row)) == 1 for row in first):
+            waiting += first
+            continue
+        table += int(wide and begins_table([*waiting, *first]))
+        wide = wide or any(sum(map(bool, row)) > 1 for row in first)
+        for row in itertools.chain(waiting, first, part):
+            yield table, row
+        waiting = []
+    for row in waiting:
+        yield table, row
 
 
-def _spans(path: Path, sheet: Any) -> dict[int, list[Span]]:
-    """The merged cells by the number of their first row: the columns that follow the first."""
-    from openpyxl.utils import column_index_from_string
+class _Sheet:
+    """A reader of the shown rows of one sheet; ``notes`` are those of the cells it has read."""
 
-    spans = dict[int, dict[Span, None]]()
-    with zipfile.ZipFile(path) as archive, archive.open(sheet._worksheet_path) as part:
-        before = b""
-        while block := part.read(_BLOCK):
-            for left, row, right in _MERGED.findall(before + block):
-                first, last = (column_index_from_string(name.decode()) for name in (left, right))
-                span = first, min(last, first + _MOST_SPANNED)
-                if first < last:
+    def __init__(self, sheet: Any, composer: Composer) -> None:
+        self.notes: list[str] = []
+        self._sheet = sheet
+        self._composer = composer
+        self._looks: dict[int, tuple[str, bool]] = {}
+        self._comments: dict[str, str] = {}
+        self._name = ""
+        self._read_beside()
+
+    def rows(self, tick: Any) -> Iterator[Row]:
+        """Yield rows with the texts that Excel shows; one that is empty for each gap.
+
+        None is a column that a merged cell reaches over. The text of a merged cell stands in each
+        of its rows that have others.
+        """
+        spans, before, known = self._spans(), 0, set[int]()
+        down = dict[int, tuple[int, int, str]]()
+        for number, attributes, hidden, cells in self._parsed():
+            if number % _TICK_EVERY == 1:
+                tick()
+            if number > before + 1:
+                yield []
+            before = number
+            out = attributes.get("hidden") in _ON or attributes.get("ht") == "0"
+            row, self._name = list[str | None](), ""
+            for cell in cells:
+                row += [""] * (cell["column"] - len(row))
+                row[cell["column"] - 1] = self._shown(cell, out or cell["column"] - 1 in hidden)
+            for left, right, bottom in spans.pop(number, ()):
+                row += [""] * (left + 1 - len(row))
+                down[left] = right, bottom, row[left] or ""
+            down = {left: merged for left, merged in down.items() if merged[1] >= number}
+            filled = any(row)
+            for left, (right, _, text) in down.items() if filled else ():
+                row += [""] * (right + 1 - len(row))
+                row[left : right + 1] = [text, *[None] * (right - left)]
+            for column in sorted(hidden.intersection(range(len(row))), reverse=True):
+                hidden_text = row.pop(column)
+                if hidden_text is not None and column < len(row) and row[column] is None:
+                    row[column] = hidden_text
+                elif hidden_text and column not in known and not out:
+                    known.add(column)
+                    self._composer.leave_out("hidden_column", self._place({"column": column + 1}))
+            if out and any(row):
+                self._composer.leave_out("hidden_row", f"{self._sheet.title}!{number}")
+            elif not out and (filled or not down):
+                yield row
+
+    def _parsed(self) -> Iterator[tuple[int, dict[str, str], set[int], list[dict[str, Any]]]]:
+        """The number, attributes and cells of each row, and the columns that are hidden."""
+        from openpyxl.worksheet._reader import WorkSheetParser
+
+        book, hidden, last = self._sheet.parent, set[int](), 0
+        with book._archive.open(self._sheet._worksheet_path) as part:
+            parser = WorkSheetParser(
+                part,
+                self._sheet._shared_strings,
+                data_only=True,
+                epoch=book.epoch,
+                date_formats=book._date_formats,
+                timedelta_formats=book._timedelta_formats,
+                rich_text=True,
+            )
+            parsed = parser.parse_cell
+
+            def parse_cell(element: Any) -> dict[str, Any]:
+                cell: dict[str, Any] = parsed(element)
+                if cell["value"] is None and element.get("t") != "str":
+                    calculated = element.find(_FORMULA) is not None
+                    cell["data_type"] = "f" if calculated else cell["data_type"]
+                return cell
+
+            parser.parse_cell = parse_cell
+            for number, cells in parser.parse():
+                if not last:
+                    for column in parser.column_dimensions.values():
+                        if column.get("hidden") in _ON or column.get("width") == "0":
+                            end = min(int(column["max"]), _MOST_COLUMNS)
+                            hidden |= set(range(int(column["min"]) - 1, end))
+                if number > last:
+                    yield number, parser.row_dimensions.pop(str(number), {}), hidden, cells
+                    last = number
+
+    def _spans(self) -> dict[int, list[tuple[int, int, int]]]:
+        """The merged cells by their first row: first and last column from 0, and last row."""
+        from openpyxl.utils import column_index_from_string
+
+        spans = dict[int, dict[tuple[int, int, int], None]]()
+        with self._sheet.parent._archive.open(self._sheet._worksheet_path) as part:
+            before = b""
+            while block := part.read(_BLOCK):
+                for left, row, right, bottom in _MERGED.findall(before + block):
+                    first, last = (
+                        column_index_from_string(name.decode()) - 1 for name in (left, right)
+                    )
+                    span = first, min(last, first + _MOST_SPANNED), int(bottom)
                     spans.setdefault(int(row), {})[span] = None
-            before = block[-_LONGEST_TAG:]
-    return {row: list(of_row) for row, of_row in spans.items()}
+                before = block[-_LONGEST_TAG:]
+        return {row: list(of_row) for row, of_row in spans.items()}
+
+    def _read_beside(self) -> None:
+        """Read the notes of cells, and count pictures and charts."""
+        from openpyxl.comments.comment_sheet import CommentSheet
+        from openpyxl.packaging.relationship import get_dependents, get_rels_path
+        from openpyxl.xml.functions import fromstring
+
+        archive = self._sheet.parent._archive
+        names = set(archive.namelist())
+
+        def related(path: str) -> Iterator[tuple[str, str]]:
+            place = get_rels_path(path)
+            for relation in get_dependents(archive, place) if place in names else ():
+                if relation.target in names:
+                    yield relation.Type, relation.target
+
+        for kind, path in related(self._sheet._worksheet_path):
+            if kind.endswith("/comments"):
+                for note in CommentSheet.from_tree(fromstring(archive.read(path))).commentList:
+                    self._comments[note.ref] = " ".join(note.content.split())
+            elif kind.endswith("/drawing"):
+                for part, _ in related(path):
+                    if part[part.rindex("/") :] in _KINDS:
+                        self._composer.leave_out(
+                            _KINDS[part[part.rindex("/") :]], self._sheet.title
+                        )
+
+    def _place(self, cell: dict[str, Any]) -> str:
+        from openpyxl.utils import get_column_letter
+
+        letters = get_column_letter(cell["column"])
+        return f"{self._sheet.title}!{letters}{cell.get('row', '')}"
+
+    def _shown(self, cell: dict[str, Any], out: bool) -> str:
+        """The text of a cell; ``out`` says that its row or column is hidden anyway."""
+        value, style = cell["value"], cell["style_id"]
+        if style not in self._looks:
+            self._looks[style] = self._look(cell)
+        code, struck = self._looks[style]
+        kind = "struck_passage" if struck else "hidden_cell" if code == _UNSHOWN else ""
+        if value is None:
+            kind = "uncalculated_formula" if cell["data_type"] == "f" else ""
+        if kind:
+            self._composer.leave_out(kind, self._place(cell), int(not out))
+            return ""
+        if isinstance(value, list):  # parts with fonts of their own
+            text = "".join(self._part(part, cell) for part in value)
+        else:
+            text = _formatted(value, code)
+        self._name = self._name or text
+        if self._comments and not out:
+            self._add_note(cell, text)
+        return text
+
+    def _look(self, cell: dict[str, Any]) -> tuple[str, bool]:
+        """The number format of a cell, and whether its text is struck."""
+        from openpyxl.cell.read_only import ReadOnlyCell
+
+        look = ReadOnlyCell(self._sheet, **cell)
+        return look.number_format or "General", bool(look.font.strike)
+
+    def _add_note(self, cell: dict[str, Any], text: str) -> None:
+        place = self._place(cell)
+        note = self._comments.pop(place.rpartition("!")[2], "")
+        about = ", ".join(dict.fromkeys(filter(None, (self._name, text)))) or place
+        if note:
+            self.notes.append(f"Note on {about}: {note}")
+
+    def _part(self, part: Any, cell: dict[str, Any]) -> str:
+        """A part of the text of a cell with a font of its own."""
+        if isinstance(part, str):
+            return part
+        if part.font.strike:
+            self._composer.leave_out("struck_passage", self._place(cell))
+            return ""
+        script = part.font.vertAlign
+        if script == "superscript":
+            return raised(part.text)
+        return lowered(part.text) if script == "subscript" else str(part.text)
 
 
-def _shown(cell: Any) -> str:
-    value = cell.value
+def _formatted(value: Any, code: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float, datetime.datetime)):
         return cell_text(value)
-    code = cell.number_format or "General"
     if not isinstance(value, datetime.datetime):
         return formatted(value, code)
     if value.time() == datetime.time():
@@ -130,6 +323,9 @@ def cell_text(value: object) -> str:
     if isinstance(value, datetime.datetime):
         midnight = value.time() == datetime.time()
         return value.date().isoformat() if midnight else value.isoformat(sep=" ")
+    if isinstance(value, datetime.timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
