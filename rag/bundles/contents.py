@@ -222,7 +222,7 @@ def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:
         knowledge_base=base_name,
         set=run.question_set,
         set_version=run.set_version,
-        created=run.created.isoformat(),
+        created=in_utc(run.created).isoformat(),
         note=run.note,
         tags=run.tags,
         cutoffs=tuple(sorted(depths)),

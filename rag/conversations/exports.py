@@ -9,6 +9,7 @@ from typing import Any
 
 from rag.answering.markup import CodeBlock, code_blocks
 from rag.storage.conversations import Conversation, StoredCitation, Turn
+from rag.storage.rows import in_utc
 from rag.types import page_name
 
 _THUMBS = {1: "up", -1: "down"}
@@ -24,7 +25,7 @@ def as_data(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, Any]
     return {
         "id": conversation.id,
         "name": conversation.name,
-        "created": conversation.created.isoformat(),
+        "created": in_utc(conversation.created).isoformat(),
         "settings": dict(conversation.settings or {}),
         "turns": [turn_data(turn) for turn in turns],
     }

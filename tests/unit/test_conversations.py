@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,7 @@ def test_a_conversation_leaves_as_markdown_and_json(workspace: Workspace) -> Non
     assert "\n\n## one # two\n\nAbout one\n# two\n\n" in written
     assert f"\n\n(quotes, complete, recipe {QUICK.hash})\n\nFeedback: thumb down\n" in written
     data = json.loads(base.conversations.export(talk, "json"))
+    assert datetime.fromisoformat(data["created"]).tzinfo is not None
     assert (data["id"], data["name"], data["settings"]) == (talk, "Named", {})
     [told] = data["turns"]
     assert told["question"] == "one\n# two"
