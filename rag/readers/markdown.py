@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rag.readers.characters import LINE
+from rag.readers.scripts import lowered, raised
 from rag.types import Heading
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
@@ -45,6 +46,32 @@ _ATTRIBUTES = re.compile(
 A class has a blank before it and the name of one: braces as in "Sets {.}" or "f{.x}" are words.
 """
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+_MARKED = re.compile(
+    r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^ {0,3}(?P=fence)|.*)"
+    r"|(?P<ticks>`+)[^`\n]+(?P=ticks)"
+    r"|(?P<struck>(?P<blank>^|(?<=\s))?(?:(?<![~\\])~~(?=[^\s~])[^\n]*?[^\s~]~~(?!~)"
+    r"|<(?P<tag>s|del|strike)>[^\n]*?</(?P=tag)>)(?(blank)[ \t]?))"
+    r"|<(?P<script>sup|sub)>(?P<figure>[^<\n]*)</(?P=script)>",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+"""Code, which stays as it is, and what is struck, raised or lowered."""
+
+
+def without_struck(text: str) -> tuple[str, int]:
+    """Return Markdown without its struck passages, with figures raised, and their number."""
+    struck = 0
+
+    def seen(mark: re.Match[str]) -> str:
+        nonlocal struck
+        if mark["struck"] is not None:
+            struck += 1
+            return ""
+        if mark["figure"] is not None:
+            return (raised if mark["script"].lower() == "sup" else lowered)(mark["figure"])
+        return mark.group()
+
+    return _MARKED.sub(seen, text), struck
 
 
 def headings(text: str) -> tuple[Heading, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from html import unescape
 
 from rag.errors import UnreadableDocument
 from rag.input_rules import why_not_json
@@ -68,18 +69,21 @@ def _compose(
 
 
 def _add(composer: Composer, record: object) -> None:
-    """A title becomes a heading; a body stands for the whole record, else all fields do."""
+    """A title becomes a heading; the body follows, then a line for each other field.
+
+    ``_id`` is how a database names the record.
+    """
     if not isinstance(record, dict):
         composer.block("\n".join(_flatten(record, "")))
         return
     title, body = _first(record, _TITLES), _first(record, _BODIES)
     if title:
-        composer.heading(1, record[title])
+        composer.heading(1, unescape(record[title]))
     if body:
-        composer.block(record[body], "\n" if title else "\n\n")
-    else:
-        rest = {key: value for key, value in record.items() if key != title}
-        composer.block("\n".join(_flatten(rest, "")), "\n" if title else "\n\n")
+        composer.block(unescape(record[body]), "\n" if title else "\n\n")
+    told = {title, body, "_id"}
+    rest = {key: value for key, value in record.items() if key not in told}
+    composer.block("\n".join(_flatten(rest, "")), "\n" if title or body else "\n\n")
 
 
 def _first(record: dict[str, object], names: tuple[str, ...]) -> str | None:
@@ -109,4 +113,4 @@ def _flatten(value: object, path: str) -> Iterator[str]:
 def _plain(value: object) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return unescape(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 
 from rag.readers.characters import lines_of
@@ -10,6 +11,7 @@ from rag.readers.content import Composer, Content, Source
 from rag.readers.tables import grid
 from rag.readers.text import load
 
+_STATED = re.compile(r"[\"']?sep=(.)[\"']?[ \t]*(?:\n|\Z)")
 _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 50
 _LONGEST_CELL = (1 << 31) - 1  # the most that fits everywhere
@@ -17,8 +19,11 @@ _TICK_EVERY = 5000
 
 
 def read_csv(source: Source) -> Content:
-    """Comma, semicolon, tab or bar separated, whichever cuts the rows most evenly."""
+    """Separated as a first line ``sep=;`` says, or by what cuts the rows most evenly."""
     text, metadata = load(source)
+    stated = _STATED.match(text)
+    if stated:  # a line for Excel, and no row
+        return _read(text[stated.end() :], stated.group(1), metadata, source)
     return _read(text, sniff_delimiter(text), metadata, source)
 
 

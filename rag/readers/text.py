@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from rag.readers.characters import (
@@ -15,9 +16,10 @@ from rag.readers.characters import (
     normalised_parts,
 )
 from rag.readers.content import Content, Source
-from rag.readers.markdown import front_matter_title, looks_like_markdown
+from rag.readers.markdown import front_matter_title, looks_like_markdown, without_struck
 from rag.readers.markdown_html import with_pipe_tables
 from rag.readers.markdown_tables import markdown_content
+from rag.types import Omission
 
 
 def read_plain(source: Source) -> Content:
@@ -29,16 +31,21 @@ def read_plain(source: Source) -> Content:
 def read_markdown(source: Source) -> Content:
     """The Markdown source, with the places of its headings; tables are rows of cells."""
     text, metadata = load(source)
-    title = front_matter_title(text)
-    return markdown_content(with_pipe_tables(text), metadata | {"title": title})
+    return _markdown(text, metadata | {"title": front_matter_title(text)})
 
 
 def read_pasted(source: Source) -> Content:
     """Text that came without a file, and as ``media_type`` in the metadata what it looks like."""
     text = normalise(str(source.about["text"]))
     if looks_like_markdown(text):
-        return markdown_content(with_pipe_tables(text), {"media_type": "text/markdown"})
+        return _markdown(text, {"media_type": "text/markdown"})
     return Content(text, metadata={"media_type": "text/plain"})
+
+
+def _markdown(text: str, metadata: dict[str, str]) -> Content:
+    shown, struck = without_struck(text)
+    omissions = (Omission("struck_passage", struck),) if struck else ()
+    return replace(markdown_content(with_pipe_tables(shown), metadata), left_out=omissions)
 
 
 def load(source: Source) -> tuple[str, dict[str, str]]:

@@ -129,6 +129,30 @@ def test_web_pages(tmp_path: Path, more: str) -> None:
     assert _omissions(document) == {"struck_passage": (2, ""), "hidden_passage": (2, "")}
 
 
+def test_markdown(tmp_path: Path) -> None:
+    (tmp_path / "content").write_text(
+        "# Fees\n\nA berth costs ~~80 euros~~ 90<sup>1</sup> euros, <del>5</del> 6 nights.\n\n"
+        "`~~code~~`\n\n~~~\n~~more~~ code\n~~~\n\na~~b~~c, ~~gone~~, ~~ no mark ~~\n"
+    )
+    document = readers.read(tmp_path / "content", "x.md")
+    assert document.text == (
+        "# Fees\n\nA berth costs 90¹ euros, 6 nights.\n\n"
+        "`~~code~~`\n\n~~~\n~~more~~ code\n~~~\n\nac, , ~~ no mark ~~\n"
+    )
+    assert _omissions(document) == {"struck_passage": (4, "")}
+
+
+def test_a_table_of_excel(tmp_path: Path) -> None:
+    rows = "sep=;\r\nArtikel;Preis;Gültig ab\r\nSeife;1,5;01.04.2026\r\n"
+    (tmp_path / "content").write_bytes(rows.encode("cp1252"))
+    document = readers.read(tmp_path / "content", "x.csv")
+    assert document.text == "Artikel\tPreis\tGültig ab\nSeife\t1,5\t01.04.2026"
+    assert document.tables[0].labels == ("Artikel", "Preis", "Gültig ab")
+    assert document.tables[0].caption == ""
+    assert document.receipt is not None
+    assert document.receipt.read["encoding_guessed"] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "terms"),
     [

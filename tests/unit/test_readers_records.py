@@ -20,6 +20,16 @@ from rag.readers import read
         ("x.json", '[{"Title": "T", "price": 3}, {"CONTENT": "c"}]', "T\nprice: 3\n\nc"),
         ("x.json", '{"records": [{"text": "a"}, {"text": "b"}]}', "a\n\nb"),
         ("x.json", '{"a": [{"b": true}, {"b": null}], "c": "d"}', "a[1].b: true\nc: d"),
+        (
+            "x.json",
+            '[{"text": "Salt &amp; pepper", "price": "2 &euro;", "sold_at": ["a", "b"]}]',
+            "Salt & pepper\nprice: 2 €\nsold_at: a, b",
+        ),
+        (
+            "x.json",
+            '[{"user": "U1", "real_name": "Ada", "text": "Hi", "files": [{"name": "a.pdf"}]}]',
+            "Hi\nuser: U1\nreal_name: Ada\nfiles[1].name: a.pdf",
+        ),
         ("x.json", '"just a string"', "just a string"),
         ("x.json", '\ufeff{"text": "with mark"}', "with mark"),
     ],
