@@ -211,6 +211,8 @@ def test_words_of_word_that_are_raised_struck_hidden_or_removed(tmp_path: Path) 
     table = document.add_table(2, 2)
     for at, text in enumerate(("Old token", "1 euro", "Token", "2 euros")):
         table.cell(at // 2, at % 2).text = text
+    table.cell(1, 1)._tc.append(_word(f"<w:p>{_runs(('', '3 euros'))}</w:p>", "w:moveFrom"))
+    table.cell(1, 1).add_paragraph()
     table.rows[0]._tr.get_or_add_trPr().append(_word("", "w:del"))
     read = _read(tmp_path, "letter.docx", document)
     assert read.text == (
@@ -220,7 +222,7 @@ def test_words_of_word_that_are_raised_struck_hidden_or_removed(tmp_path: Path) 
     assert {kind: count for kind, (count, _) in _omissions(read).items()} == {
         "struck_passage": 2,
         "hidden_passage": 1,
-        "tracked_change": 1,
+        "tracked_change": 2,
         "deleted_row": 1,
     }
 

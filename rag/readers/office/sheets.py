@@ -185,8 +185,8 @@ class _Sheet:
             def parse_cell(element: Any) -> dict[str, Any]:
                 cell: dict[str, Any] = parsed(element)
                 if cell["value"] is None and element.get("t") != "str":
-                    calculated = element.find(_FORMULA) is not None
-                    cell["data_type"] = "f" if calculated else cell["data_type"]
+                    formula = element.find(_FORMULA)
+                    cell["data_type"] = cell["data_type"] if formula is None else "f"
                 return cell
 
             parser.parse_cell = parse_cell

@@ -172,6 +172,9 @@ class _Reader:
         """The words of a cell, with each row of a table in it by itself."""
         words, rows = list[str](), list[str]()
         for block in _blocks(cell):
+            if block.tag in REMOVED:
+                self.composer.leave_out("tracked_change")
+                continue
             if block.tag != f"{W}tbl":
                 label = self._label(block) if plain(block).strip() else None
                 text = self._text.of(block)
