@@ -110,6 +110,11 @@ class Composer:
         """Count content that became text, by a kind that blocks and tables don't show."""
         self._read[kind] += number
 
+    @property
+    def omissions(self) -> int:
+        """The number of parts that were left out so far."""
+        return sum(part.count for part in self._left_out.values())
+
     def leave_out(self, kind: str, place: str = "", number: int = 1) -> None:
         """Count content that does not become text.
 

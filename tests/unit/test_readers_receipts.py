@@ -197,8 +197,8 @@ def test_words_of_word_that_are_raised_struck_hidden_or_removed(tmp_path: Path) 
             + _runs(("", " litres of H"), (down, "2"), ("", "O"))
         ),
         _word(
-            _runs(("", "It is "), ("<w:strike/>", "18 "), ("<w:dstrike/>", "euros "))
-            + _runs(("", "24 euros"), ('<w:rStyle w:val="Old"/>', " or 25"), ("<w:vanish/>", "!"))
+            _runs(("", "It is "), ("<w:strike/>", "18 "), ("<w:dstrike/>", "euros"))
+            + _runs(("", " 24 euros"), ('<w:rStyle w:val="Old"/>', " or 25"), ("<w:vanish/>", "!"))
         ),
         _word(
             f"{_runs(('', 'Sold '))}<w:moveFrom w:id='1'>{_runs(('', 'there'))}</w:moveFrom>"

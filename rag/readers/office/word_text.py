@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +33,7 @@ _SYMBOLS = {
     "symbol": {0xA3: "≤", 0xB3: "≥", 0xB1: "±", 0xB0: "°", 0xB4: "×", 0x6D: "μ", 0xB7: "•"},
 }
 _EFFECTS = ("vertAlign", "strike", "dstrike", "vanish")
+_SPACES = re.compile(r" {2,}")
 _OFF = {"0", "false", "off"}
 _DRAWINGS = {
     f"{{{_DRAWN}/picture}}pic": "picture",
@@ -66,6 +68,12 @@ class WordText:
 
     def of(self, element: Any) -> str:
         """Return the words of an element, without the labels that Word makes."""
+        before = self._composer.omissions
+        text = self._inner(element)
+        # The spaces on both sides of what is left out are one.
+        return text if self._composer.omissions == before else _SPACES.sub(" ", text)
+
+    def _inner(self, element: Any) -> str:
         return "".join(map(self._child, element))
 
     def _child(self, child: Any) -> str:
@@ -99,7 +107,7 @@ class WordText:
             return ""
         if tag in (f"{W}drawing", f"{W}pict"):
             return self._drawing(child)
-        return self.of(child) + ("\n" if tag == f"{W}p" else "")
+        return self._inner(child) + ("\n" if tag == f"{W}p" else "")
 
     def _run(self, run: Any) -> str:
         effects = dict[str, str]()
@@ -117,7 +125,7 @@ class WordText:
             self._out = out
         if out:
             return ""
-        text = self.of(run)
+        text = self._inner(run)
         self._out = self._out if not text.strip() else ""
         fonts = run.find(f"{W}rPr/{W}rFonts")
         if fonts is not None and fonts.get(f"{W}ascii", "").casefold().startswith("wingdings"):
@@ -132,7 +140,7 @@ class WordText:
         note = self._notes.get((kind, mark.get(f"{W}id", "")))
         if note is None:
             return ""
-        words = " ".join(self.of(note).split())
+        words = " ".join(self._inner(note).split())
         self._composer.count(kind)
         if kind == "comments":
             self.notes.append(f"Comment: {words}")
@@ -161,7 +169,7 @@ class WordText:
             item.get("descr", "") for item in drawing.iter() if item.tag.endswith("}docPr")
         )
         words = next(described, "").strip() if kinds else ""
-        return (f"[Picture: {words}]" if words else "") + self.of(drawing)
+        return (f"[Picture: {words}]" if words else "") + self._inner(drawing)
 
 
 def margins(document: Any) -> Iterator[tuple[str, Any]]:
