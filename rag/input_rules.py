@@ -8,6 +8,7 @@ readers make the best of whatever a file holds.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -26,6 +27,11 @@ def visible(text: str) -> str:
     A name may pretend to be another one by them, as ``report\u202efdp.exe`` does.
     """
     return text.translate(_TURNING)
+
+
+def composed(name: str) -> str:
+    """Return a name in NFC, as names are stored: macOS writes accents as letters of their own."""
+    return unicodedata.normalize("NFC", name)
 
 
 def find_fault(value: Any) -> str:

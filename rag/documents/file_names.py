@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from rag.input_rules import composed
+
 Item = tuple[str, Mapping[str, object]]
 """The name and the payload of an item of a job."""
 
@@ -47,7 +49,8 @@ def _files(path: Path) -> list[Path]:
 def distinct(items: Iterable[Item]) -> list[Item]:
     """The items, a number in every name that an earlier one has, like ``readme (2).md``."""
     by_name: dict[str, Item] = {}
-    for name, payload in items:
+    for written, payload in items:
+        name = composed(written)
         stem, dot, extension = name.rpartition(".") if "." in name else (name, "", "")
         number, free = 2, name
         while free in by_name:

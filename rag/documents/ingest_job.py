@@ -128,7 +128,10 @@ class _ItemReader:
         self._forecast.add(_INDEXING, "all", 0, {_INDEXING: _INDEXING})
 
     def shortest_first(self, waiting: Sequence[WaitingItem]) -> list[JobItem]:
-        """Items in the order in which they are read: what is in early answers early."""
+        """Items in the order in which they are read: what is in early answers early.
+
+        Of copies, the shortest name comes first, and stays.
+        """
         steps = self._ingestion.work().items()
         work = {step: pace for step, pace in steps if not step.startswith("embedding")}
         for it in waiting:
@@ -137,7 +140,9 @@ class _ItemReader:
             steps_of_item = {**first, "reading": reading, **work}
             self._forecast.add(it.item.position, it.kind, it.size, steps_of_item)
         items = (it.item for it in waiting)
-        order = sorted(items, key=lambda item: self._forecast.seconds(item.position))
+        order = sorted(
+            items, key=lambda item: (self._forecast.seconds(item.position), len(item.name))
+        )
         self._items = {item.position: item for item in order}
         self._ahead.expect(list(self._items))
         return order

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.formats.question_files import FileLabel
+from rag.input_rules import composed
 from rag.readers import SUPPORTED
 from rag.storage import Connection, documents, labels, questions
 from rag.storage.labels import FROM_FILE, Label
@@ -121,7 +122,7 @@ class Anchors:
         self._spelt: dict[str, set[str]] = {}
         for name in self._ids:
             for spelling in spellings(name):
-                self._spelt.setdefault(spelling, set()).add(name)
+                self._spelt.setdefault(composed(spelling), set()).add(name)
 
     def of(self, file_labels: tuple[FileLabel, ...]) -> Iterator[Label]:
         """Labels as they are stored; lost ones without a document."""
@@ -162,12 +163,13 @@ class Anchors:
     def _name(self, file_name: str) -> str:
         """The document that a file means, by its name or the only one that it may stand for."""
         # Formats whose cells end at white space write it as %20.
-        for name in (file_name, unquote(file_name)):
+        plain = unquote(file_name)
+        for name in (file_name, plain, composed(plain)):
             if name in self._ids:
                 return name
             if len(meant := self._spelt.get(name, ())) == 1:
                 return next(iter(meant))
-        return file_name
+        return composed(file_name)
 
     def _anchored(self, stored: Label) -> Label:
         document_id = self._ids[stored.document_name]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Set
 from functools import lru_cache
 from typing import Protocol
 
+from rag.input_rules import composed
 from rag.recipe import SearchRecipe
 from rag.recipe.parts import page_ranges
 
@@ -64,9 +65,9 @@ def fitting_documents(documents: Iterable[Traits], recipe: SearchRecipe) -> set[
     return {
         document.id
         for document in documents
-        if (not names or _is_named(document.name.casefold(), names, globs))
+        if (not names or _is_named(_fold(document.name), names, globs))
         and (not types or _is_of_type(document, types))
-        and (not tags or not tags.isdisjoint(tag.casefold() for tag in document.tags))
+        and (not tags or not tags.isdisjoint(map(_fold, document.tags)))
         and (not recipe.after or document.day >= recipe.after)
         and (not recipe.before or document.day <= recipe.before)
     }
@@ -96,7 +97,11 @@ def fits_passage(page: int | None, heading: str, recipe: SearchRecipe) -> bool:
 
 
 def _folded(values: Iterable[str]) -> frozenset[str]:
-    return frozenset(value.casefold() for value in values)
+    return frozenset(map(_fold, values))
+
+
+def _fold(name: str) -> str:
+    return composed(name).casefold()
 
 
 def _any_of(globs: Collection[str]) -> re.Pattern[str] | None:

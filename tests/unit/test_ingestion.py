@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import shutil
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,25 @@ def test_new_bytes_under_a_known_name_replace_the_old_version(workspace: Workspa
     assert [info.name for info in base.documents.documents(QUICK.index)] == ["leave.md"]
     assert "two weeks" in found(base, "carried over")[0]
     assert not any("months" in text for text in found(base, "months"))
+
+
+def test_names_of_macos_are_those_that_people_type(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    name = "Hafengebühren.md"
+    add(workspace, base, {unicodedata.normalize("NFD", name): LEAVE})
+    content = f'{{"id": "q", "text": "How long?", "evidence": [{{"document": "{name}"}}]}}'
+    base.exchange.import_file("set", "set.jsonl", content)
+    assert not base.questions.lost_labels("set")
+    for spelling in ("NFC", "NFD"):
+        names = [unicodedata.normalize(spelling, name)]
+        assert base.search("months", QUICK.with_fields({"search.documents": names})).hits
+    assert add(workspace, base, {name: TRAVEL}) == ["replaced"]
+
+
+def test_of_copies_the_plain_name_stays(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave-COPY.md": LEAVE, "leave.md": LEAVE})
+    assert [info.name for info in base.documents.documents(QUICK.index)] == ["leave.md"]
 
 
 def _texts(base: KnowledgeBase) -> dict[str, str]:
