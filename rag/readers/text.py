@@ -17,8 +17,8 @@ from rag.readers.characters import (
 )
 from rag.readers.content import Content, Source
 from rag.readers.markdown import front_matter_title, looks_like_markdown, without_struck
-from rag.readers.markdown_html import with_pipe_tables
 from rag.readers.markdown_tables import markdown_content
+from rag.readers.markup.markdown_html import with_pipe_tables
 from rag.types import Omission
 
 
