@@ -163,7 +163,7 @@ class Jobs:
             return rows.active(connection, base_id)
 
     def failed(self) -> dict[str, int]:
-        """How many jobs have failed, by kind."""
+        """Count the failed jobs by kind."""
         with self._database.read() as connection:
             return rows.count_failed(connection)
 

@@ -67,7 +67,7 @@ _FRAMING_WORDS = frozenset(_FRAMING.split())
 REACH = 32
 """Characters before a term in which its preposition stands."""
 BESIDE_CODE = 0.25
-"""What a word counts beside a code whose entry is quoted."""
+"""The weight of a word beside a code whose entry is quoted."""
 _SHORTEST = 4
 """Letters of a word that another one may end with: "Karte" is in "Jahreskarte"."""
 _COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv", "fi", "hu", "zh", "ja", "th"})

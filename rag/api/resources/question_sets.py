@@ -225,20 +225,17 @@ SetName = Annotated[str, Path(description="the id of a question set, or its name
 def set_called(base: KnowledgeBase, name: str) -> QuestionSet:
     """A question set by id or name. Raises NotFound."""
     all_sets = base.questions.list_all()
-    for question_set in all_sets:
-        if str(question_set.id) == name:
-            return question_set
-    for question_set in all_sets:
-        if question_set.name == name:
-            return question_set
+    for key in ("id", "name"):  # digits may be a name too
+        for row in all_sets:
+            if str(getattr(row, key)) == name:
+                return row
     raise NotFound(f"There is no question set {name!r}.")
 
 
 def _seen(base: KnowledgeBase, name: str, if_match: str | None) -> str:
     """The name of a set whose version is the one that the caller has seen. Raises NotFound."""
-    question_set = set_called(base, name)
-    check_match(if_match, question_set.version)
-    return question_set.name
+    check_match(if_match, (row := set_called(base, name)).version)
+    return row.name
 
 
 @question_sets.get("/knowledge-bases/{kb}/question-sets", **needs("read", 404, example=_LIST))

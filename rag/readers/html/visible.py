@@ -1,4 +1,4 @@
-"""What is seen of a web page: raised figures, and neither struck nor hidden text."""
+"""The visible part of a web page: raised figures, and neither struck nor hidden text."""
 
 from __future__ import annotations
 

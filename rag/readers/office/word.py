@@ -290,7 +290,7 @@ def _is_shaded(line: list[Any]) -> bool:
 
 
 def _number(element: Any, default: int) -> int:
-    """How many columns an element says, within bounds."""
+    """Return the number of columns that an element says, within bounds."""
     value = element.get(f"{W}val", "") if element is not None else ""
     return min(int(value), _MOST_SPANNED) if value.isdigit() else default
 

@@ -218,7 +218,7 @@ def _style(element: Any, kind: str) -> str:
 
 
 def _effects(element: Any) -> dict[str, str]:
-    """What the properties of a run or style say of its place, and whether it is shown."""
+    """The place that the properties of a run or style give it, and whether it is shown."""
     properties = element.find(f"{W}rPr")
     found = {} if properties is None else {name: properties.find(f"{W}{name}") for name in _EFFECTS}
     return {name: item.get(f"{W}val", "1") for name, item in found.items() if item is not None}

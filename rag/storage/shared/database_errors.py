@@ -37,7 +37,7 @@ _BUSY = {
     "25P03": _TOO_LONG,  # idle_in_transaction_session_timeout
     "25P04": _TOO_LONG,  # transaction_timeout
 }
-"""What to do about an error of a server that answers, by its code: the same again may succeed."""
+"""Hints about errors of a server that answers, by code: the same again may succeed."""
 _FULL = (
     "Try again in a moment. If it goes on, lower TOUCHSTONE_DATABASE_POOL, or let an administrator "
     "raise max_connections."
