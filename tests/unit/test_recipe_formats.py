@@ -48,6 +48,23 @@ FIRST: Mapping[str, Any] = {
 }
 """The default recipe as the first version stored it."""
 FIRST_HASHES = ("7c8633e87896", "e8463ac85774")
+LATEST: Mapping[str, Any] = {
+    "index.chunker": "markdown",
+    "index.chunk_unit": "auto",
+    "index.analyzer": "auto",
+    "index.vector_index": "auto",
+    "index.context": "table",
+    "search.exact_codes": True,
+    "search.matched_words": True,
+    "search.refuse": "auto",
+    "search.other_languages": "words",
+    "search.spelling": "question",
+    "search.abbreviations": True,
+    "search.synonyms": True,
+    "answer.mode": "strict",
+    "answer.tools": (),
+}
+"""What the default recipe of the last version without formats has otherwise."""
 LATEST_HASHES = ("1a0a70a581ea", "010360b4ce5f")
 FUSION = "search.learned"
 
@@ -61,11 +78,11 @@ def test_a_recipe_of_the_first_version_keeps_its_meaning_and_its_hash() -> None:
     assert IndexRecipe.restore(FIRST["index"]) == recipe.index
 
 
-def test_a_new_recipe_keeps_the_hash_that_it_had_before_there_were_formats() -> None:
-    stored = Recipe().model_dump(mode="json")
+def test_a_recipe_that_was_stored_last_without_a_format_keeps_its_hash() -> None:
+    stored = Recipe.restore(FIRST).with_fields(LATEST).model_dump(mode="json")
     assert stored.pop("format") == FORMAT
-    for recipe in (Recipe(), Recipe.restore(stored), Recipe.parse({"search": {}})):
-        assert (recipe.hash, recipe.index.hash) == LATEST_HASHES
+    recipe = Recipe.restore(stored)
+    assert (recipe.hash, recipe.index.hash) == LATEST_HASHES
 
 
 @pytest.mark.parametrize("data", [{"search": {"top_k": 9}}, {"search": {"top_k": 9}, "index": {}}])
