@@ -69,6 +69,9 @@ def parser(*mounted: Call) -> Parser:
     evaluating.sharing_verbs(verb)
     administration.home_verbs(verb)
     verb(maintenance.schema)
+    added = verb(maintenance.completion)
+    added.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    added.set_defaults(root=root)
     for call in mounted:
         verb(call)
     added = verb(benchmarks.bench)

@@ -17,7 +17,7 @@ from rag.documents import build_job
 from rag.documents.file_names import Item, distinct, name_files
 from rag.documents.page_images import page_image
 from rag.documents.reading_again import PASTED, ReadingAgain
-from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
+from rag.errors import InvalidFile, InvalidInput, NotFound, UnreadableDocument
 from rag.evaluation.formats import beir
 from rag.indexing.kinds import VectorChoice
 from rag.input_rules import storable
@@ -332,7 +332,8 @@ class Library:
             raise InvalidInput("A tag is empty.", "Remove it.")
         with self._database.write() as connection:
             document_id = documents.find_id_by_name(connection, self._base_id, document) or document
-            documents.tags(connection, self._base_id, document_id)
+            if documents.exists(connection, self._base_id, document_id) is None:
+                raise NotFound(f"There is no document {document!r}.", "Check its name or id.")
             documents.set_tags(connection, self._base_id, document_id, words)
         return tuple(words)
 

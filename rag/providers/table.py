@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
-from rag.errors import InvalidRecipe
+from rag.errors import InvalidFile, InvalidRecipe
 from rag.protocols import InputType
 
 Wire = Literal[
@@ -131,9 +131,31 @@ class ModelTraits:
     languages: str = ""
 
 
-_TABLE = tomllib.loads(Path(__file__).with_name("table.toml").read_text("utf-8"))
-ROWS = tuple(ProviderRow(**row) for row in _TABLE["provider"])
-TRAITS = tuple(ModelTraits(**row) for row in _TABLE["model"])
+_Row = TypeVar("_Row", ProviderRow, ModelTraits)
+
+
+def read_rows(text: str, table: str, row_type: type[_Row]) -> tuple[_Row, ...]:
+    """The rows of a table of ``table.toml``. Raises InvalidFile, which names the row."""
+    rows = list[_Row]()
+    try:
+        for row in tomllib.loads(text).get(table, ()):
+            named = row.get("name") or row.get("pattern") or f"number {len(rows) + 1}"
+            try:
+                rows.append(row_type(**row))
+            except TypeError as error:
+                fault = str(error).partition("__init__() ")[2] or str(error)
+                raise InvalidFile(
+                    f"rag/providers/table.toml, {table} {named}: {fault}.",
+                    f"The keys of a row are the fields of {row_type.__name__}.",
+                ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidFile(f"rag/providers/table.toml is not TOML: {error}.") from error
+    return tuple(rows)
+
+
+_TEXT = Path(__file__).with_name("table.toml").read_text("utf-8")
+ROWS = read_rows(_TEXT, "provider", ProviderRow)
+TRAITS = read_rows(_TEXT, "model", ModelTraits)
 
 
 def row_named(name: str) -> ProviderRow:

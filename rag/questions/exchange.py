@@ -10,6 +10,7 @@ from textwrap import shorten
 from types import MappingProxyType
 from typing import Literal
 
+from rag.errors import InvalidFile
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats import question_files as files
 from rag.evaluation.formats.fields import ReadingNotes
@@ -135,6 +136,8 @@ class Exchange:
         return self._save(set_name, QuestionFile(tuple(questions), notes.skipped), existing)
 
     def _save(self, set_name: str, parsed: QuestionFile, existing: Existing) -> Imported:
+        if not parsed.questions:
+            raise InvalidFile("The file has no question with a judgement.", "Nothing is imported.")
         replaced = self._sets.save(set_name, parsed.questions, existing)
         return Imported(
             len(parsed.questions),

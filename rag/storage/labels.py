@@ -157,7 +157,7 @@ def remove(connection: Connection, set_id: int, label_id: int) -> None:
 
 
 def _gone() -> NotFound:
-    return NotFound("This label no longer exists.", "Someone removed it. Reload the page.")
+    return NotFound("This label no longer exists.", "Someone removed it in the meantime.")
 
 
 def adrift(

@@ -329,7 +329,7 @@ def change(
     if not connection.execute(update(question).where(mine).values(**changed)).rowcount:
         raise NotFound(
             f"The question {question_id!r} is no longer in this set.",
-            "Someone deleted it. Reload the page.",
+            "Someone deleted it in the meantime.",
         )
 
 

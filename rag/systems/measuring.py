@@ -29,6 +29,7 @@ from rag.runs.evaluator import (
 from rag.runs.searched_documents import documents_hash, edits_environment
 from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passages, runs
+from rag.storage import questions as question_rows
 from rag.systems.alignment import AlignedText, Aligner, Method, Source
 from rag.systems.hops import HopFigures, HopSummary, hop_figures
 from rag.systems.returned import Returned, ReturnedText
@@ -42,14 +43,17 @@ class SystemEvaluation:
     """A stored run of a system with what happened to every question.
 
     ``unasked`` names the questions of the set that the system returned nothing for because it was
-    not asked, and that are left out; ``unmatched`` are the questions of the system that the set
-    does not have. ``hops`` summarises the questions with several retrievals; None without any.
+    not asked, and that are left out; ``unlabelled`` are its questions without a relevant label,
+    which cannot be measured; ``unmatched`` are the questions of the system that the set does not
+    have, by their words or ids. ``hops`` summarises the questions with several retrievals; None
+    without any.
     """
 
     evaluation: Evaluation
     unasked: tuple[str, ...] = ()
     unmatched: tuple[str, ...] = ()
     hops: HopSummary | None = None
+    unlabelled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,9 @@ class SystemRuns:
         started = time.perf_counter()
         question_set, questions = self._evaluator.questions(set_name, refusals_alone=True)
         matched = match_questions(retrievals, questions)
+        with self._services.database.read() as connection:
+            every = question_rows.usable(connection, self._base_id, question_set.id)
+        others = match_questions(matched.unmatched, every)
         answered = [item for item in questions if complete or item.id in matched.by_question]
         if not answered:
             raise InvalidInput(
@@ -157,8 +164,9 @@ class SystemRuns:
         return SystemEvaluation(
             store_run(self._services.database, run, question_set, results, keep),
             tuple(item.id for item in questions if item.id not in matched.by_question),
-            tuple(item.question for item in matched.unmatched),
+            tuple(item.question or item.question_id for item in others.unmatched),
             hops,
+            tuple(others.by_question),
         )
 
 

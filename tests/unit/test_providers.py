@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rag import providers
-from rag.errors import InvalidRecipe, MissingDependency, ProviderRejected
+from rag.errors import InvalidFile, InvalidRecipe, MissingDependency, ProviderRejected
 from rag.providers import minilm
-from rag.providers.table import ROWS, embedding_row, row_named, traits
+from rag.providers.table import ROWS, ProviderRow, embedding_row, read_rows, row_named, traits
 from rag.settings import PROJECT, Settings
 
 EMPTY = Settings.from_env({})
@@ -160,3 +160,11 @@ def test_the_documentation_lists_the_models_of_the_table() -> None:
 def test_the_tokens_that_minilm_reads_leave_out_its_special_ones(name: str) -> None:
     assert providers.tokens_read(name) == minilm.MiniLM.max_tokens - 2 == 254
     assert providers.tokens_read("multilingual-e5") == providers.tokens_read("wordllama") == 0
+
+
+def test_a_row_with_a_wrong_key_is_named() -> None:
+    row = '[[provider]]\nname = "mine"\ntitle = "Mine"\nwire = "openai"\nbase_ulr = "http://x"\n'
+    with pytest.raises(InvalidFile, match=r"provider mine: .*base_ulr"):
+        read_rows(row, "provider", ProviderRow)
+    with pytest.raises(InvalidFile, match="TOML"):
+        read_rows("[[provider]\n", "provider", ProviderRow)

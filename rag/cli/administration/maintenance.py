@@ -80,6 +80,15 @@ def schema(args: argparse.Namespace) -> Output:
     return Output(DocumentData(**definition), json.dumps(definition, indent=2))
 
 
+def completion(args: argparse.Namespace) -> Output:
+    """Print a script that completes the verbs and options of the alias "rag" in a shell."""
+    import shtab  # for this verb alone
+
+    args.root.prog = "rag"
+    script = shtab.complete(args.root, args.shell)
+    return Output(DocumentData(shell=args.shell, script=script), script)
+
+
 def check(args: argparse.Namespace) -> Output:
     """Compare the database with files, indexes and maps; exit 1 on a problem."""
     workspace = inputs.workspace(args)

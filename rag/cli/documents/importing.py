@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Literal
 
 from rag import (
+    HIGHEST_GRADE,
+    MISLEADING,
     AlreadyExists,
     ExistingStore,
     Imported,
@@ -327,6 +329,14 @@ def _imported(
         lines.append(
             f"without a label and an expected answer: {counted(came.unlabelled, 'question')}, "
             "which no metric counts"
+        )
+    grades = {
+        label.grade for item in base.questions.labelled(question_set.name) for label in item.labels
+    }
+    if unusual := sorted(grades - {*range(MISLEADING, HIGHEST_GRADE + 1)}):
+        lines.append(
+            f"unusual grades: {', '.join(map(str, unusual))}. Pages give {MISLEADING} to "
+            f"{HIGHEST_GRADE}; metrics count the others as they are"
         )
     if came and came.unused:
         lines.append(f"ignored columns: {', '.join(came.unused)}")

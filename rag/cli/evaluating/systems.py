@@ -47,6 +47,7 @@ class SystemEvaluationData(EvaluationData):
 
     unasked: list[str]
     unmatched: list[str]
+    unlabelled: list[str]
     hops: HopSummary | None
     notes: list[str]
     complete: bool
@@ -111,6 +112,7 @@ def measured_output(
         SystemEvaluationData,
         unasked=list(measured.unasked),
         unmatched=list(measured.unmatched),
+        unlabelled=list(measured.unlabelled),
         hops=measured.hops,
         notes=list(notes),
         complete=complete,
@@ -119,6 +121,8 @@ def measured_output(
     lines = [output.text, *(_located(source) if source else ())]
     if unmatched := len(measured.unmatched):
         lines += [f"{counted(unmatched, 'question')} of the system that the set does not have."]
+    if unlabelled := len(measured.unlabelled):
+        lines += [f"{counted(unlabelled, 'question')} of the set without a relevant label."]
     lines += [_hops(measured.hops)] if measured.hops else []
     missing = _missing(len(measured.unasked), complete=complete)
     return Output(data, "\n".join([*lines, *notes, *missing]))
