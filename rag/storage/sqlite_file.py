@@ -40,7 +40,7 @@ def of(address: str) -> Path | None:
     """The file that the URL of a database names; None for one in memory or on a server."""
     try:
         url = make_url(address)
-    except SQLAlchemyError:
+    except (SQLAlchemyError, ValueError):  # a port that is none
         return None
     named = url.database and url.database != ":memory:" and "uri" not in url.query
     return Path(str(url.database)) if url.get_backend_name() == "sqlite" and named else None

@@ -25,7 +25,7 @@ ANN = SessionOwner("ann", ("ann",))
 
 def _rows(added: datetime = MEASURED) -> list[DocumentRow]:
     return [
-        DocumentRow(key, f"{number}.md", "", "text/markdown", 100, 0, added, (), "")
+        DocumentRow(key, f"{number}.md", "", "text/markdown", 100, 0, added, (), "", None)
         for number, key in enumerate(IDS)
     ]
 

@@ -163,7 +163,7 @@ def test_the_tokens_that_minilm_reads_leave_out_its_special_ones(name: str) -> N
 
 
 def test_a_row_with_a_wrong_key_is_named() -> None:
-    row = '[[provider]]\nname = "mine"\ntitle = "Mine"\nwire = "openai"\nbase_ulr = "http://x"\n'
+    row = '[[provider]]\nname = "mine"\nwire = "openai"\nbase_ulr = "http://x"\n'
     with pytest.raises(InvalidFile, match=r"provider mine: .*base_ulr"):
         read_rows(row, "provider", ProviderRow)
     with pytest.raises(InvalidFile, match="TOML"):

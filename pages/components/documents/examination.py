@@ -212,7 +212,7 @@ def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlace) -> 
     """Settle a finding for one of its documents, and keep a message on what that means."""
     base.examinations.settle(finding.id, "keep", kept.document_id)
     names = [place.document for place in finding.places if place.document_id != kept.document_id]
-    what = f"{names[0]} is" if len(names) == 1 else f"{len(names)} documents are"
+    what = f"{names[0]} is" if len(names) == 1 else f"{counted(len(names), 'document')} are"
     st.session_state[_KEPT] = (
         f"{what} now left out of search. You don't need to build an index. To see the effect "
         "on the metrics, evaluate again on the Metrics page. To undo the decision, click Reopen "

@@ -86,7 +86,7 @@ def home_verbs(verb: Verb) -> None:
     """Verbs that look after a home."""
     added = verb(maintenance.check, exits={1: "a problem is left"})
     switch(added, "--repair", "delete what nothing refers to")
-    switch(added, "--compact", "write the file of the database anew, without unused space")
+    switch(added, "--compact", "write the file of the database again, without unused space")
     lost = {1: "an original is missing or damaged, and the backup lacks it"}
     saved = verb(maintenance.backup, exits=lost)
     saved.add_argument("file", type=Path)
