@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import select
 
 from rag import Upload
+from rag.cli.options import STOPPED
 from rag.jobs import reporter
 from rag.storage import jobs, tables
 from tests.workspaces import QUICK, database_at, surroundings, workspace_at
@@ -76,7 +77,7 @@ def test_a_verb_hands_its_job_back(home: Path, tmp_path: Path) -> None:
         text=True,
     )
     until_it_works(home, process)
-    assert end(process) == 2
+    assert end(process) == STOPPED
     assert process.stderr is not None
     assert "Error: Stopped." in process.stderr.read()
     status, done, total, owner, lease = job_of(home)
