@@ -67,6 +67,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.answering.checking.figures:_code_pattern": {"code": "AB-12.3"},
     "rag.answering.checking.fractions:says_pair": {"numbers": (3.0, 4.0)},
     "rag.chunking.contexts:_rest": {"previous": "Two words"},
+    "rag.readers.encodings:_fitness": {"sample": b"Gr\xfc\xdfe", "page": "cp1252"},
     "rag.api.mounting:routes": {"rest": Mount("/api", routes=[])},
     "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
