@@ -125,6 +125,7 @@ def test_the_view_decides_about_every_method_of_the_workspace() -> None:
         "operations",  # of the code
         *(
             "check",
+            "compact",
             "back_up",
             "import_bundle",
             "create_from_paths",
