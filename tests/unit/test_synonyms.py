@@ -218,5 +218,5 @@ def test_synonyms_are_on_in_new_recipes_and_off_in_stored_ones() -> None:
     assert Recipe().search.synonyms
     stored = Recipe().search.model_dump(mode="json")
     del stored["synonyms"]
-    old = SearchRecipe.model_validate(stored)
+    old = SearchRecipe.restore(stored)
     assert (old.synonyms, "synonyms" in old.left_out) == (False, True)
