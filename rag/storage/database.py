@@ -319,10 +319,17 @@ def _lower(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
+def _give_back_pages(connection: sqlite3.Connection) -> None:
+    """Let a new file give pages back, and an older one from when it is compacted.
+
+    Where it is so already, SQLite would write it again, and wait for any writer to end.
+    """
+    if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != _INCREMENTAL:
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+
+
 def _configure_sqlite(engine: Engine, read_only: bool) -> None:
-    # The first statement of a new file decides about its pages; an older one has to be compacted.
     writing = (
-        "auto_vacuum=INCREMENTAL",
         "journal_mode=WAL",
         f"journal_size_limit={_MOST_JOURNAL}",
         "synchronous=FULL",
@@ -333,12 +340,10 @@ def _configure_sqlite(engine: Engine, read_only: bool) -> None:
     @event.listens_for(engine, "connect")
     def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None  # the begin event below opens transactions
-        for pragma in (
-            "busy_timeout=30000",
-            *pragmas,
-            "foreign_keys=ON",
-            "temp_store=MEMORY",
-        ):
+        connection.execute("PRAGMA busy_timeout=30000")
+        if not read_only:
+            _give_back_pages(connection)
+        for pragma in (*pragmas, "foreign_keys=ON", "temp_store=MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
         # SQLite's own knows ASCII alone: Ü would not be found as ü.
         connection.create_function("lower", 1, _lower, deterministic=True)

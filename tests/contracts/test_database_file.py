@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -248,3 +249,14 @@ def test_an_older_file_gives_room_back_once_it_was_compacted(
     assert [info.documents for info in workspace_at(tmp_path).bases()] == [1]
     with closing(sqlite3.connect(file)) as compacted:
         assert compacted.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+
+
+def test_a_new_connection_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+    database = database_at(tmp_path)
+    with database.write() as writer:
+        writer.exec_driver_sql("PRAGMA user_version")
+        database.engine.dispose()  # the next one is opened anew
+        started = time.monotonic()
+        with database.read() as reader:
+            assert reader.exec_driver_sql("PRAGMA auto_vacuum").scalar() == 2
+        assert time.monotonic() - started < 10  # it would be refused after 30
