@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 
@@ -79,7 +80,6 @@ _LETTERS: dict[str, str] = {
 """Letters beyond ASCII by language (Unicode CLDR, main exemplar characters)."""
 _SIGNS = "\u00a0¡£§©ª«®°±²³´µ·¹º»¼½¾¿×–—‘’‚“”„†•…‰‹›€™"
 _BEYOND = re.compile(r"[^\x00-\x7f]")
-_TELLING_LINES = re.compile(rb"[^\n]*[\x80-\xff][^\n]*\n?")
 _ENOUGH = 4000
 
 
@@ -89,8 +89,8 @@ def guess(data: bytes) -> str:
     ``data`` has such bytes. Lines without one say nothing about the encoding.
     """
     sample = b""
-    for line in _TELLING_LINES.finditer(data):
-        sample += line.group()[: _ENOUGH - len(sample)]
+    for line in io.BytesIO(data):
+        sample += b"" if line.isascii() else line[: _ENOUGH - len(sample)]
         if len(sample) == _ENOUGH:
             break
     return max(_PAGES, key=lambda page: _fitness(sample, page))

@@ -48,10 +48,11 @@ A class has a blank before it and the name of one: braces as in "Sets {.}" or "f
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 _MARKED = re.compile(
-    r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^ {0,3}(?P=fence)|.*)"
-    r"|(?P<ticks>`+)[^`\n]+(?P=ticks)"
-    r"|(?P<struck>(?P<blank>^|(?<=\s))?(?:(?<![~\\])~~(?=[^\s~])[^\n]*?[^\s~]~~(?!~)"
-    r"|<(?P<tag>s|del|strike)>[^\n]*?</(?P=tag)>)(?(blank)[ \t]?))"
+    r"^ {0,3}(?P<fence>`{3,}+|~{3,}+)[^\n]*+\n(?:.*?^ {0,3}(?P=fence)|.*)"
+    r"|(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)"
+    r"|(?P<blank>^|(?<=\s))?"
+    r"(?P<struck>(?<![~\\])~~(?=[^\s~])[^\n]{0,2000}?[^\s~]~~(?!~)"
+    r"|<(?P<tag>s|del|strike)>[^\n]{0,2000}?</(?P=tag)>)(?P<after>[ \t]?)"
     r"|<(?P<script>sup|sub)>(?P<figure>[^<\n]*)</(?P=script)>",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
@@ -66,7 +67,7 @@ def without_struck(text: str) -> tuple[str, int]:
         nonlocal struck
         if mark["struck"] is not None:
             struck += 1
-            return ""
+            return mark["after"] if mark["blank"] is None else ""
         if mark["figure"] is not None:
             return (raised if mark["script"].lower() == "sup" else lowered)(mark["figure"])
         return mark.group()

@@ -10,7 +10,6 @@ from typing import Any
 from rag.readers.scripts import lowered, raised
 
 _STRUCK = {"s", "del", "strike"}
-_LINE_THROUGH = re.compile(r"text-decoration(?:-line)?:[^;]*line-through")
 _HIDDEN = re.compile(r"display:none|visibility:hidden")
 _PANEL = re.compile(r"accordion|collaps|expand|toggle|panel|faq|answer|\btab", re.IGNORECASE)
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
@@ -30,7 +29,10 @@ def show(tree: Any) -> dict[str, int]:
         node.text = node.text and node.text.translate(_ZERO_WIDTH)
         node.tail = node.tail and node.tail.translate(_ZERO_WIDTH)
         style = (node.get("style") or "").replace(" ", "").lower()
-        is_struck = node.tag in _STRUCK or _LINE_THROUGH.search(style) is not None
+        is_struck = node.tag in _STRUCK or any(
+            part.startswith("text-decoration") and "line-through" in part
+            for part in style.split(";")
+        )
         is_hidden = node.get("hidden") is not None or _HIDDEN.search(style) is not None
         if is_struck or (is_hidden and not _is_unfolded(node, controlled)):
             if any(map(str.strip, node.itertext())):
