@@ -51,8 +51,8 @@ _MARKED = re.compile(
     r"^ {0,3}(?P<fence>`{3,}+|~{3,}+)[^\n]*+\n(?:.*?^ {0,3}(?P=fence)|.*)"
     r"|(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)"
     r"|(?P<blank>^|(?<=\s))?"
-    r"(?P<struck>(?<![~\\])~~(?=[^\s~])[^\n]{0,2000}?[^\s~]~~(?!~)"
-    r"|<(?P<tag>s|del|strike)>[^\n]{0,2000}?</(?P=tag)>)(?P<after>[ \t]?)"
+    r"(?P<struck>(?<![~\\])~~(?=[^\s~])[^~\n]++(?<!\s)~~(?!~)"
+    r"|<(?P<tag>s|del|strike)>[^<\n]*+</(?P=tag)>)(?P<after>[ \t]?)"
     r"|<(?P<script>sup|sub)>(?P<figure>[^<\n]*)</(?P=script)>",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )

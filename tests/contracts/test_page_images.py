@@ -138,6 +138,7 @@ def test_a_page_of_any_size_is_a_picture_of_bounded_size(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_boxes_cover_the_words_of_every_passage_of_the_sample() -> None:
     found = list(coverages(all_pages(SAMPLE_FOLDER)))
     assert len({each.file for each in found}) == len(list(SAMPLE_FOLDER.glob("*.pdf")))
