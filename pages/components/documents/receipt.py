@@ -8,7 +8,7 @@ import streamlit as st
 
 from rag import Omission, Receipt, counted, language_name
 
-_KINDS = ("pages", "paragraphs", "headings", "tables", "rows", "notes", "recognised_pages")
+_GUESSED = "encoding_guessed"
 
 
 def draw_receipt(receipt: Receipt, show: Callable[[Omission], None]) -> None:
@@ -33,14 +33,13 @@ def draw_receipt(receipt: Receipt, show: Callable[[Omission], None]) -> None:
 
 
 def _read(receipt: Receipt) -> str:
-    numbers = receipt.read
     parts = [
-        counted(int(numbers[kind]), kind.removesuffix("s").replace("_", " "))
-        for kind in _KINDS
-        if numbers.get(kind)
+        counted(number, kind.removesuffix("s").replace("_", " "))
+        for kind, number in receipt.read.items()
+        if isinstance(number, int) and kind != _GUESSED
     ]
-    parts.append(language_name(str(numbers.get("language", "en"))))
-    if encoding := numbers.get("encoding"):
-        guessed = ", guessed" if numbers.get("encoding_guessed") else ""
+    parts.append(language_name(str(receipt.read.get("language", "en"))))
+    if encoding := receipt.read.get("encoding"):
+        guessed = ", guessed" if receipt.read.get(_GUESSED) else ""
         parts.append(f"{encoding}{guessed}")
     return " · ".join(parts)

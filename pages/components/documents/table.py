@@ -84,7 +84,7 @@ def _columns() -> dict[str, object]:
             "search: all of its text is excluded.",
         ),
         "Not read": st.column_config.NumberColumn(
-            format=":material/warning: %d",
+            format="⚠ %d",
             help="Parts of the file that are not in the text, such as pictures. "
             "Click the document to see them.",
         ),

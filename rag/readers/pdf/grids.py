@@ -66,13 +66,16 @@ def found_table(rows: Sequence[Row], drawn: Drawn) -> FoundTable | None:
     if not columns.cuts:
         return None
     left, right = min(row.left for row in rows), max(row.right for row in rows)
-    grid = lattice_rows(rows, drawn)
-    if grid is None:
-        grid = _merged(grid_rows(rows, columns, drawn), drawn, left, right)
+    lattice = lattice_rows(rows, drawn)
+    grid = lattice or _merged(grid_rows(rows, columns, drawn), drawn, left, right)
     grid = _without_empty_columns(grid)
     if len(grid) < 2 or len(grid[0].cells) < 2:
         return None
     count, labels = _header(grid, drawn)
+    if lattice and count:  # below a box over several columns stand their own labels
+        while count < len(grid) - 1 and grid[count - 1].spans:
+            count += 1
+        labels = _labels(grid[:count], _middles(grid), drawn)
     heads = () if count or any(map(_has_data, grid)) else _all_heads(grid, drawn)
     return FoundTable(
         [row.cells for row in grid], tuple(labels) if count else (), tuple(_middles(grid)), heads
