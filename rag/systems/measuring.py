@@ -114,9 +114,7 @@ class SystemRuns:
         started = time.perf_counter()
         question_set, questions = self._evaluator.questions(set_name, refusals_alone=True)
         matched = match_questions(retrievals, questions)
-        with self._services.database.read() as connection:
-            every = question_rows.usable(connection, self._base_id, question_set.id)
-        others = match_questions(matched.unmatched, every)
+        others = match_questions(matched.unmatched, self._questions(question_set.id))
         answered = [item for item in questions if complete or item.id in matched.by_question]
         if not answered:
             raise InvalidInput(
@@ -160,14 +158,18 @@ class SystemRuns:
                 source, located=dict(methods.items()), hops=asdict(hops) if hops else {}
             ),
         )
-        keep = partial(_store_texts, ranked=ranked)
+        texts_of_run = partial(_store_texts, ranked=ranked)
         return SystemEvaluation(
-            store_run(self._services.database, run, question_set, results, keep),
+            store_run(self._services.database, run, question_set, results, texts_of_run),
             tuple(item.id for item in questions if item.id not in matched.by_question),
             tuple(item.question or item.question_id for item in others.unmatched),
             hops,
             tuple(others.by_question),
         )
+
+    def _questions(self, set_id: int) -> list[Question]:
+        with self._services.database.read() as connection:
+            return question_rows.usable(connection, self._base_id, set_id)
 
 
 def _hop_figures(ranked: RankedTexts, sizes: Sequence[int]) -> HopFigures:
