@@ -183,7 +183,9 @@ from .questions.passage_labels import QuestionLabels as QuestionLabels
 from .questions.sets import Existing as Existing
 from .questions.trial_log import Attempt as Attempt
 from .readers import SUPPORTED as SUPPORTED
+from .readers import TEXT_EXTENSIONS as TEXT_EXTENSIONS
 from .readers import PageImage as PageImage
+from .readers import refusal as refusal
 from .readers.markdown import without_attributes as without_attributes
 from .recipe import AnswerRecipe as AnswerRecipe
 from .recipe import IndexRecipe as IndexRecipe

@@ -17,7 +17,7 @@ from rag.documents import build_job
 from rag.documents.file_names import Item, distinct, name_files
 from rag.documents.page_images import page_image
 from rag.documents.reading_again import PASTED, ReadingAgain
-from rag.errors import InvalidFile, InvalidInput, NotFound, UnreadableDocument
+from rag.errors import InvalidFile, InvalidInput, NotFound
 from rag.evaluation.formats import beir
 from rag.indexing.kinds import VectorChoice
 from rag.input_rules import storable
@@ -433,8 +433,6 @@ def _pages(urls: Sequence[str]) -> list[Item]:
 
 
 def _stored_path(arrival: Arrival, path: Path, name: str) -> Item:
-    if refused := _refused(path.name):
-        return name, refused
     try:
         with path.open("rb") as content:
             return _stored(arrival, Upload(name, content))
@@ -443,19 +441,10 @@ def _stored_path(arrival: Arrival, path: Path, name: str) -> Item:
 
 
 def _stored(arrival: Arrival, upload: Upload) -> Item:
-    if refused := _refused(upload.name):
-        return upload.name, refused
+    if error := readers.refusal(upload.name, upload.content):
+        return upload.name, {"refused": [error.message, error.hint]}
     stored = arrival.put(upload.content)
     return upload.name, {"file": stored.sha256, "source": upload.source}
-
-
-def _refused(name: str) -> dict[str, object] | None:
-    """The payload of a file that nobody reads, by its name; None where there is a reader."""
-    try:
-        readers.format_of(name)
-    except UnreadableDocument as error:
-        return {"refused": [error.message, error.hint]}
-    return None
 
 
 def preview(models: Models, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:

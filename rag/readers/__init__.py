@@ -11,20 +11,30 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 from rag.errors import TouchstoneError, UnreadableDocument
 from rag.lexical.languages import document_language
 from rag.readers.characters import normalise
 from rag.readers.content import Content, Source, silent
-from rag.readers.formats import SUPPORTED, Format, extension_of, format_of, reader_version
+from rag.readers.formats import (
+    SUPPORTED,
+    TEXT_EXTENSIONS,
+    Format,
+    extension_of,
+    format_of,
+    reader_version,
+    unsupported,
+)
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
-from rag.readers.sniff import DESCRIPTIONS, kind_of
+from rag.readers.sniff import DESCRIPTIONS, HEAD, kind_of, kind_of_head
 from rag.types import Document, Receipt
 
 __all__ = [
     "SUPPORTED",
+    "TEXT_EXTENSIONS",
     "Limits",
     "Mark",
     "PageImage",
@@ -34,6 +44,7 @@ __all__ = [
     "format_of",
     "read",
     "read_text",
+    "refusal",
     "size_of",
 ]
 
@@ -91,6 +102,23 @@ def read_text(text: str, title: str, *, cancelled: Callable[[], bool] | None = N
     name = " ".join(normalise(title).split()) or "Pasted text"
     media_type = content.metadata["media_type"]
     return _document(replace(content, metadata={}), digest, name, "", media_type)
+
+
+def refusal(name: str, content: BinaryIO) -> UnreadableDocument | None:
+    """The error for a file that no reader reads, by its extension and its first bytes; else None.
+
+    ``content`` stands at its beginning then.
+    """
+    try:
+        format_of(name)
+    except UnreadableDocument as error:
+        return error
+    if extension_of(name) in (*SUPPORTED, *TEXT_EXTENSIONS):
+        return None  # reading it says more about what is wrong
+    content.seek(0)
+    head = content.read(HEAD)
+    content.seek(0)
+    return None if kind_of_head(head) in ("text", "html") else unsupported(name)
 
 
 def count_pages(path: Path) -> int:
@@ -200,6 +228,8 @@ def _check_kind(path: Path, name: str, form: Format) -> None:
     kind = kind_of(path)
     if kind in form.kinds:
         return
+    if extension_of(name) not in (*SUPPORTED, *TEXT_EXTENSIONS):
+        raise unsupported(name)
     if kind == "encrypted_office":
         raise UnreadableDocument(
             "The file is encrypted: Office opens it only with a password.",

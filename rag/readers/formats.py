@@ -42,11 +42,25 @@ _HEADERS = 4  # the version that takes no row of values for the header of a tabl
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
+_PLAIN = Format(
+    ("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False, _RECEIPTS
+)
+_CODE = Format(
+    (
+        *("py", "pyi", "ipy", "js", "mjs", "ts", "tsx", "jsx", "java", "kt", "c", "h", "cc", "cpp"),
+        *("hpp", "cs", "go", "rs", "rb", "php", "swift", "scala", "lua", "r", "sql", "sh", "bash"),
+        *("ps1", "bat", "css", "scss", "xml", "xsd", "xsl", "yaml", "yml", "toml", "ini", "cfg"),
+        *("conf", "properties", "tf", "proto", "graphql", "diff", "patch"),
+    ),
+    "text/x-code",
+    f"{_HERE}.text:read_code",
+    _TEXT,
+    False,
+)
+
 FORMATS: tuple[Format, ...] = (
     Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _RECEIPTS),
-    Format(
-        ("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False, _RECEIPTS
-    ),
+    _PLAIN,
     Format(
         ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _RECEIPTS
     ),
@@ -107,7 +121,9 @@ FORMATS: tuple[Format, ...] = (
 )
 
 SUPPORTED: tuple[str, ...] = tuple(ext for row in FORMATS for ext in row.extensions)
-"""Extensions without the dot, as an upload widget wants them."""
+"""Extensions without the dot; files of any other extension are read if their bytes are text."""
+TEXT_EXTENSIONS: tuple[str, ...] = (*_CODE.extensions, "tex", "org")
+"""Usual extensions of other text, for an upload widget that has to choose files of a folder."""
 
 _ASCIIDOC = "Convert it to .html with Asciidoctor and add that."
 _CONVERT = {
@@ -132,15 +148,24 @@ def extension_of(name: str) -> str:
 
 
 def format_of(name: str) -> Format:
-    """The row for a file name. Raises UnreadableDocument (``unsupported_type``)."""
+    """The row for a file name: plain text for extensions that no row has.
+
+    Raises UnreadableDocument (``unsupported_type``) for those of binary formats without a reader.
+    """
     extension = extension_of(name)
-    for row in FORMATS:
-        if extension in row.extensions:
-            return row
+    if extension in _CONVERT:
+        raise unsupported(name)
+    rows = (row for row in (*FORMATS, _CODE) if extension in row.extensions)
+    return next(rows, _PLAIN)
+
+
+def unsupported(name: str) -> UnreadableDocument:
+    """The error for a file that no reader reads."""
+    extension = extension_of(name)
     what = f"Files of type .{extension}" if extension else "Files without an extension"
-    raise UnreadableDocument(
+    return UnreadableDocument(
         f"{what} are not supported.",
-        _CONVERT.get(extension, f"Supported types: {', '.join(SUPPORTED)}."),
+        _CONVERT.get(extension, f"Add {', '.join(SUPPORTED)}; if it is text, rename it to .txt."),
         reason="unsupported_type",
     )
 
@@ -149,7 +174,7 @@ def format_for_media_type(media_type: str) -> Format | None:
     """The row for a Content-Type value, ignoring its parameters."""
     bare = media_type.partition(";")[0].strip().lower()
     bare = _ALIASES.get(bare, bare)
-    return next((row for row in FORMATS if row.media_type == bare), None)
+    return next((row for row in (*FORMATS, _CODE) if row.media_type == bare), None)
 
 
 def reader_version(media_type: str) -> int:

@@ -36,6 +36,7 @@ _SIGNS = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*+\)")
 _MARKS = re.compile(r"\*+|`+")
+_TICKS = re.compile(r"`+")
 _ENTITY = re.compile(r"(?<!\\)&(?:#\w{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ATTRIBUTES = re.compile(
     r"(?<![ \t])[ \t]*+\{(?:#|: ?[#.][A-Za-z])[^{}]*\}\Z"
@@ -57,6 +58,11 @@ _MARKED = re.compile(
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 """Code, which stays as it is, and what is struck, raised or lowered."""
+
+
+def code_fence(code: str) -> str:
+    """A fence that no line of the code can close."""
+    return "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(code))])
 
 
 def without_struck(text: str) -> tuple[str, int]:

@@ -7,9 +7,15 @@ import re
 from urllib.parse import unquote
 
 from rag.errors import UnreadableDocument
-from rag.readers.formats import SUPPORTED, extension_of, format_for_media_type
+from rag.readers.formats import (
+    SUPPORTED,
+    TEXT_EXTENSIONS,
+    extension_of,
+    format_for_media_type,
+)
 
 _VAGUE = {"", "application/octet-stream", "binary/octet-stream", "application/force-download"}
+_TEXTS = {f"application/{name}" for name in ("javascript", "sql", "toml", "x-yaml", "xml", "yaml")}
 _HEAD, _TAIL = 120, 60  # characters of a long name that are kept
 
 
@@ -53,12 +59,14 @@ def _extensions(url: str, content_type: str, hints: list[str]) -> tuple[str, ...
     bare = content_type.partition(";")[0].strip().lower()
     if row is not None and row.media_type != "text/plain":
         return row.extensions
-    if row is not None or bare in _VAGUE:
+    is_text = bare.startswith("text/") or bare in _TEXTS
+    if is_text or bare in _VAGUE:
         # Servers send Markdown, CSV and more as plain text: there the names know better.
-        extensions = [extension_of(hint) for hint in hints if extension_of(hint) in SUPPORTED]
-        return (extensions[0] if extensions else "txt" if row is not None else "html",)
+        known = {*SUPPORTED, *TEXT_EXTENSIONS}
+        extensions = [extension_of(hint) for hint in hints if extension_of(hint) in known]
+        return (extensions[0] if extensions else "txt" if is_text else "html",)
     raise UnreadableDocument(
         f"{url} has the type {bare}, which is not supported.",
-        f"Supported types: web pages, {', '.join(SUPPORTED)}.",
+        f"Add the address of a web page, {', '.join(SUPPORTED)} or text.",
         reason="unsupported_type",
     )

@@ -9,6 +9,8 @@ from rag.readers.characters import evident_encoding, is_binary
 
 _OFFICE_FOLDERS = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx"}
 
+HEAD = 4096
+
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "png"),
     (b"\xff\xd8\xff", "jpeg"),
@@ -18,6 +20,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"),
     (b"{\\rtf", "rtf"),
     (b"\x1f\x8b", "gzip"),
+    (b"PK\x03\x04", "zip"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
     (b"Rar!\x1a\x07", "rar"),
     (b"\x7fELF", "program"),
@@ -58,14 +61,19 @@ DESCRIPTIONS = {
 def kind_of(path: Path) -> str:
     """A key of DESCRIPTIONS; ``"unknown"`` for binary data that no rule recognises."""
     with path.open("rb") as file:
-        head = file.read(4096)
+        kind = kind_of_head(file.read(HEAD))
+    if kind == "ole":
+        return _ole_kind(path)
+    return _zip_kind(path) if kind == "zip" else kind
+
+
+def kind_of_head(head: bytes) -> str:
+    """The kind as far as the first ``HEAD`` bytes tell it: Office files may be "zip" or "ole"."""
     for magic, kind in _MAGIC:
         if head.startswith(magic):
-            return _ole_kind(path) if kind == "ole" else kind
+            return kind
     if b"%PDF-" in head[:1024]:
         return "pdf"
-    if head.startswith(b"PK\x03\x04"):
-        return _zip_kind(path)
     return _text_kind(head)
 
 

@@ -1,4 +1,4 @@
-"""Plain text and Markdown."""
+"""Plain text, code and Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rag.readers.characters import (
     normalised_parts,
 )
 from rag.readers.content import Content, Source
-from rag.readers.markdown import front_matter_title, looks_like_markdown, without_struck
+from rag.readers.markdown import code_fence, front_matter_title, looks_like_markdown, without_struck
 from rag.readers.markdown_tables import markdown_content
 from rag.readers.markup.markdown_html import with_pipe_tables
 from rag.types import Omission
@@ -26,6 +26,13 @@ def read_plain(source: Source) -> Content:
     """The text as it is. Peak memory is about twice the decoded text."""
     text, metadata = load(source)
     return Content(text, metadata=metadata)
+
+
+def read_code(source: Source) -> Content:
+    """The text as one block of code of Markdown, whose lines are no headings and no prose."""
+    text, metadata = load(source)
+    fence, code = code_fence(text), text.strip("\n")
+    return Content(f"{fence}\n{code}\n{fence}" if code.strip() else "", metadata=metadata)
 
 
 def read_markdown(source: Source) -> Content:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.answering.markup import fenced_code
 from rag.errors import Cancelled, UnreadableDocument
 from rag.readers import SUPPORTED, Limits, read
 from tests.sample_files import html, pdf, slides, word, workbook
@@ -86,11 +87,30 @@ def test_telling_what_an_archive_is_unpacks_next_to_nothing(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("x.doc", ".docx"), ("x.xls", ".xlsx"), ("x.zip", "Unpack"), ("x.exe", "pdf"), ("x", "pdf")],
+    [("x.doc", ".docx"), ("x.xls", ".xlsx"), ("x.zip", "Unpack"), ("x.exe", ".txt"), ("x", ".txt")],
 )
 def test_an_unsupported_type_says_what_to_do(tmp_path: Path, name: str, said: str) -> None:
-    error = failure(tmp_path, b"data", name)
+    error = failure(tmp_path, bytes(40), name)
     assert (error.reason, said in error.hint) == ("unsupported_type", True)
+
+
+@pytest.mark.parametrize("name", ["x.nfo", "README", ".env", "x.tex", "x.v2"])
+def test_text_is_read_whatever_its_extension(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "content"
+    path.write_bytes(b"# no heading\nretries = 3\n")
+    document = read(path, name)
+    assert (document.text, document.headings) == ("# no heading\nretries = 3\n", ())
+    assert document.media_type == "text/plain"
+
+
+def test_code_is_one_block(tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    code = "# Retries\n=========\nRETRIES = 3\n\nDOC = '\n```\n'"
+    path.write_text(f"{code}\n")
+    document = read(path, "settings.py")
+    (_, (start, end)) = next(fenced_code(document.text))
+    assert document.text[start:end] == code
+    assert (document.headings, document.media_type) == ((), "text/x-code")
 
 
 def test_too_large(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import allowed, offered
 from pages.components.shell.session import bases, draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
-from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload, counted
+from rag import SAMPLE, SUPPORTED, TEXT_EXTENSIONS, KnowledgeBase, Upload, counted
 
 _DRAFTS = "documents"
 _FILES = "documents_files"
@@ -73,7 +73,7 @@ def _files(base: KnowledgeBase) -> None:
     files = st.file_uploader(
         "Folder to add" if folder else "Files to add",
         # Single files are not sorted out by the browser: each of them gets its reason instead.
-        type=SUPPORTED if folder else None,
+        type=[*SUPPORTED, *TEXT_EXTENSIONS] if folder else None,
         accept_multiple_files="directory" if folder else True,
         max_upload_size=workspace().settings.max_upload_mb,
         key=_named(_FILES),
@@ -94,8 +94,8 @@ def _name(sent: str) -> str:
 _BETWEEN_ADDRESSES = re.compile(r"\n|\s(?=https?://)")
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
 _TYPES = (
-    "PDF, Word, PowerPoint, Excel, Markdown, reStructuredText, HTML, plain text, CSV, "
-    "TSV, JSON and pictures"
+    "PDF, Word, PowerPoint, Excel, Markdown, reStructuredText, HTML, CSV, TSV, JSON, pictures, "
+    "and any text or code"
 )
 
 

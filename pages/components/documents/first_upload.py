@@ -17,7 +17,6 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
 from rag import (
-    SUPPORTED,
     Amount,
     Chunk,
     Document,
@@ -27,6 +26,7 @@ from rag import (
     UnreadableDocument,
     Upload,
     counted,
+    refusal,
 )
 
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion
@@ -116,7 +116,7 @@ def _warnings(uploads: Sequence[Upload]) -> None:
 
 
 def _is_supported(upload: Upload) -> bool:
-    return upload.name.rpartition(".")[2].strip().lower() in SUPPORTED
+    return refusal(upload.name, upload.content) is None
 
 
 def _costs(base: KnowledgeBase, uploads: Sequence[Upload], names: Iterable[str]) -> str:

@@ -24,6 +24,7 @@ _TYPES = {
     "text/plain": "Text",
     "text/markdown": "Markdown",
     "text/x-rst": "reStructuredText",
+    "text/x-code": "Code",
     "text/asciidoc": "AsciiDoc",
     "text/html": "Web page",
     "text/csv": "Table",

@@ -13,7 +13,8 @@ from pages.components.source.table import row_kinds
 from rag import Document, fenced_code, front_matter, styled_words, without_attributes
 
 MOST = 120_000  # characters sent to the browser; of longer documents a window around the passage
-_MARKUP = {"text/markdown", "text/html", "text/x-rst", "text/asciidoc"}  # read as Markdown
+# read as Markdown
+_MARKUP = {"text/markdown", "text/html", "text/x-rst", "text/asciidoc", "text/x-code"}
 # Ends a full line, not a paragraph, nor an entry of a list.
 _WRAPPED = re.compile(r"(?<=[^\n]{55})\n(?=[^\n])(?!\s*(?:\d{1,3}[.)]|[-*+•])\s)")
 

@@ -17,6 +17,7 @@ from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
 from rag.readers.html.repair import lift_blocks, repair
 from rag.readers.html.visible import show
+from rag.readers.markdown import code_fence
 from rag.readers.markdown_tables import markdown_content
 from rag.readers.tables import Row, grid
 from rag.types import Omission
@@ -48,7 +49,6 @@ _SAMPLE = 12  # words
 _FIRST = {"p", "div", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
 """Elements that the number of an item is put into, if the item begins with them."""
 _LEAST_COLUMNS = 2
-_TICKS = re.compile("`+")
 _ITEM = re.compile(r"- |(?:-?[0-9]+|[a-zA-Z]{1,7})\. ")
 _PLAIN = {"literal-block", "doctest-block"}
 """Classes of code without a language."""
@@ -299,7 +299,7 @@ def body_content(markup: str, metadata: dict[str, str]) -> Content:
     tree = html.document_fromstring(markup, parser=parser)
     for code in tree.iter("pre"):
         text = code.text_content().strip("\n")
-        fence = "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(text))])
+        fence = code_fence(text)
         language = next((name for name in (code.get("class") or "").split() if name != "code"), "")
         for child in list(code):
             code.remove(child)
