@@ -137,9 +137,7 @@ def _search_rules(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str
     spelling = Rule("not expressible", "words of the question are not corrected")
     yield "search.spelling", spelling if search.spelling else Rule("exact", "it is off")
     other_forms = Rule("not expressible", "words of the question are searched as they are typed")
-    for name in ("abbreviations", "synonyms"):
-        on = getattr(search, name)
-        yield f"search.{name}", other_forms if on else Rule("exact", "it is off")
+    yield "search.synonyms", other_forms if search.synonyms else Rule("exact", "it is off")
     for name in ("fuzzy", "prefix"):
         variants = Rule("not expressible", "only whole index terms match")
         on = getattr(search, name) and search.mode != "dense"

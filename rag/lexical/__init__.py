@@ -2,8 +2,8 @@
 
 from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names, function_words
 from rag.lexical.clauses import inverse_document_frequency
+from rag.lexical.compounds import OtherForm
 from rag.lexical.explain import Explanation, TermMatch
-from rag.lexical.glossary import OtherForm
 from rag.lexical.index import LexicalIndex
 from rag.lexical.postings import Postings
 from rag.lexical.query import Bm25Options, Query, Variants

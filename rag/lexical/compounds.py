@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from rag.lexical.analyzers import function_words
-from rag.lexical.glossary import OtherForm
 from rag.lexical.index import LexicalIndex
 from rag.lexical.respelling import question_words
 
@@ -23,11 +23,19 @@ _LONGEST = 50
 """Letters of a compound that is looked at."""
 
 
+class OtherForm(NamedTuple):
+    """``question[start:end]`` is searched with the other form ``form`` too."""
+
+    start: int
+    end: int
+    form: str
+
+
 def compound_parts(question: str, language: str, lexical: LexicalIndex) -> list[OtherForm]:
     """The compounds of a question that no passage has, each with parts that passages have.
 
-    Of several pairs of parts, the one whose shorter part is longest. The key is 0: no passage
-    defines them. ``language`` is one of ``LINKING``.
+    Of several pairs of parts, the one whose shorter part is longest. ``language`` is one of
+    ``LINKING``.
     """
     forms = list[OtherForm]()
     for word, start in question_words(question):
@@ -35,7 +43,7 @@ def compound_parts(question: str, language: str, lexical: LexicalIndex) -> list[
         pairs = list(_pairs(word, language, lexical)) if is_compound else []
         if pairs:
             first, last = max(pairs, key=lambda pair: min(map(len, pair)))
-            forms.append(OtherForm(start, start + len(word), f"{first} {last}", 0))
+            forms.append(OtherForm(start, start + len(word), f"{first} {last}"))
     return forms
 
 

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
@@ -23,7 +22,6 @@ from rag.lexical.clauses import (
     segment_scores,
 )
 from rag.lexical.explain import Explanation, TermMatch, term_spans
-from rag.lexical.glossary import Glossary
 from rag.lexical.passage_rows import tidy, total, without
 from rag.lexical.postings import Postings, laid_out
 from rag.lexical.query import Bm25Options, Query, Variants
@@ -105,24 +103,8 @@ class LexicalIndex:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has words as passages write them, and abbreviations.
-
-        An earlier version saved neither, or no abbreviations.
-        """
-        return all(
-            segment.surfaces is not None and segment.definitions is not None
-            for segment in self.segments
-        )
-
-    @cached_property
-    def glossary(self) -> Glossary:
-        """The abbreviations that passages define."""
-        return Glossary(
-            (short, long, int(segment.keys[row]))
-            for segment in self.segments
-            for short, long, row in segment.definitions or ()
-            if segment.live[row]
-        )
+        """Whether it has words as passages write them; an earlier version did not save them."""
+        return all(segment.surfaces is not None for segment in self.segments)
 
     @property
     def analyzers(self) -> set[str]:

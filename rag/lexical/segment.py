@@ -6,7 +6,7 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -14,12 +14,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rag.lexical.abbreviations import (
-    Definition,
-    definitions_of,
-    load_definitions,
-    save_definitions,
-)
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.expand import Spelling
 from rag.lexical.passage_rows import PassageRows
@@ -35,8 +29,7 @@ class Segment(PassageRows):
 
     ``lengths`` has shape (rows,); ``terms`` is sorted; ``counts`` says how often the term occurs
     in each of ``rows``. ``analyzers`` are the names of those that cut the passages. ``surfaces``
-    are the words as they are written, ``definitions`` the abbreviations that passages define; None
-    in what an earlier version saved.
+    are the words as they are written; None in what an earlier version saved.
     """
 
     lengths: Rows
@@ -46,7 +39,6 @@ class Segment(PassageRows):
     counts: Rows
     analyzers: frozenset[str] = frozenset()
     surfaces: Surfaces | None = None
-    definitions: tuple[Definition, ...] | None = None
 
     @cached_property
     def tokens(self) -> int:
@@ -82,8 +74,6 @@ class Segment(PassageRows):
         (folder / "terms.txt").write_bytes("\n".join(self.terms).encode())
         if self.surfaces is not None:
             self.surfaces.save(folder)
-        if self.definitions is not None:
-            save_definitions(self.definitions, folder)
 
     @classmethod
     def load(cls, folder: Path) -> Segment:
@@ -98,8 +88,7 @@ class Segment(PassageRows):
         arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
         text = (folder / "terms.txt").read_bytes().decode()
         terms, surfaces = text.split("\n") if text else [], Surfaces.load(folder)
-        definitions = load_definitions(folder)
-        segment = cls(terms=terms, surfaces=surfaces, definitions=definitions, **arrays)
+        segment = cls(terms=terms, surfaces=surfaces, **arrays)
         if len(segment.starts) != len(segment.terms) + 1:
             raise ValueError("vocabulary and postings are of different builds")
         return segment
@@ -116,8 +105,7 @@ def build(analyzer: Analyzer, keys: Sequence[int], texts: Sequence[str]) -> Segm
         before = len(numbers)
         numbers.extend(map(words.__getitem__, analyzer.words(text)))
         lengths.append(len(numbers) - before)
-    postings = _inverted(analyzer, np.array(keys, dtype=np.int64), words, numbers, lengths)
-    return replace(postings, definitions=definitions_of(texts))
+    return _inverted(analyzer, np.array(keys, dtype=np.int64), words, numbers, lengths)
 
 
 class _Numbers(dict[str, int]):
@@ -194,24 +182,7 @@ def merge_segments(segments: Sequence[Segment]) -> Segment:
         counts=counts,
         analyzers=frozenset().union(*(segment.analyzers for segment in segments)),
         surfaces=_merged_surfaces(segments, places, used),
-        definitions=_merged_definitions(segments),
     )
-
-
-def _merged_definitions(segments: Sequence[Segment]) -> tuple[Definition, ...] | None:
-    """Definitions of live passages, by their new rows; None where a segment lacks its own."""
-    merged, base = list[Definition](), 0
-    for segment in segments:
-        if segment.definitions is None:
-            return None
-        row_of = (np.cumsum(segment.live) - 1 + base).tolist()
-        merged += [
-            Definition(short, long, row_of[row])
-            for short, long, row in segment.definitions
-            if segment.live[row]
-        ]
-        base += segment.size
-    return tuple(merged)
 
 
 def _merged_surfaces(

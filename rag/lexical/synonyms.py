@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from rag.lexical.analyzers import analyzer
-from rag.lexical.compounds import LINKING, compound_parts
-from rag.lexical.glossary import OtherForm
+from rag.lexical.compounds import LINKING, OtherForm, compound_parts
 from rag.lexical.index import LexicalIndex
 from rag.lexical.respelling import question_language, question_words
 from rag.types import SYNONYM_SEPARATOR
@@ -25,9 +24,8 @@ def synonyms(question: str, lexical: LexicalIndex) -> list[OtherForm]:
     """The phrases of an English question, and its words that no passage has, with synonyms.
 
     In a language that writes compounds as one word, its compounds that no passage has, with their
-    parts. Each has those synonyms or parts that passages have. Forms are disjoint and in order, and
-    have the key 0: no passage defines them. Codes, quotations and English words with a capital
-    within the question have no synonyms.
+    parts. Each has those synonyms or parts that passages have. Forms are disjoint and in order.
+    Codes, quotations and English words with a capital within the question have no synonyms.
     """
     language = question_language(question, lexical.analyzers)
     if language is not None and language in LINKING:
@@ -47,7 +45,7 @@ def synonyms(question: str, lexical: LexicalIndex) -> list[OtherForm]:
             continue
         others = _common(synonyms_by_form().get(word.lower(), ()), asked, lexical)
         if others:
-            forms.append(OtherForm(start, start + len(word), others, 0))
+            forms.append(OtherForm(start, start + len(word), others))
     return sorted(forms)
 
 
@@ -64,7 +62,7 @@ def _of_phrases(
             common = _common(others, asked, lexical) if found else ""
             if common:
                 end = found
-                yield OtherForm(start, end, common, 0)
+                yield OtherForm(start, end, common)
                 break
 
 

@@ -34,7 +34,6 @@ CAPTIONS: Mapping[str, str] = {
     "search.fuzzy": "Forgive misspellings",
     "search.prefix": "Match beginnings of words",
     "search.rewrite": "Make follow-ups complete",
-    "search.abbreviations": "Abbreviations",
     "search.expansions": "Further wordings",
     "search.hyde": "Search with an imagined answer",
     "search.feedback": "Feedback from the first passages",

@@ -27,7 +27,6 @@ ADDED: Mapping[int, Mapping[str, Any]] = {
         "search.refuse": "off",
         "search.other_languages": "alike",
         "search.spelling": False,
-        "search.abbreviations": False,
         "search.synonyms": False,
         "search.bm25_pivot": 8.0,
         "answer.memory": 0,
@@ -60,6 +59,9 @@ class Removed:
 
 
 REMOVED: dict[str, Removed] = {
+    "search.abbreviations": Removed(
+        off=False, instead="Use search.expansions, or add the long form to a passage."
+    ),
     "search.learned_fusion": Removed(off=None, instead="Use search.fusion saturation."),
 }
 """The fields that were removed, by dotted name."""

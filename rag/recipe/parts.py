@@ -178,11 +178,6 @@ class Retrievers(RecipePart):
         description="words that no passage has give way to near ones that one has: true for BM25 "
         "alone, question for meaning too, but not everyday words, codes and quotations",
     )
-    abbreviations: bool = Field(
-        False,
-        description="an abbreviation that the documents define is searched with its long form, and "
-        "the long form with its abbreviation",
-    )
     synonyms: bool = Field(
         True, description="a word that no passage has is searched with its synonyms or parts"
     )

@@ -16,10 +16,9 @@ from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import rocchio
 from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
 from rag.retrieval.timeline import Timeline
-from rag.types import Chunk, Message, StageName, Vectors, WordCorrection, page_name
+from rag.types import Message, StageName, Vectors, WordCorrection
 
 LONGEST_SHOWN = 300
-NO_ABBREVIATION = "the question has no form that the documents define another for"
 NO_SYNONYM = "every word of the question is in the index, or no synonym is"
 NOTHING_CORRECTED = "every word is in the index, or no similar word is"
 NO_MODEL = "there is no language model: answers are quotes"
@@ -51,10 +50,6 @@ def transform_query(
         words = reading
     elif recipe.spelling:
         words = correct_spelling(question, corpus, timeline)
-    if recipe.abbreviations:
-        reading, forms = with_other_forms(reading, corpus, timeline)
-        words = reading if recipe.spelling is not True else add_other_forms(words, corpus)
-        corrections += forms
     if recipe.synonyms:
         before = reading
         reading, forms = with_synonyms(reading, corpus.lexical, timeline)
@@ -180,27 +175,6 @@ def respell_question(
     return result + question[end:], corrections
 
 
-def with_other_forms(
-    question: str, corpus: Corpus, timeline: Timeline
-) -> tuple[str, list[WordCorrection]]:
-    """The question with the other form after each that the documents define, and these forms."""
-    forms = corpus.lexical.glossary.other_forms(question, corpus.allowed)
-    passages = corpus.lookup([form.key for form in forms]) if forms else {}
-    notes = [
-        f"{question[form.start : form.end]}: {form.form} ({_place(*passages[form.key])})"
-        if form.key in passages
-        else f"{question[form.start : form.end]}: {form.form}"
-        for form in forms
-    ]
-    timeline.passed("abbreviations", 1, 1, ", ".join(notes) or NO_ABBREVIATION)
-    return _with_forms(question, forms), _read(question, forms)
-
-
-def add_other_forms(question: str, corpus: Corpus) -> str:
-    """The question with the other form, in brackets, after each that passages define."""
-    return _with_forms(question, corpus.lexical.glossary.other_forms(question, corpus.allowed))
-
-
 def with_synonyms(
     question: str, lexical: LexicalIndex, timeline: Timeline
 ) -> tuple[str, list[WordCorrection]]:
@@ -224,11 +198,6 @@ def _with_forms(question: str, forms: Iterable[OtherForm]) -> str:
     for form in forms:
         result, end = f"{result}{question[end : form.end]} ({form.form})", form.end
     return result + question[end:]
-
-
-def _place(chunk: Chunk, document: str) -> str:
-    """The place of a definition: its document and page."""
-    return document + page_name(document, chunk.page, chunk.heading, ", ")
 
 
 def correct_spelling(question: str, corpus: Corpus, timeline: Timeline) -> str:

@@ -76,7 +76,6 @@ _of_question = partial(StageRow, passes="question")
 STAGES: tuple[StageRow, ...] = (
     _of_question("rewrite", ("rewrite",), failed="The follow-up was not made complete"),
     StageRow("spelling", ("spelling",), passes="question", swept="candidates"),
-    StageRow("abbreviations", ("abbreviations",), passes="question", swept="candidates"),
     StageRow("synonyms", ("synonyms",), passes="question", swept="candidates"),
     _of_question("expansions", ("expansions",), failed="No further wordings were searched"),
     _of_question("hyde", ("hyde",), failed="No imagined answer was searched"),

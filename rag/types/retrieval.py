@@ -10,7 +10,7 @@ from typing import Literal
 from rag.types.documents import Chunk
 
 StageName = (
-    Literal["rewrite", "spelling", "abbreviations", "synonyms", "expansions", "hyde", "question"]
+    Literal["rewrite", "spelling", "synonyms", "expansions", "hyde", "question"]
     | Literal["language", "filter", "dense", "lexical", "fusion", "feedback", "rerank", "tool"]
     | Literal["refuse", "threshold", "duplicates", "mmr", "top_k", "merge", "context"]
 )

@@ -35,7 +35,6 @@ PLAIN: Mapping[str, Any] = {
     "search.threshold": None,
     "search.refuse": "off",
     "search.spelling": False,
-    "search.abbreviations": False,
     "search.synonyms": False,
 }
 FIXED: Mapping[str, Any] = {"index.chunker": "fixed", "index.chunk_size": 64}
@@ -46,8 +45,6 @@ BY_RECIPE: Mapping[str, Mapping[str, Any]] = {
     "mmr": {"search.mmr": 0.0},
     "budget": {"answer.context_tokens": 1},
 }
-NAME = re.compile(r"\b(?:[A-Z][a-z]+ ){1,3}[A-Z][a-z]+\b")
-"""A name of several words, whose initials stand for it."""
 WORD = re.compile(r"[a-z]+")
 FIRST: Mapping[str, Any] = {"search.top_k": 1}
 WORTH: Mapping[str, float] = {"the": -1.0, "The": -1.0}
@@ -144,7 +141,6 @@ def planted(
         **_by_question(bench, clean, asked, folder / "xquad_de"),
         **_by_document(bench, passages, asked),
         "synonym": _in_other_words(bench, asked, {one.name: one.text for one in passages}),
-        "abbreviation": _abbreviated(bench, passages, asked),
         "table_row": _tables(bench),
     }
 
@@ -290,29 +286,6 @@ def _misread(text: str, number: int) -> str:
     if number % 3 == 1:
         return " ".join(text.replace(" ", ""))
     return text.translate(str.maketrans({"e": "c", "n": "u", "i": "l", "h": "b", "t": "f"}))
-
-
-def _abbreviated(
-    bench: Bench, passages: Sequence[Passage], asked: Sequence[Asked]
-) -> dict[str, str]:
-    """Names in questions give way to initials, which one more document defines."""
-    texts, names = {one.name: one.text for one in passages}, dict[str, str]()
-    lines = list[dict[str, Any]]()
-    for one in asked:
-        name = next(
-            (match[0] for match in NAME.finditer(one.text) if match[0] in texts[one.document]), ""
-        )
-        short = "".join(word[0] for word in name.split())
-        if name and names.setdefault(short, name) == name and short not in texts[one.document]:
-            lines.append(one.line(text=one.text.replace(name, short)))
-    defined = "\n\n".join(f"{name} ({short})." for short, name in names.items())
-    base = bench.base("abbreviated", {**texts, "names.md": defined})
-    chosen = {line["id"] for line in lines}
-    _import(base, "written out", (one.line() for one in asked if one.id in chosen))
-    _import(base, "abbreviated", lines)
-    first = Recipe().with_fields({**PLAIN, **FIRST})
-    passing = _passing(bench.examined(base, "written out", first))
-    return bench.causes(bench.examined(base, "abbreviated", first), passing)
 
 
 def _in_other_words(

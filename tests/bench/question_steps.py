@@ -38,7 +38,6 @@ COLLECTIONS = (
 METRICS = ("ndcg@10", "recall@5", "mrr@10")
 OFF: Mapping[str, Mapping[str, Any]] = {
     "spelling": {"search.spelling": False},
-    "abbreviations": {"search.abbreviations": False},
     "synonyms": {"search.synonyms": False},
     "compounds": {},
     "everyday words": {},
@@ -50,7 +49,6 @@ OFF: Mapping[str, Mapping[str, Any]] = {
 """The fields that turn a step off; compounds and everyday words have none of their own."""
 ON: Mapping[str, Any] = {
     "search.spelling": "question",
-    "search.abbreviations": True,
     "search.synonyms": True,
     "search.matched_words": True,
     "search.exact_codes": True,
@@ -133,7 +131,7 @@ def _answers(workspace: Workspace) -> Iterator[tuple[str, float]]:
 
     on = right({})
     yield f"{SETS} | all on | right", sum(on.values()) / len(on)
-    for step in ("spelling", "abbreviations", "synonyms"):
+    for step in ("spelling", "synonyms"):
         comparison = compare("right", on, right(OFF[step]))
         yield f"{SETS} | {step} | right", comparison.mean - comparison.baseline
         yield f"{SETS} | {step} | better", comparison.won

@@ -54,7 +54,6 @@ RECIPE = Recipe().with_fields(
         "index.chunker": "whole",
         "search.threshold": None,
         "search.spelling": False,
-        "search.abbreviations": False,
         "search.synonyms": False,
     }
 )

@@ -37,7 +37,6 @@ PLAIN = {
     "search.refuse": "off",
     "search.exact_codes": False,
     "search.other_languages": "alike",
-    "search.abbreviations": False,
     "search.synonyms": False,
 }
 DENSE = {"search.mode": "dense"}

@@ -86,13 +86,16 @@ def test_a_token_that_sent_traces_keeps_its_other_scopes(workspace: Workspace) -
     assert scopes == {"scripts": ("read",)}
 
 
-def test_a_learned_fusion_is_left_out_where_a_recipe_names_one(base: KnowledgeBase) -> None:
+def test_removed_fields_are_left_out_where_a_recipe_names_one(base: KnowledgeBase) -> None:
     (run,) = [run for run in base.runs.list_all() if run.id == "f1b1c1acbb92"]
     assert run.recipe is not None
-    assert run.recipe.removed == {"search.learned_fusion": "d53959a1b539"}
-    assert base.recipe().hash == "699645fe2a8a"
+    assert run.recipe.removed == {
+        "search.abbreviations": True,
+        "search.learned_fusion": "d53959a1b539",
+    }
+    assert base.recipe().hash == "8076091969e8"
     again = base.evaluator.evaluate("policies", base.recipe()).run
-    assert again.recipe_hash == "699645fe2a8a"
+    assert again.recipe_hash == "8076091969e8"
 
 
 def test_a_bundle_that_names_a_learned_fusion_is_imported(tmp_path: Path) -> None:
@@ -100,7 +103,7 @@ def test_a_bundle_that_names_a_learned_fusion_is_imported(tmp_path: Path) -> Non
     bundle = str(HOMES / "0.1.0-bundle.zip")
     assert main(["import-bundle", bundle, "--kb", "again", "--home", home]) == 1  # other figures
     (run,) = workspace_at(Path(home)).base("again").runs.list_all()
-    assert run.recipe_hash == "699645fe2a8a"
+    assert run.recipe_hash == "8076091969e8"
 
 
 def test_a_database_is_copied_before_its_upgrade(tmp_path: Path) -> None:

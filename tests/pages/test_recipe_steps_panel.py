@@ -45,13 +45,11 @@ def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: Knowl
     assert not app.error
 
 
-@pytest.mark.parametrize(("field", "on"), [("synonyms", True), ("abbreviations", False)])
-def test_other_forms_are_toggles(base: KnowledgeBase, field: str, *, on: bool) -> None:
+def test_synonyms_are_a_toggle(base: KnowledgeBase) -> None:
     app = unfold(visit("inspector.py", q="How long is my vacation?"))
-    assert app.toggle(key=field).value is on
-    assert getattr(recipe(app, base).search, field) is on
-    app.toggle(key=field).set_value(not on).run()
-    assert getattr(recipe(app, base).search, field) is not on
+    assert app.toggle(key="synonyms").value is recipe(app, base).search.synonyms is True
+    app.toggle(key="synonyms").set_value(False).run()
+    assert recipe(app, base).search.synonyms is False
 
 
 def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:

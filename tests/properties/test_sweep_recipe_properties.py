@@ -74,7 +74,6 @@ VALUES: dict[str, list[Any]] = {
     "prefix": [False, True],
     "spelling": [False, True, "question"],
     "synonyms": [False, True],
-    "abbreviations": [False, True],
     "rewrite": [False, True],  # without a conversation there is nothing to make complete
     "feedback": [0, 1, 3],
     "feedback_weight": [0.0, 0.4, 1.0],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from rag.answering.asked_values import asked_value
@@ -15,7 +13,7 @@ from rag.answering.assessing.model import AnswerModel, answer_model
 from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.providers.hashing import HashingEmbedder
-from rag.types import Citation, WordCorrection
+from rag.types import Citation
 from tests.answers import hits, trace
 
 
@@ -72,28 +70,6 @@ def test_evidence_names_what_the_quotes_lack_and_where_it_stands_instead() -> No
     assert [term.text for term in evidence.missing] == ["bereavement"]
     assert evidence.figures["passage"] == pytest.approx(1 / 2)
     assert evidence.figures["best_elsewhere"] == pytest.approx(1 / 2)
-
-
-@pytest.mark.parametrize(
-    ("typed", "other"), [("FQO", "Forth Quay Office"), ("Forth Quay Office", "FQO")]
-)
-def test_a_quote_with_the_other_form_of_an_abbreviation_bears_it_out(
-    typed: str, other: str
-) -> None:
-    text = f"Berths of the {other} are let by Ann."
-    question = f"Who lets berths of {typed}?"
-    passages, read_as = hits(text), f"{typed} ({other})"
-    searched = replace(
-        trace(passages, question),
-        reading=question.replace(typed, read_as),
-        corrections=(WordCorrection(typed, read_as),),
-    )
-    words, citations = Vocabulary(), [Citation(1, passages[0], text)]
-    reader = EvidenceReader(HashingEmbedder(), PassageReader(), words)
-    plain = reader.read(searched, citations)
-    assert {term.text for term in plain.missing} == set(typed.split())
-    reader = replace(reader, words=words.for_question(searched.corrections))
-    assert reader.read(searched, citations).missing == ()
 
 
 def test_a_missing_code_leaves_hardly_any_probability() -> None:

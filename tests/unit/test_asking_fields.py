@@ -27,10 +27,7 @@ ASKS_NOBODY = {
     *(f"search.{name}" for name in ("dense_weight", "rrf_k", "bm25_pivot", "k1", "b")),
     *("search.matched_words", "search.feedback_terms"),
     *(f"search.{name}" for name in ("fuzzy", "prefix")),
-    *(
-        f"search.{name}"
-        for name in ("spelling", "synonyms", "abbreviations", "feedback", "feedback_weight")
-    ),
+    *(f"search.{name}" for name in ("spelling", "synonyms", "feedback", "feedback_weight")),
     *(f"search.{name}" for name in ("rerank_depth", "rerank_batch", "duplicates", "mmr")),
     *(f"search.{name}" for name in ("documents", "types", "tags", "pages", "after", "before")),
     *(f"search.{name}" for name in ("heading", "context", "neighbours", "merge", "order")),

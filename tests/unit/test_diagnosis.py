@@ -256,33 +256,6 @@ def test_synonyms_are_a_fix_where_the_label_has_one(workspace: Workspace) -> Non
     assert _causes(base.diagnoses.diagnose("rentals", off.with_fields(fix.changes))) == {}
 
 
-def test_both_forms_of_an_abbreviation_are_a_fix_where_the_label_has_the_other(
-    workspace: Workspace,
-) -> None:
-    whole = WORDS.with_fields({"index.chunk_size": 400, "search.abbreviations": False})
-    base = workspace.create("harbours", whole)
-    names = [f"{letter}orth Quay Office" for letter in "BCDFGHJKLMNPRSTV"]
-    short = {name: f"{name[0]}QO" for name in names}
-    defined = "\n\n".join(f"The {name} ({short[name]}) is one of ours." for name in names)
-    notes = {f"{name}.md": f"Berths of the {name} are let by Ann." for name in names}
-    add(workspace, base, {"names.md": defined, **notes})
-    asked = {name: f"Who lets berths of {short[name]}?" for name in names}
-    lines = [_line(name, asked[name], f"{name}.md", notes[f"{name}.md"]) for name in names]
-    base.exchange.import_file("harbours", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    diagnosis = base.diagnoses.diagnose("harbours", whole)
-    assert diagnosis.causes["abbreviation"] == len(diagnosis.questions) == 16
-    (failure,) = (one for one in diagnosis.questions if one.id == names[3])
-    assert failure.finding.evidence == (
-        "The question has “FQO”, the passage has “Forth Quay Office” (defined in names.md). "
-        "Searched with both forms, its rank is 1."
-    )
-    (fix,) = diagnosis.trials.fixes
-    assert (fix.changes, fix.comparison.verdict) == ({"search.abbreviations": True}, "better")
-    assert (fix.comparison.won, fix.comparison.lost) == (8, 0)
-    both = whole.with_fields(fix.changes)
-    assert _causes(base.diagnoses.diagnose("harbours", both)) == {}
-
-
 def _cut_apart(workspace: Workspace, name: str) -> KnowledgeBase:
     """A base whose labels are all cut apart by APART, and its questions in a set of its name."""
     base = workspace.create(name, APART)

@@ -59,7 +59,6 @@ LATEST: Mapping[str, Any] = {
     "search.refuse": "auto",
     "search.other_languages": "words",
     "search.spelling": "question",
-    "search.abbreviations": True,
     "search.synonyms": True,
     "answer.mode": "strict",
     "answer.tools": (),
@@ -81,8 +80,10 @@ def test_a_recipe_of_the_first_version_keeps_its_meaning_and_its_hash() -> None:
 def test_a_recipe_that_was_stored_last_without_a_format_keeps_its_hash() -> None:
     stored = Recipe.restore(FIRST).with_fields(LATEST).model_dump(mode="json")
     assert stored.pop("format") == FORMAT
+    stored["search"]["abbreviations"] = True  # its default, before the field was removed
     recipe = Recipe.restore(stored)
     assert (recipe.hash, recipe.index.hash) == LATEST_HASHES
+    assert recipe.removed == {"search.abbreviations": True}
 
 
 @pytest.mark.parametrize("data", [{"search": {"top_k": 9}}, {"search": {"top_k": 9}, "index": {}}])

@@ -24,7 +24,6 @@ OLD = Recipe().with_fields(
         "search.refuse": "off",
         "search.other_languages": "alike",
         "search.spelling": False,
-        "search.abbreviations": False,
         "search.synonyms": False,
         "answer.mode": "grounded",
         "answer.tools": None,

@@ -105,13 +105,7 @@ BY_NEED = ("tool", "merge", "language")
 
 def test_stages_pass_in_the_order_of_the_table(base: KnowledgeBase) -> None:
     steps: dict[str, Any] = {"spelling": True, "rewrite": True, "expansions": 1, "hyde": True}
-    steps |= {
-        "abbreviations": True,
-        "documents": ["*"],
-        "feedback": 2,
-        "feedback_terms": 2,
-        "rerank": "chat",
-    }
+    steps |= {"documents": ["*"], "feedback": 2, "feedback_terms": 2, "rerank": "chat"}
     steps |= {"duplicates": 0.9, "mmr": 0.5}
     recipe = QUICK.with_fields({f"search.{name}": value for name, value in steps.items()})
     passed = [stage.name for stage in base.search(QUESTION, recipe).stages]

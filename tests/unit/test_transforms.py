@@ -189,29 +189,6 @@ def test_the_vector_of_what_was_typed_does_not_stand_for_what_was_meant() -> Non
     assert np.array_equal(asked.vector, right)
 
 
-DEFINED = [*TEXTS, "The Regional Harbour Authority (RHA) rents out berths."]
-
-
-def test_meaning_and_words_search_both_forms_of_an_abbreviation() -> None:
-    recipe = Recipe(search=SearchRecipe(threshold=None, abbreviations=True, spelling="question"))
-    searched = corpus(DEFINED)
-    found = retrieve("Does the RHA rent out berhts?", recipe, searched, None)
-    read = "Does the RHA (Regional Harbour Authority) rent out berths?"
-    right = retrieve(read, recipe, searched, None)
-    assert [(hit.chunk.key, hit.parts) for hit in found.hits] == [
-        (hit.chunk.key, hit.parts) for hit in right.hits
-    ]
-    assert (found.reading, found.words) == (read, read)
-    assert found.corrections == (
-        WordCorrection("berhts", "berths"),
-        WordCorrection("RHA", "RHA (Regional Harbour Authority)"),
-    )
-    stage = found.stage("abbreviations")
-    assert stage is not None
-    assert stage.note == f"RHA: Regional Harbour Authority ({found.hits[0].document})"
-    assert (right.reading, right.corrections) == ("", ())
-
-
 TRIPS = [*TEXTS, "The price of a trip is due in advance."]
 
 
@@ -247,13 +224,6 @@ def test_synonyms_are_read_beside_words_that_are_corrected_for_bm25_alone() -> N
     meant = searched.embedder.embed(["Does a journey (trip) cost less in sumer?"], "query")[0]
     assert np.array_equal(asked.vector, meant)
     assert asked.corrections == (WordCorrection("journey", "journey (trip)"),)
-
-
-def test_words_alone_are_corrected_beside_both_forms() -> None:
-    search = SearchRecipe(abbreviations=True, spelling=True)
-    asked = transform_query("Does the RHA rnet berths?", search, corpus(DEFINED), Timeline())
-    assert asked.words == "Does the RHA (Regional Harbour Authority) rents berths?"
-    assert [one.typed for one in asked.corrections] == ["RHA"]
 
 
 def test_a_reranker_reads_what_was_meant() -> None:

@@ -62,12 +62,6 @@ class _Steps(Widgets):
             "one has: “bike” with “bicycle”. German, Dutch and Scandinavian compounds are searched "
             "with their parts. The answer says which words have synonyms.",
         )
-        self.draw(
-            "abbreviations",
-            st.toggle,
-            help="Searched with their long forms, and these with their abbreviations, as your "
-            "documents define them: “Regional Harbour Authority (RHA)”.",
-        )
         self.number(
             "feedback",
             help=(

@@ -55,7 +55,6 @@ PARAMETERS: Mapping[str, str] = {
     "prefix": "search.prefix",
     "spelling": "search.spelling",
     "synonyms": "search.synonyms",
-    "abbreviations": "search.abbreviations",
     "rewrite": "search.rewrite",
     "expansions": "search.expansions",
     "hyde": "search.hyde",

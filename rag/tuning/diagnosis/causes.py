@@ -10,8 +10,7 @@ from rag.recipe import Recipe
 
 Cause = (
     Literal["missing", "excluded", "filter", "misread", "cut", "language", "misspelt"]
-    | Literal["synonym", "abbreviation"]
-    | Literal["rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
+    | Literal["synonym", "rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
     | Literal["superseded", "doubtful", "table_row"]
     | Literal["not_found", "words_only", "meaning_only", "top_k", "ranked_low", "answered"]
     | Literal["doubted", "unexpected"]
@@ -52,9 +51,6 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "misspelt": CauseRow("Misspelt", "Turn on spelling correction."),
     "synonym": CauseRow("Other words", "Turn on synonyms."),
-    "abbreviation": CauseRow(
-        "Abbreviated", "Search abbreviations with their long forms, as the documents define them."
-    ),
     "rerank": CauseRow(
         "Lost to the reranker",
         "Rerank more passages, or use another reranker.",

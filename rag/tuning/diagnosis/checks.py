@@ -139,34 +139,6 @@ def other_words(case: Case) -> Finding | None:
     return Finding("synonym", message, {"rank": float(rank)})
 
 
-def abbreviated(case: Case) -> Finding | None:
-    """The question has an abbreviation or a long form, and the labelled passage its other form."""
-    if case.search.abbreviations:
-        return None
-    question, lacking = case.question.text, {*case.figures.lacking}
-    forms = [
-        (question[form.start : form.end], form)
-        for form in case.corpus.lexical.glossary.other_forms(question, case.corpus.allowed)
-    ]
-    passage = _terms(case, case.chunk.text)
-    other = [
-        (typed, form)
-        for typed, form in forms
-        if lacking & _terms(case, typed) and _terms(case, form.form) <= passage
-    ]
-    if not other:
-        return None
-    rank = case.found_by(abbreviations=True)
-    if rank is None or (case.shown_rank is not None and rank >= case.shown_rank):
-        return None
-    read = ", ".join(
-        f"“{typed}”, the passage has “{form.form}” (defined in {case.document_of(form.key)})"
-        for typed, form in other
-    )
-    message = f"The question has {read}. Searched with both forms, its rank is {rank}."
-    return Finding("abbreviation", message, {"rank": float(rank)})
-
-
 def reranked_away(case: Case) -> Finding | None:
     """Without the reranker, the passage is among the results."""
     if case.searched.candidates.rerank is None or case.shown_rank is not None:
@@ -342,7 +314,6 @@ CHECKS: Sequence[Check] = (
     other_language,
     misspelt,
     other_words,
-    abbreviated,
     reranked_away,
     refused,
     below_threshold,

@@ -364,8 +364,6 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield {"search.fuzzy": True}
         case "synonym":
             yield {"search.synonyms": True}
-        case "abbreviation":
-            yield {"search.abbreviations": True}
         case "rerank":
             yield {"search.rerank": None}
             yield {"search.rerank_depth": min(200, 2 * search.rerank_depth)}

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from rag.errors import Cancelled, ConnectionLost, NotFound
 from rag.evaluation.report import FailureNote
@@ -79,14 +79,17 @@ class Diagnoses:
 
     @operation("viewer", models="none")
     def result(self, set_name: str) -> Diagnosis | None:
-        """Return the result of the last finished diagnosis of a set.
+        """Return the result of the last finished diagnosis of a set; None for an old version's.
 
         Its advice goes by the models that are set up now.
         """
         stored = self._jobs.result(self._base_id, JOB, {"set": set_name})
         if stored is None:
             return None
-        diagnosis = _STORED.validate_python(stored)
+        try:
+            diagnosis = _STORED.validate_python(stored)
+        except ValidationError:  # an earlier version named a cause that this one does not have
+            return None
         can_rerank = self._services.models.can_rerank(diagnosis.recipe.answer)
         return replace(diagnosis, can_rerank=can_rerank)
 
