@@ -30,12 +30,14 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="Touchstone"'}
 _NOBODY = problems.problem(
     401,
     "There is no valid token in the Authorization header.",
-    "Send `Authorization: Bearer TOKEN`; tokens are made in Settings.",
+    "Send `Authorization: Bearer TOKEN`. Create a token in Settings or with `token create`.",
 )
 # In the words of RFC 6750, section 3.1, which clients act on.
 _CHALLENGE_ANEW = {"WWW-Authenticate": f'{_CHALLENGE["WWW-Authenticate"]}, error="invalid_token"'}
 _ENDED = problems.problem(
-    401, "This token has expired or was revoked.", "Make another one in Settings."
+    401,
+    "This token has expired or was revoked.",
+    "Create another one in Settings or with `token create`.",
 )
 _TOO_OFTEN = problems.problem(429, "This token sends too many requests.", "Try again later.")
 _TOO_MANY = problems.problem(
@@ -175,5 +177,6 @@ def require(request: Request, scope: str) -> None:
     """Raise where the token of a request lacks a scope."""
     if scope not in holder(request).scopes:
         raise NotAllowed(
-            f"This token lacks the scope {scope!r}.", "Make a token that has it, in Settings."
+            f"This token lacks the scope {scope!r}.",
+            "Create a token that has it, in Settings or with `token create`.",
         )

@@ -415,7 +415,7 @@ class Library:
             if build_hash == bases.by_id(connection, self._base_id).recipe.index.hash:
                 raise InvalidInput(
                     "This index answers the questions now.",
-                    "Choose another index for answers first, on the Documents page.",
+                    "Save a recipe with another index first.",
                 )
             builds.remove(connection, self._base_id, build_hash)
         self._services.forget_build(self._base_id, build_hash)

@@ -92,5 +92,5 @@ def number_of(value: Any) -> float | None:
 
 
 def _misbehaved(tool: HttpTool, what: str, more: str = "") -> ProviderMisbehaved:
-    hint = "Test the tool on the settings page and compare its paths with the answer."
+    hint = "Test the tool, and compare its paths with the answer."
     return ProviderMisbehaved(f"The tool {tool.name} {what}.", f"{more} {hint}".strip())

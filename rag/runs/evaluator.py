@@ -285,7 +285,7 @@ class Evaluator:
         if ids.isdisjoint(index.keys):
             raise InvalidInput(
                 "The index of this recipe contains none of the labelled documents.",
-                "Build it first, on the Documents page.",
+                "Build the index of this recipe first.",
             )
         with self._services.database.read() as connection:
             spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))

@@ -240,7 +240,7 @@ def _metric(run: Run) -> str:
         raise InvalidInput(
             f"No question of run {run.id} has an answer in the documents, so there is "
             "nothing to report.",
-            "`evaluate` and the Metrics page show how many were refused.",
+            "The figures of the run say how many were refused.",
         )
     return f"ndcg@{max(depths)}"
 

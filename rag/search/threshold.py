@@ -24,7 +24,7 @@ from rag.storage import Connection, calibrations
 from rag.storage.calibrations import CalibrationRow
 
 BM25_FIELDS = ("k1", "b", "fuzzy", "prefix")
-_FIT = "fit it on the Tuning page or with `python -m rag calibrate KB SET`"
+_FIT = "fit it on labelled questions (`python -m rag calibrate KB SET`)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class Tours:
             row = _required(tours.by_id(connection, self._base_id, tour.id, lock=True))
             if row.changed != tour.changed:
                 raise InvalidInput(
-                    "The tour was changed elsewhere.", "Load the page again, and repeat your edit."
+                    "The tour was changed elsewhere.", "Load the tour again, and repeat your edit."
                 )
             return self._save(connection, tour.id, _checked_title(title), stops)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -234,6 +235,24 @@ def test_no_string_stands_behind_the_return_that_it_was_part_of() -> None:
 
 def test_names_say_what_a_module_holds() -> None:
     assert [module for module in MODULES if VAGUE_NAMES & set(module.split("."))] == []
+
+
+def test_no_words_of_the_package_point_at_the_dashboard() -> None:
+    """Errors, hints and reasons are read in a terminal and by programs, too."""
+    pages = re.compile(r"\b(?:on the|Documents|Metrics|Tuning|Inspector|Runs|settings) page\b")
+    pointing = []
+    for module, path in MODULES.items():
+        nodes = list(ast.walk(ast.parse(path.read_text()))) if module.startswith("rag") else []
+        prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        words = [
+            node.value
+            for node in nodes
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in prose
+        ]
+        pointing += [(module, text) for text in words if pages.search(text)]
+    assert pointing == []
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,8 @@ def rows_by_field(
     if "question" not in parsed.fields:
         raise InvalidFile(
             f"No column of {name} is called question.",
-            f"Its columns are: {listed}. Choose the column of the questions: on the page, "
-            "or with --column question=NAME.",
+            f"Its columns are: {listed}. Rename the column of the questions, or assign it "
+            "(on the command line: --column question=NAME).",
         )
     places = {field: parsed.columns.index(column) for field, column in parsed.fields.items()}
     notes.unused = tuple(name for name in parsed.columns if name not in parsed.fields.values())
@@ -142,9 +142,9 @@ def _check_columns(
     field = likely_field(first, free) or "FIELD"
     raise InvalidFile(
         f"{name} has columns that are no field: {', '.join(unknown)}.",
-        f"{guesses(unknown, free)}Assign each one to a field, or ignore it: on the page, "
-        f"or with --column {field}={first} or --ignore-column {first}. Fields are: "
-        f"{', '.join(FIELDS)}.",
+        f"{guesses(unknown, free)}Assign each one to a field, or ignore it (on the command "
+        f"line: --column {field}={first} or --ignore-column {first}; in the API: "
+        f"ignored_columns). Fields are: {', '.join(FIELDS)}.",
     )
 
 

@@ -38,6 +38,6 @@ def judge_named(services: Services, name: str) -> NamedJudge:
     if chat is None:
         raise InvalidInput(
             f"{name!r} is not a language model, so it cannot judge.",
-            "Name a chat provider and its model, such as ollama:llama3.2 (see Settings).",
+            "Name a chat provider and its model, such as ollama:llama3.2.",
         )
     return NamedJudge(name, chat, services)

@@ -173,7 +173,7 @@ class _Pair:
         if not one or not two:
             raise InvalidInput(
                 f"Run {other.id if one else run.id} has no answers.",
-                "Evaluate with answers: `evaluate --answers`, or Also score answers on Metrics.",
+                "Evaluate its recipe again, with answers.",
             )
         first, second = (runs.results(connection, side.id) for side in (run, other))
         texts = {

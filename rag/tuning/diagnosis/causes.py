@@ -33,9 +33,7 @@ CAUSES: Mapping[Cause, CauseRow] = {
     "missing": CauseRow(
         "Not in the documents", "Add the document, or mark the question as unanswerable."
     ),
-    "excluded": CauseRow(
-        "Left out of the index", "Include the passage again on the Documents page, or build again."
-    ),
+    "excluded": CauseRow("Left out of the index", "Include the passage again, or build again."),
     "filter": CauseRow("Outside the filter", "Widen or remove the filter of the recipe."),
     "misread": CauseRow(
         "Read wrongly", "Read the document again, with text recognition if it is a scan."
