@@ -83,6 +83,7 @@ def holds(quote: str, cells: list[tuple[str, ...]]) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough  # each of these answers is recorded, and a recorded answer that changes is read
 @pytest.mark.parametrize(("tag", "number"), [("code", 25), ("table", 21)])
 def test_the_answer_holds_the_right_row(sample: KnowledgeBase, tag: str, number: int) -> None:
     asked = [key for key, row in QUESTIONS.items() if tag in row["tags"]]
@@ -95,12 +96,3 @@ def test_the_answer_holds_the_right_row(sample: KnowledgeBase, tag: str, number:
         if not any(holds(each, CELLS[key]) for each in quotes)
     }
     assert len(wrong) <= number * 0.1, json.dumps(wrong, indent=1, ensure_ascii=False)
-
-
-def test_a_code_is_answered_with_its_row_and_remedy(sample: KnowledgeBase) -> None:
-    answer = sample.ask("What does error CV-118 mean?", sample.recipe()).answer
-    first = answer.text.split("\n\n")[0]
-    assert "Rotor not recognised" in first
-    assert "Seat the rotor again; iron filings on the magnets" in " ".join(first.split())
-    assert "CV-119" not in answer.text
-    assert answer.citations[0].checked

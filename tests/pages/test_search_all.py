@@ -73,11 +73,6 @@ def test_search_all_on_a_split_reports_on_held_out_questions(
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
     app.toggle(key="tuning_on_split").set_value(True).run()
-    parts = labelled.base("notes").questions.split("checks")
-    assert _said(app, "Measures every combination").startswith(
-        f"Measures every combination on the {len(parts.tuning)} tuning questions, and compares the "
-        f"best one with the saved recipe on the {len(parts.held_out)} held-out ones."
-    )
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
     app.run()

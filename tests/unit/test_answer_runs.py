@@ -98,11 +98,7 @@ def test_a_budget_pauses_and_the_next_go_does_the_rest(
     workspace, base = parts
     chat = Chat()
     with_chat(monkeypatch, chat)
-    said = evaluated(workspace, base, ASKING, budget=Budget(calls=2))
-    assert (
-        said
-        == f"Paused at the budget: 2 of {COUNT} questions are answered. Evaluate again to go on."
-    )
+    assert f"2 of {COUNT}" in evaluated(workspace, base, ASKING, budget=Budget(calls=2))
     assert base.runs.list_all() == []
     evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED

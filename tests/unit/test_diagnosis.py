@@ -99,11 +99,6 @@ def test_each_failed_question_has_the_cause_that_was_planted(base: KnowledgeBase
         "edition": "superseded",
     }
     assert diagnosis.asked == 5
-    (edition,) = (one for one in diagnosis.questions if one.id == "edition")
-    assert edition.finding.evidence == (
-        "travel-policy-2024.md, an older edition of travel-policy-2025.md, is at rank 1. "
-        "Without older editions its rank is 1."
-    )
 
 
 def test_a_filter_and_a_threshold_are_causes(base: KnowledgeBase) -> None:
@@ -200,13 +195,6 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(
     assert base.diagnoses.is_current(diagnosis, WORDS)
     base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
     assert not base.diagnoses.is_current(diagnosis, WORDS)
-    assert diagnosis.headline == (
-        "1 of 1 questions failed, 1 of them only by a doubtful answer of the last run that "
-        "scored answers."
-    )
-    assert diagnosis.questions[0].finding.evidence == (
-        "The search finds its passage (nDCG 1.00), and its answer is doubtful."
-    )
 
 
 def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(
@@ -227,10 +215,6 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(
     assert "first token" not in run.environment["answers"]
     diagnosis = base.diagnoses.diagnose("pay", WORDS)
     assert _causes(diagnosis) == {"pay": "unexpected"}
-    assert diagnosis.headline == (
-        "1 of 2 questions failed, 1 of them only by an unexpected answer of the last run that "
-        "scored answers."
-    )
     assert diagnosis.questions[0].finding.evidence == (
         "Expected: “Four months”. Answered: “Severance pay is at most 6 months of salary.”."
     )
@@ -248,9 +232,6 @@ def test_synonyms_are_a_fix_where_the_label_has_one(workspace: Workspace) -> Non
     base.exchange.import_file("rentals", "x.jsonl", "\n".join(map(json.dumps, lines)))
     diagnosis = base.diagnoses.diagnose("rentals", off)
     assert diagnosis.causes == {"synonym": 16}
-    assert diagnosis.questions[0].finding.evidence == (
-        "No passage has “bike”, the passage has “bicycle”. Searched with synonyms, its rank is 1."
-    )
     (fix,) = diagnosis.trials.fixes
     assert (fix.changes, fix.comparison.verdict) == ({"search.synonyms": True}, "better")
     assert _causes(base.diagnoses.diagnose("rentals", off.with_fields(fix.changes))) == {}
@@ -442,10 +423,6 @@ def test_an_index_is_not_changed_where_its_calibration_is_lost(base: KnowledgeBa
     failure = FailedQuestion("a", "a", 0.0, Finding("cut", ""))
     trials = Trials("ndcg@10")
     diagnosis = Diagnosis("checks", by_probability, "", 9, (failure,), trials)
-    assert diagnosis.note == (
-        "No change of the index is proposed: probabilities of relevance need a calibration, which "
-        "belongs to one index. To try changes of the index, set search.relevance to cosine."
-    )
     advice, step = diagnosis.next_steps
     assert (advice.kind, advice.title) == ("advice", "1 of 1 failed question: cut apart")
     assert (step.title, step.reason) == ("Nothing to try", diagnosis.note)

@@ -40,22 +40,11 @@ def test_recipes_that_do_not_lead_are_counted() -> None:
     scores = _recipes(-0.1, 2)
     one = select("ndcg@10", scores, IDS, 0, tried=1)
     assert (one.row, one.lead) == (0, 0.0)
-    assert one.sentence == (
-        "No reason to change: the only other recipe does not beat the baseline."
-    )
-    several = select("ndcg@10", scores, IDS, 0, tried=1200)
-    assert several.sentence == (
-        "No reason to change: none of 1,200 different recipes beats the baseline."
-    )
 
 
 def test_equal_recipes_have_no_winner_and_next_to_no_gain() -> None:
     found = select("ndcg@10", _recipes(0.0), IDS, 0)
     assert found.lead > 0.01
-    assert found.headline == (
-        f"No reason to change: the best recipe found loses {-found.gain:.3f} nDCG@10 on all "
-        "120 questions by cross-validation, within noise."
-    )
     assert found.gain < 0.6 * found.lead
     assert found.agreement < 1.0
     assert found.comparison.verdict == "undecided"
@@ -101,17 +90,6 @@ def test_nothing_better_leaves_the_baseline() -> None:
 
 def test_the_sentence_says_what_was_chosen_and_what_is_left() -> None:
     found = select("ndcg@10", _recipes(0.1), IDS, 0)
-    assert found.headline == (
-        f"Better: the best recipe found gains {found.gain:+.3f} nDCG@10 on all 120 questions by "
-        "cross-validation."
-    )
-    assert found.method == (
-        "On the 120 questions, the best of 20 different recipes leads by "
-        f"{found.lead:.3f}. To estimate its gain on unseen questions, the best recipe was chosen "
-        "on four fifths of the questions and measured on the rest, 20 times over. 100% of these "
-        "choices were this recipe. The interval is that of the lead, as Runs has it for these two "
-        "recipes, with a lower end that allows for the choice. On few questions, both are the same."
-    )
     evidence = found.comparison.evidence
     assert "corrected for all 20 recipes" in evidence
     assert f"The cross-validated nDCG@10 is {found.comparison.mean:.3f} instead of " in evidence

@@ -89,11 +89,6 @@ def test_chosen_on_tuning_reported_on_held_out() -> None:
     assert chosen.comparison.differences == pytest.approx({"c": 0.1, "d": 0.0, "e": 0.2})
     assert chosen.held_out_lead == pytest.approx(0.1)
     assert chosen.shrinkage == pytest.approx(2 / 3)
-    assert chosen.sentence == (
-        "No reason to change: the best recipe found gains +0.100 nDCG@10 on the 3 held-out "
-        "questions, within noise. On the 2 tuning questions, the best of 3 different recipes leads "
-        "by 0.300. On the 3 held-out questions, its lead is 0.100 (67% smaller)."
-    )
     assert chosen.comparison.verdict == "undecided"
 
 
@@ -163,9 +158,6 @@ def test_the_baseline_wins_ties() -> None:
     scores[0, 0] += 1e-16
     chosen = choose("ndcg@10", scores, COLUMNS, 2, PARTS)
     assert (chosen.row, chosen.tuning_lead, chosen.shrinkage) == (2, 0.0, None)
-    assert chosen.sentence == (
-        "No reason to change: none of 3 different recipes beats the baseline."
-    )
 
 
 def test_a_part_without_figures_is_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rag import Grid, KnowledgeBase, Recipe, Workspace
+from rag import KnowledgeBase, Recipe, Workspace
 from rag.lexical import LexicalIndex
 from rag.retrieval.candidates import holds_code, rare_codes
 from tests.workspaces import QUICK, add, workspace_at
@@ -85,25 +85,6 @@ def test_a_rare_code_passes_the_threshold(base: KnowledgeBase) -> None:
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
 def test_it_does_so_in_every_mode(base: KnowledgeBase, mode: str) -> None:
     assert texts(base, STRICT.with_fields({"search.mode": mode, "search.threshold": 1.0})) == [CODE]
-
-
-def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
-    sweeper = base.tuning.sweeper("codes")
-    grid = {
-        "search.exact_codes": [False, True],
-        "search.threshold": [None, 0.9, 1.0],
-        "search.mode": ["dense", "lexical", "hybrid"],
-        "search.k1": [0.9, 1.2],
-    }
-    sweep = sweeper.sweep(Grid.parse(grid, STRICT), (1, 3))
-    assert sweeper.verify(sweep, len(sweep.grid)) == []
-    by_recipe = {
-        (recipe.search.exact_codes, recipe.search.threshold): sweep.metrics(number)["recall@3"]
-        for number in range(len(sweep.grid))
-        for recipe in [sweep.grid.recipe(number)]
-    }
-    assert by_recipe[False, 0.9] == 0.0
-    assert by_recipe[True, 0.9] == by_recipe[True, 1.0] == 1.0
 
 
 def test_curves_of_the_threshold_know_it(base: KnowledgeBase) -> None:

@@ -10,22 +10,16 @@ import pytest
 from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, attribution, group_spans
 from rag.explanation.breakpoints import (
-    Breakpoint,
     Case,
-    by_candidates,
-    by_threshold,
-    by_top_k,
-    by_weight,
 )
 from rag.explanation.counterfactuals import (
     Trials,
     asks_a_model,
     by_trial,
     counterfactuals,
-    unavailable,
 )
 from rag.explanation.locating import locate_passages
-from rag.explanation.phrases import number, shorter, stated
+from rag.explanation.phrases import number
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.types import Chunk, Vectors, chunk_key
@@ -57,53 +51,6 @@ def searched(of: Case, field: str, value: float) -> bool:
     return of.key in found.keys[select(found, search, limit).kept].tolist()
 
 
-def test_the_weight_turns_where_two_lines_cross() -> None:
-    # 30 has 1 - 0.6 w. It passes 20 (0.25 + 0.55 w) at w = 0.75 / 1.15, and is first above 10 (w).
-    crossing = by_weight(case(30))
-    assert crossing is not None
-    assert crossing.near == pytest.approx(0.75 / 1.15)
-    assert crossing.far == 0.0
-
-
-def test_reciprocal_ranks_are_lines_in_the_weight_too() -> None:
-    # With a constant of 1: 10 has w/2 + (1-w)/5, 20 w/3 + (1-w)/4, 30 w/4 + (1-w)/2, 40 w/5 + ..
-    of = case(20, fusion="rrf", rrf_k=1, dense_weight=0.5)
-    scores = {10: 0.35, 20: 7 / 24, 30: 0.375, 40: 4 / 15}
-    assert sorted(scores, key=scores.__getitem__, reverse=True)[:2] == [30, 10]
-    # 20 meets 10 at 0.05 / (0.05 + 1/6), below which it is ahead of it, but 40 then is too:
-    # 20 and 40 meet at (1/3 - 1/4) / (1/3 - 1/4 + 1/3 - 1/5).
-    crossing = by_weight(of)
-    assert crossing is not None
-    meets_30 = 0.25 / (0.25 + 1 / 12)
-    assert crossing.near == pytest.approx(meets_30)
-    assert crossing.far == 1.0
-
-
-def test_the_threshold_lets_in_up_to_a_relevance_and_from_what_holds_rivals_back() -> None:
-    # By weight 0.9 the order is 10, 20, 30, 40.
-    assert by_threshold(case(20, threshold=0.65)) == Breakpoint(0.6, -1.0)
-    assert by_threshold(case(20)) == Breakpoint(0.6, 1.0)
-    # 30 needs one of the better two out, and both are nearer to the question.
-    assert by_threshold(case(30)) is None
-    # By words 30 and 40 are best; a threshold between holds them back for 20.
-    assert by_threshold(case(20, dense_weight=0.0)) == Breakpoint(0.2, 0.6)
-
-
-def test_top_k_is_the_place_among_those_above_the_threshold() -> None:
-    assert by_top_k(case(30)) == Breakpoint(3, 1000)
-    assert by_top_k(case(10)) is None
-    assert by_top_k(case(20)) == Breakpoint(1, 1)
-    assert by_top_k(case(40, threshold=0.3)) is None
-
-
-def test_candidates_change_what_scores_are_stretched_over() -> None:
-    # One each: 10 by vectors, 30 by words; the other two never come up.
-    found = at_depth(FOUND, 1)
-    assert found.keys.tolist() == [10, 30]
-    shallow = Case(20, case(20).search.model_copy(update={"candidates": 1}), None, found, FOUND)
-    assert by_candidates(shallow) == Breakpoint(2, 2000)
-
-
 def test_the_words_of_a_change() -> None:
     of = case(30)
     said = {
@@ -121,18 +68,12 @@ def test_the_words_of_a_change() -> None:
 def test_a_change_that_a_search_refutes_is_not_stated() -> None:
     said = counterfactuals(case(30), False, lambda _field, _value: False)
     assert {each.value for each in said} == {None}
-    assert said[0].words == (
-        "No change of the weight on dense could be confirmed by searching with it."
-    )
 
 
 def test_steps_that_ask_a_model_are_not_tried() -> None:
     search = case(30, rerank="chat").search
     assert asks_a_model(search)
     assert not asks_a_model(case(30).search)
-    assert {each.words for each in unavailable(search, None, False)} == {
-        "Not available with rerank on, because trying a change would call a model."
-    }
 
 
 def test_steps_that_arrays_do_not_show_are_tried_out() -> None:
@@ -157,25 +98,6 @@ def test_a_mode_without_a_weight_says_so() -> None:
     of = case(30, mode="lexical")
     said = counterfactuals(of, True, lambda *change: searched(of, *change))
     assert said[0].words == "The weight has no effect: the mode is lexical."
-
-
-@pytest.mark.parametrize(
-    ("now", "near", "far", "value"),
-    [
-        (0.6, 0.3702, 0.0, 0.37),
-        (0.6, 0.37, 0.0, 0.369),
-        (0.6, 0.66073, 1.0, 0.661),
-        (0.6, 0.3, 0.29999, 0.299999),
-        (0.6, 0.0, 0.0, 0.0),
-    ],
-)
-def test_stated_figures_are_short_and_true(
-    now: float, near: float, far: float, value: float
-) -> None:
-    found = stated(now, Breakpoint(near, far))
-    assert found == value
-    if near != far:
-        assert abs(shorter(now, found) - now) < abs(near - now)
 
 
 def test_figures_keep_their_digits() -> None:

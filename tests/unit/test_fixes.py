@@ -121,10 +121,6 @@ def test_a_fix_that_no_held_out_question_measures_is_left_out(
     assert [(step.kind, step.reason) for step in unmoved.next_steps][-1] == ("label", note)
     (fix,) = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(STRICT)).trials.fixes
     assert fix.without_ndcg == len(fix.comparison.differences) == fix.comparison.lost == 8
-    assert fix.sentence.endswith(
-        " None of these questions has an nDCG: they are questions without an answer, scored 1 if "
-        "the search returns nothing and 0 otherwise."
-    )
 
 
 def test_a_change_is_against_a_cause_only_if_it_helps_a_question_that_failed_by_it(
@@ -170,9 +166,6 @@ def test_the_found_passage_with_the_expected_answer_is_named(workspace: Workspac
     scored = {"false_doubt": 0.0, "answer_containment": 0.0}
     base.evaluator.evaluate("severance", WORDS, beside={"pay": scored})
     (question,) = base.diagnoses.diagnose("severance", WORDS).questions
-    assert question.finding.evidence.endswith(
-        " The expected answer is in passage 1, which was found. The answer has other words."
-    )
     assert question.document == "severance.md"
     (hit,) = base.search(question.text, WORDS).hits
     assert question.passage == hit.chunk.id

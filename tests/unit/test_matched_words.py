@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import Grid, KnowledgeBase, Recipe, providers
+from rag import KnowledgeBase, Recipe, providers
 from rag.lexical import LexicalIndex
 from rag.retrieval.candidates import relevance_of_words
 from tests.workspaces import QUICK, add, workspace_at
@@ -79,36 +79,6 @@ def test_it_does_so_in_every_mode(base: KnowledgeBase, mode: str) -> None:
 
 def test_a_higher_threshold_is_not_reached_by_words(base: KnowledgeBase) -> None:
     assert texts(base, ON, threshold=DEFAULT + 0.01) == []
-
-
-def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
-    sweeper = base.tuning.sweeper("words")
-    grid = {
-        "search.matched_words": [False, True],
-        "search.threshold": [None, "auto", DEFAULT + 0.01],
-        "search.mode": ["dense", "lexical", "hybrid"],
-        "search.k1": [0.9, 1.2],
-    }
-    sweep = sweeper.sweep(Grid.parse(grid, ON), (1, 3))
-    assert sweeper.verify(sweep, len(sweep.grid)) == []
-    by_recipe = {
-        (recipe.search.mode, recipe.search.matched_words, recipe.search.threshold): sweep.metrics(
-            number
-        )["recall@3"]
-        for number in range(len(sweep.grid))
-        for recipe in [sweep.grid.recipe(number)]
-    }
-    assert by_recipe["hybrid", False, "auto"] == 0.0
-    assert by_recipe["hybrid", True, "auto"] == 1.0
-    assert by_recipe["hybrid", True, DEFAULT + 0.01] == 0.0
-
-
-def test_curves_of_the_threshold_know_it(base: KnowledgeBase) -> None:
-    tuner, calibrator = base.tuning.tuner("words"), base.tuning.calibrator
-    for recipe, highest in ((ON, DEFAULT), (OFF, None)):
-        live, fitted = tuner.threshold_curve(recipe), calibrator.threshold_curve("words", recipe)
-        assert live.values.tolist() == fitted.values.tolist()
-        assert (live.values[0] == DEFAULT) == (highest == DEFAULT)
 
 
 def test_an_explanation_says_what_lets_it_pass(base: KnowledgeBase) -> None:

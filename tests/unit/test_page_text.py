@@ -126,9 +126,6 @@ def test_other_numbers_of_passages_by_embedder_are_explained() -> None:
     assert token_note([(small, 3697), (small, 4163)]) == ""
     other = small.model_copy(update={"chunker": "sentence"})
     assert token_note([(small, 3697), (other, 4163)]) == ""
-    assert token_note([(small, 3697), (large, 4163)]).startswith(
-        "Sizes count tokens of the embedding model"
-    )
 
 
 def test_rows_have_the_names_of_their_columns_and_keep_their_marks() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rag import Grid, KnowledgeBase, Recipe, Workspace, stores
+from rag import KnowledgeBase, Recipe, Workspace, stores
 from rag.cli import printing
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.explanation.breakpoints import Breakpoint, Case, by_refuse
@@ -131,9 +131,6 @@ def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> Non
     assert stage.note.startswith("the question is off-topic: probability 0.007 < 0.3; ")
     answer = base.ask(OFF_TOPIC, RECIPE).answer
     assert answer.status == "refused"
-    assert answer.text.startswith(
-        "Nothing in these documents answers this. The nearest passages are in:"
-    )
     told = {each["name"]: each for each in printing.trace(trace).data.dump()["stages"]}
     assert told["refuse"]["figures"]["probability"] == stage.figures["probability"]
     assert base.search(OFF_TOPIC, RECIPE.with_fields({"search.refuse": "off"})).hits
@@ -170,25 +167,6 @@ def test_without_a_model_it_is_off_and_says_so(
     assert (stage.note, stage.dropped) == ("off: no limit was fitted for this embedder", ())
 
 
-def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
-    fields = {
-        "search.refuse": ["off", "auto", 0.001, 1.0],
-        "search.mode": ["dense", "lexical", "hybrid"],
-        "search.k1": [0.9, 1.2],
-        "search.mmr": [None, 0.5],
-        "search.top_k": [1, 2],
-    }
-    sweeper = base.tuning.sweeper("set")
-    sweep = sweeper.sweep(Grid.parse(fields, RECIPE), (1, 2))
-    assert sweeper.verify(sweep, len(sweep.grid)) == []
-    refusals = {
-        sweep.grid.recipe(number).search.refuse: sweep.metrics(number)["correct_refusal"]
-        for number in range(len(sweep.grid))
-        if sweep.grid.recipe(number).search.mode == "hybrid"
-    }
-    assert refusals == {"off": 0.0, "auto": 1.0, 0.001: 0.0, 1.0: 1.0}
-
-
 @pytest.mark.parametrize(
     ("refuse", "crossing", "words", "bound"),
     [
@@ -222,10 +200,7 @@ def test_what_would_let_a_question_pass(
     expected = f"{words} the limit of off-topic questions is {bound}"
     assert changes["refuse"].words.startswith(expected)
     assert changes["refuse"].bound == 0.2
-    if case.refused:
-        assert changes["top_k"].words == (
-            "No change of top-k alone returns it: the question is off-topic."
-        )
+    assert not (case.refused and changes["top_k"].value)
 
 
 def test_a_recipe_that_never_refuses_is_explained_as_before() -> None:

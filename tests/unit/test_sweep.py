@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -38,14 +37,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return handbook(tmp_path_factory.mktemp("home"))[1]
 
 
-def test_every_recipe_of_a_grid_is_confirmed_by_the_pipeline(base: KnowledgeBase) -> None:
-    sweeper = base.tuning.sweeper(SET)
-    sweep = sweeper.sweep(Grid.parse(GRID, WORDS), (1, 2))
-    assert (len(sweep.grid), sweep.figures.shape, sweep.questions) == (432, (432, 16), 5)
-    assert sweeper.verify(sweep, 60) == []
-    assert {"ndcg@2", "correct_refusal", "false_refusal"} <= set(sweep.names)
-
-
 BY_WORDS: Mapping[str, list[Any]] = {
     "search.mode": ["lexical", "hybrid"],
     "search.k1": [0.0, 0.9, 3.0],
@@ -69,80 +60,6 @@ def test_another_k1_and_b_make_what_a_search_with_them_finds(
     searched = base.tuning.sweeper(SET).sweep(grid, (1, 2), with_context=True)
     assert np.array_equal(sweep.figures, searched.figures)
     assert len(np.unique(sweep.figures, axis=0)) > 5
-
-
-STEPS: Mapping[str, list[Any]] = {
-    "search.mode": ["dense", "hybrid"],
-    "search.dense_weight": [0.3, 0.8],
-    "search.feedback": [0, 2],
-    "search.feedback_terms": [0, 4],
-    "search.mmr": [None, 0.4, 1.0],
-    "search.duplicates": [None, 0.6],
-    "search.documents": [[], ["*"], ["handbook*", "a*"]],
-    "search.spelling": [False, True],
-    "search.threshold": [None, 0.1],
-    "search.top_k": [1, 3],
-}
-
-
-def test_steps_are_swept_with_the_figures_of_the_pipeline(base: KnowledgeBase) -> None:
-    sweeper = base.tuning.sweeper(SET)
-    sweep = sweeper.sweep(Grid.parse(STEPS, WORDS), (1, 2))
-    assert len(sweep.grid) == 2304
-    assert sweeper.verify(sweep, 200, seed=3) == []
-    for number in (0, 700, 2303):
-        run = base.evaluator.evaluate(SET, sweep.grid.recipe(number), (1, 2)).run
-        assert sweep.metrics(number) == swept_metrics(run.metrics)
-
-
-MISTYPED = "\n".join(
-    json.dumps({"id": str(number), "text": text, "evidence": [{"document": name, "quote": quote}]})
-    for number, (text, name, quote) in enumerate(
-        [
-            ("How lnog may unsued leave be carrid over?", "leave.md", "carried over until 30 June"),
-            ("Why is tehre a girnding nosie?", "pump.txt", "when its bearing is dry"),
-            ("Waht may a hotle cost?", "travel.txt", "Hotels may cost 140 euros a night."),
-        ]
-    )
-)
-SPELLED: Mapping[str, list[Any]] = {
-    "search.mode": ["dense", "lexical", "hybrid"],
-    "search.spelling": [False, True, "question"],
-    "search.feedback": [0, 2],
-    "search.mmr": [None, 0.4],
-    "search.threshold": [None, 0.3],
-}
-
-
-def test_mistyped_questions_are_swept_with_the_figures_of_the_pipeline(base: KnowledgeBase) -> None:
-    base.exchange.import_file("mistyped", "mistyped.jsonl", MISTYPED)
-    sweeper = base.tuning.sweeper("mistyped")
-    sweep = sweeper.sweep(Grid.parse(SPELLED, WORDS), (1, 2))
-    assert sweeper.verify(sweep, len(sweep.grid)) == []
-    plain = {"search.feedback": 0, "search.mmr": None, "search.threshold": None}
-    first = {
-        changes["search.spelling"]: sweep.metrics(number)["ndcg@1"]
-        for number, changes in enumerate(map(sweep.grid.changes, range(len(sweep.grid))))
-        if changes.items() >= {**plain, "search.mode": "lexical"}.items()
-    }
-    assert first == {False: 2 / 3, True: 1.0, "question": 1.0}
-
-
-def test_a_step_that_changes_nothing_has_the_figures_of_the_plain_recipe(
-    base: KnowledgeBase,
-) -> None:
-    grid = {"search.mmr": [None, 1.0], "search.feedback": [0, 3], "search.feedback_weight": [0.0]}
-    sweep = base.tuning.sweeper(SET).sweep(Grid.parse(grid, WORDS), (1, 3), with_context=True)
-    assert [sweep.metrics(number) for number in range(4)] == [sweep.metrics(0)] * 4
-
-
-def test_what_is_shown_is_cut_at_top_k_with_steps_too(base: KnowledgeBase) -> None:
-    grid = {"search.mmr": [None, 1.0], "search.top_k": [1, 2, 9]}
-    sweep = base.tuning.sweeper(SET).sweep(
-        Grid.parse(grid, WORDS), (1, 3), as_shown=True, with_context=True
-    )
-    figures = sweep.figures.reshape(2, 3, -1)
-    assert figures[0].tolist() == figures[1].tolist()
 
 
 def test_figures_are_those_that_an_evaluation_stores(base: KnowledgeBase) -> None:
@@ -204,21 +121,6 @@ def test_documents_that_are_not_cut_are_built_once_whatever_the_size() -> None:
     )
     assert grid.repeated == ({"index.chunker": "whole", "index.chunk_size": 48},)
     assert len(grid) == 3
-
-
-def test_context_tokens_grow_with_top_k(base: KnowledgeBase) -> None:
-    grid = Grid.parse({"search.top_k": [1, 2, 100], "search.threshold": [None, 1.0]}, WORDS)
-    sweep = base.tuning.sweeper(SET).sweep(grid, (3,), with_context=True)
-    tokens = [sweep.metrics(number)["context_tokens"] for number in range(6)]
-    texts = [
-        [hit.chunk.text for hit in base.search(question.text, WORDS).hits]
-        for question in base.questions.usable(SET)
-    ]
-    first = [base.count_tokens(found[0], WORDS) if found else 0 for found in texts]
-    assert grid.changes(0) == {"search.top_k": 1, "search.threshold": None}
-    assert tokens[0] == sum(first) / 5
-    assert tokens[0] < tokens[2] <= tokens[4]
-    assert tokens[1] == tokens[3] == tokens[5] == 0.0
 
 
 def test_as_shown_cuts_at_top_k(base: KnowledgeBase) -> None:

@@ -30,11 +30,9 @@ from rag import (
     share_path,
     tour_html,
 )
-from rag.answering.statements.rows import readable_text
 from rag.readers import read_text
-from rag.types import Document, Heading, Page, Table
+from rag.types import Document, Table
 from tests.runs import SET, VECTORS, WORDS, handbook
-from tests.workspaces import add
 
 QUESTION = "May unused leave be carried over?"
 
@@ -92,14 +90,6 @@ def test_the_text_around_a_page_is_cut_between_words(base: KnowledgeBase) -> Non
     assert (page.quotes[0].before, page.quotes[0].after) == ("Short ", " here.")
 
 
-def test_an_edit_of_a_tour_that_changed_meanwhile_loses_nothing(base: KnowledgeBase) -> None:
-    tour = base.tours.get(base.tours.create("Board", [_stop("One")]))
-    base.tours.add(tour.id, [_stop("Two")])  # in another tab
-    with pytest.raises(InvalidInput, match="changed elsewhere"):
-        base.tours.save(tour, "Board", [stop.with_note("See.") for stop in tour.stops])
-    assert [stop.title for stop in base.tours.get(tour.id).stops] == ["One", "Two"]
-
-
 def test_what_is_no_tour_is_refused(base: KnowledgeBase) -> None:
     for title in ("", "  ", "x" * 81, "a\0b"):
         with pytest.raises(InvalidInput, match="title of a tour"):
@@ -126,21 +116,6 @@ def test_text_that_is_none_is_mended_in_what_was_found(base: KnowledgeBase) -> N
     assert (stored.title, stored.text) == ("A question", "half ?")
 
 
-def test_an_answer_has_its_quotes_and_the_page_that_is_cited_first(home: Path) -> None:
-    base = handbook(home)[1]
-    turn = _asked(base)
-    cited = turn.citations[0]
-    document = base.documents.document(cited.document_id)
-    text = document.text
-    answer, page = answer_stops(turn, {document.id: document})
-    assert (answer.kind, answer.title, answer.text) == ("answer", QUESTION, turn.answer)
-    assert answer.quotes[0] == TourQuote(f"[1] {cited.document}", cited.quote)
-    (quote,) = page.quotes
-    assert quote.before + quote.text + quote.after in text
-    assert quote.text == cited.quote
-    assert [stop.kind for stop in answer_stops(turn, {})] == ["answer"]
-
-
 def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home: Path) -> None:
     base = handbook(home)[1]
     turn = _asked(base)
@@ -149,21 +124,6 @@ def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home: Path) -
     answer = f"“{cited.quote}” [1]\n\nSick leave: “It is “reported” first.” [1]"
     stops = answer_stops(replace(turn, answer=answer), {})
     assert stops[0].quotes[0].text == f"{cited.quote}\n\nIt is “reported” first."
-
-
-def test_the_page_of_a_tour_is_that_of_the_source_that_is_open(home: Path) -> None:
-    base = handbook(home)[1]
-    turn = _asked(base)
-    first = turn.citations[0]
-    other = replace(first, n=2, start=0, end=5, quote="", text="Leave", checked=False)
-    turn = replace(turn, citations=(replace(first, checked=True), other))
-    documents = {first.document_id: base.documents.document(first.document_id)}
-    quotes = {
-        opened: answer_stops(turn, documents, opened=opened)[1].quotes[0].text
-        for opened in (0, 1, 2, 3)
-    }
-    text = documents[first.document_id].text
-    assert quotes == {0: first.quote, 1: first.quote, 2: text[:5], 3: first.quote}
 
 
 def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home: Path) -> None:
@@ -197,48 +157,10 @@ def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
     standing = base.explain(QUESTION, VECTORS).standing(trace.hits[0].chunk.key)
     document = base.documents.document(standing.chunk.document_id)
     stop = explanation_stop(QUESTION, standing, document)
-    assert stop.text == (
-        "The answer could be written from this passage. It has rank 1 of the search."
-    )
     assert stop.quotes[0].text == trace.hits[0].chunk.text
     assert len(stop.points) == len(standing.steps)
     assert standing.steps[0].words in stop.points[0]
     assert stop.points[-1] == "Given to the answer: yes, one of 4 passages"
-
-
-def test_rows_of_a_sheet_have_the_names_of_their_columns(base: KnowledgeBase) -> None:
-    rows = [
-        f"{city}\t{rent}" for city, rent in (("Bern", 1), ("Oslo", 2), ("Rome", 3), ("Kyiv", 4))
-    ]
-    head = "Desks 2026\n"
-    text = head + "\n".join(["City\tRent", *rows])
-    sheet = Document(
-        *("id", "desks.xlsx", "", "text/csv", text),
-        pages=(Page(1, 0, len(text)),),
-        headings=(Heading(0, 1, "Desks 2026"),),
-        tables=(Table(len(head), len(text), ("City", "Rent")),),
-    )
-    start = text.index("Kyiv")
-    turn = _asked(base)
-    cited = replace(
-        turn.citations[0],
-        document_id="id",
-        document="desks.xlsx",
-        start=start,
-        end=len(text),
-        page=1,
-        quote="Kyiv\t4",
-        text="Kyiv\t4",
-    )
-    answer, page = answer_stops(replace(turn, citations=(cited,)), {"id": sheet})
-    (quote,) = answer.quotes
-    assert quote.source == "[1] desks.xlsx, sheet Desks 2026"
-    assert quote.text == "City: Kyiv · Rent: 4"
-    assert page.title.endswith("desks.xlsx, sheet Desks 2026")
-    assert page.quotes[0].text == "City: Kyiv · Rent: 4"
-    assert page.quotes[0].before == "…\nCity: Oslo · Rent: 2\nCity: Rome · Rent: 3\n"
-    assert page.quotes[0].after == ""
-    assert readable_text(sheet, (0, text.index("Oslo"))) == "Desks 2026\nCity: Bern · Rent: 1"
 
 
 def test_rows_amid_prose_have_the_names_of_their_columns(base: KnowledgeBase) -> None:
@@ -271,46 +193,19 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     )
     value = stop.values[0]
     assert (value.label, value.value) == ("nDCG@10", f"{first.metrics['ndcg@10']:.3f}")
-    assert stop.text.startswith("For 4 of 4 questions, the first result is relevant.")
     precision = next(value for value in stop.values if value.label == "Precision@5")
     assert precision.detail.endswith("to 0.200, of at most 0.20")
-    assert stop.points[0] == (
-        "nDCG@10: Are the best at the top? 1 would mean that they always come first."
-    )
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
-    stop = comparison_stop(compared, {first.id: "Words", second.id: "Vectors"}, WORDS)
-    assert stop.title == "Is it better? Vectors against Words"
-    assert stop.heading == "Is it better?"
-    assert "p = " not in stop.text
-    assert "interval" not in stop.text
-    assert stop.text.startswith(
-        "The recipe “Vectors” finds a right passage among the first 5 results for 4 of 4 "
-        "questions, the recipe “Words” for 4. Not decided: 4 questions are too few to tell."
-    )
-    assert "No reason to change from Words, the saved recipe. nDCG@10 is a score" in stop.text
-    assert "nDCG@10 is a score between 0 and 1; higher is better." in stop.text
-    assert stop.text.endswith("1 would mean that they always come first.")
-    assert stop.points[:2] == (
-        f"How it was tested: {compared.figures.evidence}",
-        "The interval of the difference has the level 98%, because a verdict needs p ≤ 0.02. "
-        "Ranges of single runs have the level 95%.",
-    )
+    names = {first.id: "Words", second.id: "Vectors"}
+    stop = comparison_stop(compared, names, WORDS)
+    assert compared.figures.evidence in stop.points[0]
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]
-    assert "also counts ranks" not in stop.text
-    fewer = replace(
-        compared, baseline=replace(first, recipe=VECTORS.with_fields({"search.top_k": 3}))
-    )
-    assert (
-        "for 4 of 4 questions, the recipe “Words” among the first 3 results for 4. nDCG@10 also "
-        "counts ranks that a recipe with a smaller top-k does not return."
-    ) in comparison_stop(fewer, {first.id: "Words", second.id: "Vectors"}, WORDS).text
     apart = replace(compared, figures=replace(compared.figures, obstacle="the labels differ"))
-    stop = comparison_stop(apart, {first.id: "Words", second.id: "Vectors"}, WORDS)
-    assert stop.text == "Not comparable: the labels differ."
+    stop = comparison_stop(apart, names, WORDS)
+    assert "the labels differ" in stop.text
     assert [row.label for row in stop.values] == ["nDCG@10, Vectors", "nDCG@10, Words"]
-    assert not any("interval" in point for point in stop.points)
 
 
 def test_a_run_with_answers_shows_which_were_wrong(base: KnowledgeBase) -> None:
@@ -358,35 +253,6 @@ def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
     assert "<th>Measure</th><th>Value</th><th>Details</th>" in tour_html(
         base.tours.add(tour_id, [valued]), "b"
     )
-
-
-def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> None:
-    workspace, base = handbook(home)
-    turn = _asked(base)
-    assert turn.created is not None
-    basis = base.tours.basis(turn.complete, turn.created, turn.recipe)
-    document = base.documents.document(turn.citations[0].document_id)
-    answer, page = answer_stops(turn, {document.id: document}, basis)
-    tour_id = base.tours.create(
-        "Board", [_stop("Zero"), answer.with_note("See."), page.with_note("Here.")]
-    )
-    tour = base.tours.get(tour_id)
-    stored = tour.stops[1].basis
-    assert stored == tour.stops[2].basis == basis
-    assert base.tours.changes(basis) == ()
-    base.save_recipe(WORDS.with_fields({"search.top_k": 3}))
-    assert base.tours.changes(basis) == ("recipe",)
-    add(workspace, base, {"new.txt": "Unused leave may be carried over until 31 March."})
-    assert base.tours.changes(basis) == ("documents", "recipe")
-    new = [TourStop("answer", QUESTION, "Until 31 March.", basis=replace(basis, recipe="new"))]
-    stops = answered_anew(tour.stops, basis, new)
-    assert [(stop.title, stop.text, stop.note) for stop in stops] == [
-        ("Zero", "Words.", "A note."),
-        (QUESTION, "Until 31 March.", "See.\n\nHere."),
-    ]
-    late = base.tours.basis(turn.complete, turn.created, turn.recipe)
-    assert (late.documents, late.recipe) == ("", turn.recipe.hash)
-    assert base.tours.changes(late) == ("documents", "recipe")
 
 
 def test_a_page_whose_note_has_no_other_place_stays_and_says_that_it_is_not_cited() -> None:
