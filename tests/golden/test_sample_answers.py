@@ -83,7 +83,7 @@ def holds(quote: str, cells: list[tuple[str, ...]]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.thorough  # each of these answers is recorded, and a recorded answer that changes is read
+@pytest.mark.thorough  # every answer is recorded, and whoever changes one reads it
 @pytest.mark.parametrize(("tag", "number"), [("code", 25), ("table", 21)])
 def test_the_answer_holds_the_right_row(sample: KnowledgeBase, tag: str, number: int) -> None:
     asked = [key for key, row in QUESTIONS.items() if tag in row["tags"]]
