@@ -39,7 +39,6 @@ class Databases:
 
     def of(self, home: Path) -> str:
         """The address of a home's database, which is made where there is none."""
-        assert self.server is not None
         if not self._template:
             template = self.server.create()
             with tempfile.TemporaryDirectory() as folder:

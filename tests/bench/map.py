@@ -45,7 +45,6 @@ def _parts(home: Path, question: str) -> dict[str, float]:
     trace = base.search(question, recipe)
     with _Timed() as load:
         shown = base.maps.current(recipe.index)
-    assert shown is not None
     with _Timed() as place:
         placed = base.maps.place(recipe.index, shown, question)
     with _Timed() as draw:

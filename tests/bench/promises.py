@@ -200,7 +200,6 @@ def _pooled(
         half = rng.choice(list(rows), len(rows) // 2, replace=False).tolist()
         pooled = pooled_difference(METRIC, {each: rows[each] for each in half}, highest=highest)
         true, shown = (float(np.mean([each[name] for name in half])) for each in (truth, seen))
-        assert pooled.bounds is not None
         inside.append(pooled.bounds.low <= true <= pooled.bounds.high)
         wronged += shown < 0.0 < true
         hits = open_hits([METRIC], {each: rows[each] for each in half})[METRIC]

@@ -64,7 +64,6 @@ def _verdicts(base: KnowledgeBase, set_name: str) -> dict[str, float]:
         if comparison.verdict_by_labels not in ("better", "worse"):
             continue
         pooled = base.pooling.difference(run, other, metric)
-        assert pooled is not None
         assert pooled.bounds is not None
         low, high = pooled.bounds
         kinds["decided by labels"] += 1
@@ -76,7 +75,6 @@ def _verdicts(base: KnowledgeBase, set_name: str) -> dict[str, float]:
 def _example(base: KnowledgeBase, dense: str, lexical: str) -> dict[str, float]:
     """The difference between dense and lexical search in nDCG@10, and its bounds."""
     pooled = base.pooling.difference(dense, lexical, METRICS[0])
-    assert pooled is not None
     assert pooled.bounds is not None
     low, high = pooled.bounds
     difference = base.runs.paired(dense, lexical, METRICS[0]).figures.difference

@@ -74,7 +74,6 @@ def test_the_recipe_begins_above_the_fold(path: str, warm_address: str, page: Pa
     mode.wait_for()
     idle(page)
     box = mode.bounding_box()
-    assert box is not None
     assert box["y"] < 650
 
 

@@ -62,8 +62,6 @@ def _are_seen(page: Page, asked: Locator, answer: Locator) -> bool:
     if header is None or field is None or None in places:
         return False
     (above, below), top = places, header["y"] + header["height"]
-    assert above is not None
-    assert below is not None
     is_first = above["y"] < top + 100
     ends_in_view = below["y"] + below["height"] <= field["y"]
     return above["y"] >= top - 10 and below["y"] < field["y"] and (ends_in_view or is_first)

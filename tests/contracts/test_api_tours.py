@@ -57,7 +57,6 @@ def test_a_link_is_made_for_one_tour(home: Path) -> None:
     assert made["tour"] == tour
     assert path.endswith(f"/tour/{tour}")
     link = workspace.access.link(path.split("/")[2])
-    assert link is not None
     assert (link.id, link.tour_id) == (made["id"], tour)
     assert api.post(links, json={}).json()["tour"] is None
     problem(api.post(links, json={"tour": tour + 1}), 404)

@@ -352,7 +352,6 @@ def test_the_client_of_openai_searches_a_knowledge_base(
     page = speaks.vector_stores.search("manuals", query="unused leave", max_num_results=1)
     (found,) = page.data
     assert (found.filename, found.content[0].text) == ("leave.md", LEAVE)
-    assert found.attributes is not None
     assert found.attributes["start"] == 0
     both = speaks.vector_stores.search("manuals", query=["unused leave", "trains"])
     assert {each.filename for each in both.data} == {"leave.md", "travel.md"}

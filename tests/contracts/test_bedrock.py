@@ -61,7 +61,6 @@ class TestBedrock:
         ]
         with scripted(_stream(frames)) as script:
             chat = providers.chat_model("bedrock", None, settings("bedrock", script), SWIFT)
-            assert chat is not None
             deltas = list(chat.stream(HELLO, temperature=0.5, max_tokens=9))
         assert "".join(delta.text for delta in deltas) == "Good day."
         assert deltas[-1].usage == Usage(7, 3)
@@ -78,7 +77,6 @@ class TestBedrock:
         frames = [("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "Good "}})]
         with scripted(_stream(frames)) as script:
             chat = providers.chat_model("bedrock", None, settings("bedrock", script), SWIFT)
-            assert chat is not None
             reply = chat.stream(HELLO, temperature=0.5, max_tokens=9)
             assert next(iter(reply)).text == "Good "
             with pytest.raises(ProviderUnavailable, match="broke off"):

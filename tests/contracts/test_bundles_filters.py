@@ -55,7 +55,6 @@ def originals(base: KnowledgeBase, folder: Path) -> Path:
     folder.mkdir()
     for info in base.documents.documents(QUICK.index):
         path = base.documents.original(info.id)
-        assert path is not None
         (folder / info.id[:8]).write_bytes(path.read_bytes())
     return folder
 

@@ -43,10 +43,8 @@ def test_one_process_makes_the_tables(postgres: Server, tmp_path: Path) -> None:
     url = postgres.url(postgres.create())
     processes = [started(url, tmp_path / f"home{number}") for number in range(PROCESSES)]
     for process in processes:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in processes:
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     ends = [process.communicate(timeout=300) for process in processes]

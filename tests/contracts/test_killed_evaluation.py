@@ -112,7 +112,6 @@ def test_killed_when_the_run_was_stored_and_the_job_had_not_ended(
     workspace, base = filled
     job = base.evaluations.start(SET, QUICK)
     process = _working(workspace, job, "never ends")
-    assert process.stdout is not None
     assert process.stdout.readline() == b"stored\n"
     process.send_signal(signal.SIGKILL)
     process.wait()

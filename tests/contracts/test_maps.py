@@ -55,7 +55,6 @@ def test_a_map_survives_the_process_and_its_loss(workspace: Workspace, base: Kno
     shown = draw(workspace, base)
     again = workspace_at(workspace.settings.home)
     found = again.base("kb").maps.current(QUICK.index)
-    assert found is not None
     assert found.points.tolist() == shown.points.tolist()
     [file] = (workspace.settings.home / "maps").rglob("*.npz")
     file.write_bytes(file.read_bytes()[:100])
@@ -70,7 +69,6 @@ def test_a_map_follows_the_documents(workspace: Workspace, base: KnowledgeBase) 
     before = draw(workspace, base)
     add(workspace, base, {"pump.txt": "The pump is new here."})
     more = base.maps.current(QUICK.index)
-    assert more is not None
     assert len(more.keys) == len(before.keys) + 1
     assert 0 < more.changed < 0.1
     kept = np.isin(more.keys, before.keys)
@@ -78,7 +76,6 @@ def test_a_map_follows_the_documents(workspace: Workspace, base: KnowledgeBase) 
     [valve] = [info for info in base.documents.documents(QUICK.index) if info.name == "valve.txt"]
     base.documents.delete_documents([valve.id])
     fewer = base.maps.current(QUICK.index)
-    assert fewer is not None
     assert "valve.txt" not in fewer.names
     assert fewer.outdated
     assert not draw(workspace, base).outdated
@@ -105,7 +102,6 @@ def test_asking_twice_draws_once(workspace: Workspace, base: KnowledgeBase) -> N
     first = base.maps.draw(QUICK.index)
     assert base.maps.draw(QUICK.index) == first
     running = base.maps.drawing(QUICK.index)
-    assert running is not None
     assert running.id == first
     assert workspace.jobs.run(first).message == "12 passages drawn"
     assert base.maps.drawing(QUICK.index) is None

@@ -27,19 +27,16 @@ def server(model_server: str) -> Settings:
 
 def test_streams_a_reply_with_usage(server: Settings) -> None:
     chat = providers.chat_model("compatible", None, server)
-    assert chat is not None
     deltas = list(chat.stream([Message("user", "Count to three.")], temperature=0.0, max_tokens=6))
     pieces = [delta.text for delta in deltas if delta.text]
     assert len(pieces) > 1
     usage = deltas[-1].usage
-    assert usage is not None
     assert 0 < usage.completion_tokens <= 6
     assert usage.prompt_tokens > 0
 
 
 def test_a_reply_can_be_closed_early(server: Settings) -> None:
     chat = providers.chat_model("compatible", None, server)
-    assert chat is not None
     stream = chat.stream([Message("user", "Count to ten.")], temperature=0.0, max_tokens=32)
     first = next(delta.text for delta in stream if delta.text)
     assert first

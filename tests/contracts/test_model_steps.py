@@ -96,7 +96,6 @@ def test_a_real_model_completes_rewords_imagines_and_ranks(
         (name,) = fields
         trace = base.search(QUESTION, recipe(**fields), history=TALK)
         stage = trace.stage(name.removeprefix("search."))
-        assert stage is not None
         assert stage.note
         assert sorted(hit.chunk.key for hit in trace.hits) == sorted(
             hit.chunk.key for hit in plain.hits

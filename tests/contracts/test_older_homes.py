@@ -88,7 +88,6 @@ def test_a_token_that_sent_traces_keeps_its_other_scopes(workspace: Workspace) -
 
 def test_removed_fields_are_left_out_where_a_recipe_names_one(base: KnowledgeBase) -> None:
     (run,) = [run for run in base.runs.list_all() if run.id == "f1b1c1acbb92"]
-    assert run.recipe is not None
     assert run.recipe.removed == {
         "search.abbreviations": True,
         "search.learned_fusion": "d53959a1b539",

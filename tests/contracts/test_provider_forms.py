@@ -256,7 +256,6 @@ def test_answers_come_in_the_form_of_openai(name: str, path: str) -> None:
     body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
     with scripted(Reply(body=body, content_type="text/event-stream")) as script:
         chat = providers.chat_model(name, None, settings(name, script), SWIFT)
-        assert chat is not None
         deltas = list(chat.stream(HELLO, temperature=0.0, max_tokens=9))
     assert "".join(delta.text for delta in deltas) == "Good day."
     assert deltas[-1].usage == Usage(7, 3)

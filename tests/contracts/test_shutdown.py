@@ -78,7 +78,6 @@ def test_a_verb_hands_its_job_back(home: Path, tmp_path: Path) -> None:
     )
     until_it_works(home, process)
     assert end(process) == STOPPED
-    assert process.stderr is not None
     assert "Error: Stopped." in process.stderr.read()
     status, done, total, owner, lease = job_of(home)
     assert (status, owner, lease) == ("running", None, 0.0)

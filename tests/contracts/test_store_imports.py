@@ -247,7 +247,6 @@ def test_a_preview_names_fields_and_foreign_vectors(base: KnowledgeBase, served:
     (vector,) = preview.layout.vectors
     assert (vector.dimension, vector.similarity) == (64, "dot product")
     assert vector.name == preview.store.vector
-    assert preview.check is not None
     assert preview.check.sampled == preview.sampled
     assert 38 <= preview.sampled <= 40
     assert preview.check.median > 0.99

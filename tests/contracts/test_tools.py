@@ -48,7 +48,6 @@ def define(workspace: Workspace, url: str, **fields: Any) -> HttpTool:
 
 def note(trace: Trace, stage: str) -> str:
     found = trace.stage(stage)
-    assert found is not None
     return found.note
 
 
@@ -86,7 +85,6 @@ def test_whether_the_documents_speak_of_it_is_not_asked_of_results(
     define(workspace, server.url)
     trace = workspace.base("notes").search(QUESTION, ASKING)
     refused = trace.stage("refuse")
-    assert refused is not None
     assert [drop.hit.document for drop in refused.dropped] == ["leave.txt"]
     assert refused.note.startswith("the question is off-topic: ")
     assert [hit.document for hit in trace.hits] == ["Pumps", "<b>Leave</b> $x$"]
@@ -97,7 +95,6 @@ def test_one_threshold_holds_for_all(workspace: Workspace, server: Script) -> No
     trace = workspace.base("notes").search(QUESTION, ASKING.with_fields({"search.threshold": 0.5}))
     assert [hit.document for hit in trace.hits] == ["leave.txt", "<b>Leave</b> $x$"]
     below = trace.stage("threshold")
-    assert below is not None
     assert [drop.hit.document for drop in below.dropped] == ["Pumps"]
     assert below.dropped[0].reason.endswith("is below 0.500")
 

@@ -261,7 +261,6 @@ def test_a_request_goes_on_with_the_trace_of_who_asks(workspace: Workspace) -> N
         assert reply.status_code == 200
         assert asking.post(path, json=asked, headers={"traceparent": "nonsense"}).status_code == 200
     first, second = (span for span in spans.list_all() if span.name == route)
-    assert first.parent is not None
     assert first.parent.is_remote
     assert f"{first.context.trace_id:032x}" == caller.split("-")[1]
     asked = [("retrieve", [("embeddings fake", [])]), ("answer", [])]

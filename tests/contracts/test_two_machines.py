@@ -84,7 +84,6 @@ def test_a_file_is_read_on_another_machine(machine: Callable[[str], Workspace]) 
     [info] = base.documents.documents(QUICK.index)
     for workspace in (here, there):
         original = workspace.base("notes").documents.original(info.id)
-        assert original is not None
         assert original.read_bytes() == b"The pump leaks."
     third = machine("third")
     assert third.check() == []
@@ -140,7 +139,6 @@ def test_a_killed_worker_is_taken_over_while_others_search(
     worker = started(url, tmp_path / "worker", WORKER)
     searchers = [started(url, tmp_path / f"s{n}", SEARCHER, str(SEARCHES)) for n in range(2)]
     try:
-        assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"
         for number in range(1, 5):
             files = [

@@ -45,7 +45,6 @@ def test_what_only_one_run_was_judged_for_decides_nothing(
     assert found.figures.verdict_by_labels == "worse"
     assert found.figures.verdict == "undecided"
     hits = found.figures.open_hits
-    assert hits is not None
     assert hits.shares == (pytest.approx(0.55, abs=0.02), 0.0)
     (tmp_path / "words.json").write_text(words.model_dump_json())
     line = ["gate", "cranfield", "pool", "--baseline", pool["dense"]]

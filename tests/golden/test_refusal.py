@@ -22,7 +22,6 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 )
 def test_a_question_of_another_topic_is_refused(sample: KnowledgeBase, question: str) -> None:
     stage = sample.search(question, sample.recipe()).stage("refuse")
-    assert stage is not None
     assert stage.figures["probability"] < stage.figures["limit"]
     assert stage.given == 0
     assert sample.ask(question, sample.recipe()).answer.status == "refused"

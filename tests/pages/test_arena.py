@@ -32,7 +32,6 @@ def test_names_are_told_after_the_vote(base: KnowledgeBase) -> None:
     app.chat_input[0].set_value(LEAVE).run()
     assert not app.exception
     held = base.arena.find(1)
-    assert held is not None
     assert {held.left.recipe.search.top_k, held.right.recipe.search.top_k} == {1, 2}
     assert "30 June" in held.left.answer["text"]
     assert "**A**" in [each.value for each in app.markdown]

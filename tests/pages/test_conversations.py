@@ -64,7 +64,6 @@ def test_a_conversation_keeps_its_settings_and_brings_them_back(base: KnowledgeB
     app = ask(visit("chat.py"), LEAVE)
     app.slider(key="k").set_value(7).run()
     kept = base.conversations.find(1)
-    assert kept is not None
     assert kept.settings == {"recipe": {"search.top_k": 7}, "also": [], "sources": True}
     assert r"This conversation is asked with search\.top\_k 7." in texts(app)
     app.button(key="chat_new").click().run()
@@ -93,8 +92,6 @@ def test_hidden_sources_stay_hidden(base: KnowledgeBase) -> None:
     menu(app).toggle(key="chat_sources_switch").set_value(False).run()
     assert len(app.get("pills")) == 0
     kept = base.conversations.find(1)
-    assert kept is not None
-    assert kept.settings is not None
     assert kept.settings["sources"] is False
     assert len(visit("chat.py", talk="1").get("pills")) == 0
 

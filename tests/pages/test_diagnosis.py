@@ -29,7 +29,6 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     assert finished(labelled, "diagnose").status == "done"
     app.run()
     diagnosis = labelled.base("notes").diagnoses.result("checks")
-    assert diagnosis is not None
     assert any(diagnosis.headline in one.value for one in app.markdown)
     causes = next(table.value for table in app.dataframe if "What helps" in table.value)
     assert dict(zip(causes["Cause"], causes["Questions"], strict=True)) == {
@@ -206,7 +205,6 @@ def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(
     ):
         monkeypatch.setattr(Models, "can_rerank", lambda _models, _recipe, here=here: here)
         stored = diagnoses.result("checks")
-        assert stored is not None
         assert stored.advice("ranked_low") == advice
 
 

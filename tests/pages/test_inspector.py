@@ -151,7 +151,6 @@ def test_the_prompt_is_the_one_that_a_model_would_get(base: KnowledgeBase) -> No
     app = visit("inspector.py", q=LEAVE, view="Prompt")
     prompt = base.prompt(base.search(LEAVE, base.recipe()), base.recipe())
     assert prompt.text in [code.value for code in app.main.code]
-    assert prompt.spending is not None
     used, free = prompt.spending.prompt, prompt.spending.answer
     assert f"{used:,} tokens, and {free:,} kept free for the answer, of a budget" in texts(app)
     assert f"{used + free:,} tokens: " in texts(app)
@@ -164,7 +163,6 @@ def test_the_prompt_tells_how_its_budget_was_spent(base: KnowledgeBase) -> None:
     base.save_recipe(recipe.with_fields({"search.threshold": None}))
     recipe = base.recipe()
     prompt = base.prompt(base.search(LEAVE, recipe), recipe)
-    assert prompt.spending is not None
     *spent, free = prompt.spending.parts
     out = {part.name: part.left_out for part in prompt.spending.parts if part.left_out}
     assert list(out) == ["passages"]
@@ -227,10 +225,8 @@ def test_the_state_of_the_answer_stands_with_its_reason(base: KnowledgeBase) -> 
     recipe, question = base.recipe(), "Until when may unused leave RX-77 be carried over?"
     trace = base.search(question, recipe)
     explanation = base.explain_quotes(trace, recipe)
-    assert explanation is not None
     found = explanation.assessment
     assert found == base.answer(trace, recipe).answer.assessment
-    assert found is not None
     assert found.state == "doubtful"
     assert found.reason
     said = texts(visit("inspector.py", q=question))

@@ -138,7 +138,6 @@ def test_a_token_is_made_shown_once_and_revoked(filled: Workspace, open_page: Op
         for each in app.code
         if each.value.startswith("touchstone_")
     ]
-    assert held is not None
     assert (held.name, held.scopes) == ("reports", ("read", "ask"))
     app.run()
     assert secret not in str([each.value for each in app.code])

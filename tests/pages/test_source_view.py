@@ -119,7 +119,6 @@ def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base: KnowledgeBase)
         each for each in base.documents.documents(base.recipe().index) if each.name == "manual.pdf"
     ]
     original = base.documents.original(info.id)
-    assert original is not None
     original.write_bytes(b"%PDF-1.7 overwritten")
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
     assert "its pages cannot be read" in texts(app)

@@ -100,7 +100,6 @@ def test_the_url_says_what_is_shown(labelled: Workspace, open_page: OpenPage) ->
     recipe = labelled.base("notes").recipe().with_fields({"search.dense_weight": 0.3})
     tuner = labelled.base("notes").tuning.tuner("checks")
     means = tuner.figures([recipe], ["ndcg@10"], "tuning").means("ndcg@10")
-    assert means is not None
     assert _cards(app)["nDCG@10"] == f"{means[0]:.3f}"
     assert "weight" in _said(app, "nDCG@10 ")
 
@@ -152,7 +151,6 @@ def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) ->
     assert finished(labelled, "search-all").status == "done"
     app.run()
     found = base.tuning.searches.result("checks")
-    assert found is not None
     app.button(key="tuning_apply").click().run()
     best = found.recipe
     assert best.search.threshold is None
@@ -195,7 +193,6 @@ def test_what_refusing_other_topics_does_is_said(
     assert _said(app, "**Now") == f"**Now:** {returned}, {now}."
     assert _said(app, "topic ≥ 0.100").endswith(now)
     chosen = found.chosen(0.05)
-    assert chosen is not None
     app.button(key="tuning_use_refusal").click().run()
     assert _said(app, f"**Off-topic limit now {chosen.limit:.3f}:**")
 
@@ -208,7 +205,6 @@ def test_a_limit_that_only_harms_is_not_offered(
     monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: found)
     app = open_page("tuning.py")
     chosen = found.chosen(0.05)
-    assert chosen is not None
     assert (chosen.in_sample.answerable, chosen.in_sample.unanswerable) == (1 / 30, 0.0)
     assert _said(app, "it refuses no more questions without an answer than the present limit")
     assert "tuning_use_refusal" not in [button.key for button in app.button]
@@ -256,7 +252,6 @@ def test_a_threshold_says_what_it_costs_before_it_is_used(
     monkeypatch.setattr(Tuner, "promise_curves", lambda *_: PromiseCurves(curve))
     app = open_page("tuning.py", precision="0.6", threshold="0.2")
     point = PromiseCurves(curve).promise(0.6).point
-    assert point is not None
     after = curve.at(int(point.threshold * 1000) / 1000)
     lost, refused = 50 - after.answering.part, after.refusing.part
     said = (

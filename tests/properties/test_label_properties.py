@@ -116,7 +116,6 @@ def test_relevant_passages_of_a_new_version_hold_the_same_words(
     text = " ".join(before) + ".\n\n" + document.text
     assume(text.count(label.quote) == 1)
     span = Haystack(text).find(label.quote, label.start / len(document.text))
-    assert span is not None
     new = Document("d", "d.md", "d.md", "text/markdown", text)
     moved = Evidence("d", *span, 1, label.quote)
     relevant = _relevant(new, moved, recipe)

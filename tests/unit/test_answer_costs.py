@@ -40,7 +40,6 @@ def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
 
 def test_the_table_knows_some_models_and_says_so_of_the_others() -> None:
     known = price_of("openai", "gpt-4o-mini", SETTINGS)
-    assert known is not None
     assert (known.currency, known.date) == ("USD", date(2026, 4, 5))
     assert known.of(Usage(1_000_000, 500_000)) == Cost(0.45, "USD")
     assert known.of(Usage()) is None  # tokens that nobody told are not free
@@ -51,10 +50,8 @@ def test_the_table_knows_some_models_and_says_so_of_the_others() -> None:
 
 def test_local_models_are_free_because_the_table_says_so() -> None:
     local = price_of("ollama", "llama3.2", SETTINGS)
-    assert local is not None
     assert local.of(Usage(1000, 10)) == Cost(0.0, "USD")
     hosted = price_of("ollama", "gpt-oss:120b-cloud", SETTINGS)
-    assert hosted is not None
     assert hosted.of(Usage(1000, 10)) is None
     assert price_of("compatible", "anything", SETTINGS) is None
 
@@ -64,11 +61,9 @@ def test_a_file_of_ones_own_goes_before_the_table(tmp_path: Path) -> None:
     file.write_text(OWN)
     own = read_prices(file)
     dear = price_of("openai", "gpt-4o-mini", SETTINGS, own)
-    assert dear is not None
     assert dear.of(Usage(1_000_000, 10_000)) == Cost(11.0, "EUR")
     assert price_of("openai", "gpt-4o", SETTINGS, own) == price_of("openai", "gpt-4o", SETTINGS)
     unknown = price_of("groq", "llama-3.3-70b-versatile", SETTINGS, own)
-    assert unknown is not None
     assert unknown.of(Usage(1000, 10)) is None
 
 

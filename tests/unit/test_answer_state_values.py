@@ -97,7 +97,6 @@ def test_a_question_about_phones_or_mail_asks_for_no_number_or_address(question:
 )
 def test_a_question_asks_for_a_number_or_address(question: str, name: str) -> None:
     kind = asked_value(question)
-    assert kind is not None
     assert kind.name == name
 
 
@@ -383,7 +382,6 @@ def test_a_kind_of_value_is_told_from_what_is_near_it(
     question: str, name: str, with_value: str, without: str
 ) -> None:
     kind = asked_value(question)
-    assert kind is not None
     assert kind.name == name
     assert kind.is_in(with_value)
     assert not kind.is_in(without)

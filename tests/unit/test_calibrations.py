@@ -99,7 +99,6 @@ def test_hits_carry_the_probability_and_the_threshold_is_compared_with_it(
     parts: KnowledgeBase,
 ) -> None:
     model = parts.tuning.calibrator.fitted(RECIPE.index)
-    assert model is not None
     recipe = RECIPE.with_fields({**PROBABILITY, "search.threshold": 0.5, "search.top_k": 20})
     trace = parts.search("What does the fenato valve cost?", recipe)
     weights = model.model.weights
@@ -114,7 +113,6 @@ def test_hits_carry_the_probability_and_the_threshold_is_compared_with_it(
         assert hit.relevance == pytest.approx(expected)
     assert min(hit.relevance for hit in trace.hits) >= 0.5 > max(hit.relevance for hit in dropped)
     stage = trace.stage("threshold")
-    assert stage is not None
     assert stage.note == "probability ≥ 0.5"
     assert stage.dropped[0].reason.startswith("probability 0.")
 
@@ -135,7 +133,6 @@ def test_a_passage_has_one_probability_in_every_mode(parts: KnowledgeBase) -> No
 def test_auto_is_what_half_of_the_passages_deserve(parts: KnowledgeBase) -> None:
     fitted, curve = parts.tuning.calibrator.fit(SET, RECIPE)
     point = curve.aim(0.5)
-    assert point is not None
     auto = RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
     assert parts.threshold(auto) == fitted.threshold == point.threshold
     lexical = auto.with_fields({"search.mode": "lexical"})
@@ -164,7 +161,6 @@ def test_floors_of_probabilities_are_read_on_held_out_questions(parts: Knowledge
     every = parts.tuning.calibrator.threshold_curve(SET, RECIPE)
     assert len(every.answerable) + len(every.unanswerable) == 70
     best = curve.aim(0.9)
-    assert best is not None
     assert best.precision is not None
     assert best.precision >= 0.9
 
@@ -230,7 +226,6 @@ def test_a_run_with_probabilities_is_repeated_from_its_bundle(home: Path) -> Non
     found = workspace.import_bundle(home / "run.zip", "again")
     assert found.exact, found.sentence
     again = workspace.base("again").tuning.calibrator.fitted(RECIPE.index)
-    assert again is not None
     assert again.digest == fitted.digest
     base.tuning.calibrator.fit(SET, RECIPE.with_fields({"search.k1": 0.9}))
     with pytest.raises(InvalidInput, match="The calibration changed since run"):
@@ -269,7 +264,6 @@ def test_the_command_says_what_the_threshold_does(
     point = base.tuning.calibrator.threshold_curve(SET, probability).at(told["threshold"])
     assert told["held_out"] == json.loads(json.dumps(point.figures()))
     fitted = base.tuning.calibrator.fitted(RECIPE.index)
-    assert fitted is not None
     assert (told["weights"], told["auto"]) == (dict(fitted.model.weights), fitted.threshold)
     assert main(["calibrate", "parts", SET, "--precision", "0.7"]) == 0
     shown = capsys.readouterr().out
@@ -295,7 +289,6 @@ def test_probabilities_of_questions_that_taught_them_are_cross_validated(
     checking = parts.tuning.calibrator.threshold_curve(SET, recipe)
     assert curves.choosing.values == pytest.approx(curve.values)
     assert curves.choosing.hits.tolist() == curve.hits.tolist()
-    assert curves.checking is not None
     assert curves.checking.values.tolist() == checking.values.tolist()
 
 

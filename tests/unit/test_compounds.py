@@ -55,5 +55,4 @@ def test_an_answer_is_found_by_the_parts_of_a_compound(tmp_path: Path) -> None:
     workspace.close()
     assert answer.text.startswith("“Die Karte für einen Monat kostet 49 Euro")
     assert [one.read for one in answer.trace.corrections] == ["Monatskarte (Monat Karte)"]
-    assert answer.assessment is not None
     assert (answer.assessment.state, answer.assessment.missing) == ("answered", ())

@@ -155,12 +155,10 @@ def test_settings_are_kept_and_none_are_known_before(workspace: Workspace) -> No
     base = workspace.base("notes")
     talk = asked(base, "one")
     found = base.conversations.find(talk)
-    assert found is not None
     assert found.settings is None
     settings = {"recipe": {"search.top_k": 7, "search.threshold": None}, "also": ["other"]}
     base.conversations.ask(talk, "two", QUICK, settings=settings)
     found = base.conversations.find(talk)
-    assert found is not None
     assert found.settings == settings
 
 

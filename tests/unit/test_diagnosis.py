@@ -277,14 +277,12 @@ def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
     diagnosis = base.diagnoses.diagnose("apart", APART)
     assert diagnosis.causes == {"cut": 16}
     assert diagnosis.trials.fixes == ()
-    assert diagnosis.rebuild is not None
     assert diagnosis.rebuild.changes == CHANGES
     assert (diagnosis.rebuild.questions, diagnosis.rebuild.gain) == (16, None)  # words alone
     assert [step.kind for step in diagnosis.next_steps] == ["rebuild"]
 
     workspace.jobs.run(base.diagnoses.start("apart", APART, rebuild=True))
     rebuilt = base.diagnoses.result("apart")
-    assert rebuilt is not None
     (fix,) = rebuilt.trials.fixes
     assert fix.changes == LARGER
     assert (fix.comparison.difference, fix.comparison.verdict) == (1.0, "better")
@@ -412,7 +410,6 @@ def test_an_index_that_could_not_be_tried_is_kept(
     sentence = "1 index was built and could not be tried. It is kept: delete it on Documents."
     assert job.message.endswith(sentence)
     diagnosis = base.diagnoses.result("untried")
-    assert diagnosis is not None
     assert diagnosis.note == sentence
 
 

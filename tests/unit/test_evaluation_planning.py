@@ -78,8 +78,6 @@ def test_questions_that_belong_together_make_it_less_sure() -> None:
     differences = {f"q{number}": 0.1 if number % 20 < 12 else -0.1 for number in range(200)}
     together = {name: int(name[1:]) % 20 for name in differences}
     alone, grouped = posterior(differences), posterior(differences, clusters=together)
-    assert alone is not None
-    assert grouped is not None
     assert alone.better == pytest.approx(0.92, abs=0.02)
     assert grouped.better == pytest.approx(0.66, abs=0.04)
     assert posterior(dict(list(differences.items())[:7])) is None

@@ -66,7 +66,6 @@ def test_a_code_is_rare_where_one_passage_in_a_hundred_has_it(holders: int, rare
 def test_only_passages_with_the_whole_code_hold_it() -> None:
     index = words("IS-214", "214", "IS 214", "IS-214-B")
     held = holds_code(["is214"], np.arange(4), index)
-    assert held is not None
     assert held.tolist() == [True, False, False, False]
 
 
@@ -77,7 +76,6 @@ def test_a_rare_code_passes_the_threshold(base: KnowledgeBase) -> None:
     assert (hit.chunk.text, hit.parts["exact"]) == (CODE, 1.0)
     assert hit.relevance == hit.parts["dense"] < 0.9
     stage = trace.stage("threshold")
-    assert stage is not None
     assert stage.note == "relevance ≥ 0.9; 1 below it with a rare code of the question"
     assert (stage.taken, stage.given) == (3, 1)
 

@@ -104,8 +104,6 @@ def test_a_signal_ends_the_server_of_mcp(tmp_path: Path, sent: signal.Signals) -
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
         server.stdin.write(
             b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":'
             b'"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}\n'

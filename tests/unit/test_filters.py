@@ -112,7 +112,6 @@ def test_every_mode_obeys(base: KnowledgeBase, mode: str) -> None:
 def test_the_stage_tells_what_is_left(base: KnowledgeBase) -> None:
     trace = base.search(LEAVE, WIDE.with_fields({"search.heading": "illness"}))
     stage = trace.stage("filter")
-    assert stage is not None
     assert (stage.taken, stage.given, stage.note) == (trace.passages, 1, "heading illness")
     assert [hit.chunk.heading for hit in trace.hits] == ["Illness"]
 

@@ -156,7 +156,6 @@ def test_the_leak_weighs_shared_words_by_their_rarity() -> None:
 
 def test_a_cloze_leaves_out_a_figure_and_shows_its_source() -> None:
     made = cut_question("cloze", _chunk(LEAVE), RARITY)
-    assert made is not None
     assert made.text == f"Unused leave may be carried over until {GAP} June of the following year."
     assert [each.quote for each in made.evidence] == [LEAVE.splitlines()[0]]
     assert made.evidence[0].start == 100
@@ -166,7 +165,6 @@ def test_a_cloze_leaves_out_a_figure_and_shows_its_source() -> None:
 
 def test_keywords_are_the_rarest_words_in_order() -> None:
     made = cut_question("keywords", _chunk(TRAVEL), RARITY)
-    assert made is not None
     words = made.text.split()
     assert 3 <= len(words) <= 5
     assert words == [word for word in TRAVEL.replace(",", "").split() if word in words]
@@ -177,7 +175,6 @@ def test_keywords_are_the_rarest_words_in_order() -> None:
 def test_a_heading_asks_for_its_passage() -> None:
     passage = _chunk(LEAVE, heading="Handbook > Leave > Carrying over")
     made = cut_question("heading", passage, RARITY)
-    assert made is not None
     assert made.text == "Leave: Carrying over"
     assert made.evidence[0].quote == LEAVE
     assert cut_question("heading", _chunk(LEAVE), RARITY) is None

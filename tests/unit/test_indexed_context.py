@@ -135,7 +135,6 @@ def test_a_cosine_is_shared_out_to_the_context_too() -> None:
     embedder = _Pumps()
     found = attribution("pump", "The leave is long.", embedder, context="pump manual")  # type: ignore[arg-type]
     assert found.cosine == pytest.approx(2**-0.5)
-    assert found.context is not None
     assert (found.context.text, found.context.change) == ("pump manual", pytest.approx(2**-0.5))
     assert [part.change for part in found.sentences] == [pytest.approx(2**-0.5 - 1, abs=1e-6)]
     assert found.embeddings == 4

@@ -176,10 +176,8 @@ def test_the_difference_of_two_runs_says_what_is_open(workspace: Workspace) -> N
     base = _base(workspace, whole=False)
     first, second = _run(base, WORDS), _run(base, VECTORS)
     found = base.pooling.difference(first, second, "ndcg@5")
-    assert found is not None
     assert (found.questions, found.unlabelled, found.highest) == (2, 0, 1)
     assert min(found.open_shares) > 0.0
-    assert found.bounds is not None
     assert found.bounds.low == 0.0 < found.bounds.high
     assert found.sentence.startswith("Unjudged, and counted as not relevant: 75% of the first 5")
     assert base.pooling.difference(first, second, "ndcg@5", only=["q3"]) is None

@@ -56,7 +56,6 @@ def test_three_tenths_of_the_weight_of_the_words_are_a_match() -> None:
     keys = np.arange(3)
     assert relevance_of_words("pump valve zeppelin", keys, index, 3, 0.2) is None
     relevance = relevance_of_words("seal valve", keys, index, 3, 0.2)
-    assert relevance is not None
     assert relevance.tolist() == [0.2, -1.0, 0.2]
     assert relevance_of_words("seal valve", keys, index, 3, None) is None
 
@@ -68,7 +67,6 @@ def test_what_has_the_words_reaches_the_default_threshold(base: KnowledgeBase) -
     assert (hit.chunk.text, hit.parts["matched_words"]) == (LEAVE, 1.0)
     assert hit.relevance == hit.parts["dense"] < DEFAULT
     stage = trace.stage("threshold")
-    assert stage is not None
     assert stage.note == f"relevance ≥ {DEFAULT:.3g}; 1 below it with {SHARE}"
 
 

@@ -38,7 +38,6 @@ from tests.unit.test_shown_quotes import ask
 )
 def test_how_long_is_answered_with_a_unit_of_time_or_length(text: str, is_duration: bool) -> None:
     kind = asked_value("How long do I have to wait?")
-    assert kind is not None
     assert (kind.name, kind.is_in(text)) == ("a duration", is_duration)
 
 
@@ -60,7 +59,6 @@ def test_a_measure_is_answered_in_its_unit(
     question: str, name: str, text: str, has_it: bool
 ) -> None:
     kind = asked_value(question)
-    assert kind is not None
     assert (kind.name, kind.is_in(text)) == (name, has_it)
 
 
@@ -196,7 +194,6 @@ def test_a_label_goes_with_its_value(passage: str, texts: list[str]) -> None:
 )
 def test_kinds_of_values_that_questions_ask_for(question: str, name: str) -> None:
     kind = asked_value(question)
-    assert kind is not None
     assert kind.name == name
 
 
@@ -206,7 +203,6 @@ def test_who_holds_an_office_now_is_answered_with_a_name(tmp_path: Path) -> None
     )
     question = "Who is the current treasurer of the club?"
     without = ask(tmp_path / "without", {"duties.md": duties}, question)
-    assert without.assessment is not None
     assert (without.state, "a name" in without.assessment.reason) == ("doubtful", True)
     named = f"{duties}\nThe current treasurer of the club is Ann Forth.\n"
     answer = ask(tmp_path / "with", {"duties.md": named}, question)

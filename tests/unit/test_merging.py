@@ -77,7 +77,6 @@ def test_a_weight_multiplies_relevance() -> None:
     trace = merge_traces([part("a", [0.6]), part("b", [0.9], weight=0.5)], "hash", 5)
     assert documents(trace) == ["a1", "b1"]
     merge = trace.stage("merge")
-    assert merge is not None
     assert merge.note == "by cosine of fake, b × 0.5"
 
 
@@ -87,14 +86,12 @@ def test_scales_that_do_not_compare_are_merged_by_ranks_and_it_is_said() -> None
     assert documents(trace) == ["b1", "b2", "a1", "a2"]
     assert trace.hits[0].score == pytest.approx(2 / 61)
     merge = trace.stage("merge")
-    assert merge is not None
     assert "cosine of fake and cosine of other do not compare: by ranks" in merge.note
 
 
 def test_the_merged_list_is_cut_and_the_cut_is_explained() -> None:
     trace = merge_traces([part("a", [0.9, 0.5]), part("b", [0.7, 0.6])], "hash", 3)
     merge = trace.stage("merge")
-    assert merge is not None
     assert (merge.taken, merge.given) == (4, 3)
     assert [(drop.hit.document, drop.reason) for drop in merge.dropped] == [
         ("a2", "place 4 of the merged list, top-k is 3")
@@ -110,7 +107,6 @@ def test_a_passage_of_two_bases_comes_once_where_it_stands_best() -> None:
         ("b2", "b"),
     ]
     merge = trace.stage("merge")
-    assert merge is not None
     assert (merge.taken, merge.given, merge.note) == (4, 3, "by cosine of fake · 1 in several")
 
 
@@ -127,7 +123,6 @@ def test_stages_of_all_parts_are_one_list() -> None:
         ("merge", 3, 3, "by cosine of fake · c returned nothing: down."),
     ]
     below = trace.stage("threshold")
-    assert below is not None
     assert [(drop.hit.document, drop.hit.base, drop.hit.rank) for drop in below.dropped] == [
         ("a-2", "a", 4)
     ]
@@ -148,7 +143,6 @@ def test_nothing_is_lost_and_every_list_keeps_its_order(
 ) -> None:
     trace = merge_traces([part("a", one), part("b", other)], "hash", top_k)
     merge = trace.stage("merge")
-    assert merge is not None
     every = [*trace.hits, *(drop.hit for drop in merge.dropped)]
     assert [each.rank for each in every] == list(range(1, len(one) + len(other) + 1))
     assert len(trace.hits) == min(top_k, len(every))

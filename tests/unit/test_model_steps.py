@@ -53,7 +53,6 @@ TALK = (Message("user", QUESTION), Message("assistant", "Until June."))
 
 def note(trace: Trace, name: str) -> str:
     stage = trace.stage(name)
-    assert stage is not None
     return stage.note
 
 

@@ -96,7 +96,6 @@ def test_an_undecided_gain_is_used_or_labelled() -> None:
 def test_labels_that_would_decide_nothing_are_not_asked_for() -> None:
     (fix,) = _steps(_fix(OFF, *([0.4, 0.4, 0.0, -0.3] * 5)))
     assert fix.kind == "fix"
-    assert fix.fix is not None
     assert fix.fix.comparison.verdict == "undecided"
 
 

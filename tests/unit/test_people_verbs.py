@@ -67,7 +67,6 @@ def test_links_are_made_and_revoked(
     secret = made.pop("path").removeprefix("/share/")
     assert told(capsys, "link", "manuals") == {"links": [made]}
     link = workspace.access.link(secret)
-    assert link is not None
     assert (link.name, (link.expires - link.created).days) == ("fair", 3)
     assert not told(capsys, "link", "manuals", "revoke", made["id"])["links"][0]["valid"]
     assert workspace.access.link(secret) is None

@@ -145,7 +145,6 @@ def test_who_signs_in_first_gets_what_was_there(workspace: Workspace) -> None:
     assert view(workspace, ben).bases() == []
     assert view(workspace, ann).base("manuals").conversations.find(before) is not None
     holder = workspace.access.tokens.holder(secret)
-    assert holder is not None
     assert (holder.id, holder.owner) == (row.id, ann.id)
     assert signed_in(workspace, "ann") == ann
 

@@ -169,7 +169,6 @@ def test_a_renamed_set_keeps_its_runs_and_baseline(base: KnowledgeBase) -> None:
     assert [each.id for each in base.runs.list_all("renamed")] == [run]
     assert base.questions.named("renamed").version == base.runs.get(run).set_version
     pinned = base.runs.baseline("renamed")
-    assert pinned is not None
     assert pinned.id == run
     # A new set of the old name must not look like what an old run has seen.
     base.question_edits.rename_set("renamed", SET)

@@ -100,7 +100,6 @@ def test_columns_can_be_named_and_the_hint_says_which_there_are(base: KnowledgeB
 
 def test_the_columns_of_a_table_are_shown_with_its_first_rows(base: KnowledgeBase) -> None:
     table = base.exchange.table("a.xlsx", sheet())
-    assert table is not None
     assert table.columns == ("Question", "Document", "Quote", "Grade")
     assert table.rows[0] == (QUESTIONS[0], "leave.md", "three months", "2")
     assert table.fields["question"] == "Question"

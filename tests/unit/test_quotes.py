@@ -386,7 +386,6 @@ def test_under_an_answer_without_doubt_only_names_and_restrictions_are_missing()
     )
     assert "".join(stream)
     assessment = stream.answer.assessment
-    assert assessment is not None
     assert (assessment.state, assessment.missing) == ("answered", ())
 
 

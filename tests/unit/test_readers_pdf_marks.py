@@ -26,7 +26,6 @@ def _read(folder: Path, *pages: Callable[[Canvas], None]) -> Document:
 
 
 def _left_out(document: Document) -> dict[str, int]:
-    assert document.receipt is not None
     return {part.kind: part.count for part in document.receipt.left_out}
 
 
@@ -145,7 +144,6 @@ def test_values_of_forms_stand_beside_their_labels(tmp_path: Path) -> None:
     assert "Winter storage ☒" in document.text
     assert "☐ Crane wanted" in document.text
     assert "Note: Ask about the length" in document.text
-    assert document.receipt is not None
     assert document.receipt.read["form_fields"] == 3
     assert document.receipt.read["notes"] == 1
 

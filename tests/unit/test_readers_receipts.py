@@ -37,7 +37,6 @@ def _read(folder: Path, name: str, file: Any) -> Document:
 
 
 def _omissions(document: Document) -> dict[str, tuple[int, str]]:
-    assert document.receipt is not None
     return {part.kind: (part.count, part.first) for part in document.receipt.left_out}
 
 
@@ -89,7 +88,6 @@ def test_slides(tmp_path: Path) -> None:
         "struck_passage": (1, "slide 3"),
         "picture": (1, "slide 3"),
     }
-    assert document.receipt is not None
     assert document.receipt.read["charts"] == 1
     assert Omission("picture", 2, "slide 3").words == "2 pictures (first: slide 3)"
 
@@ -149,7 +147,6 @@ def test_a_table_of_excel(tmp_path: Path) -> None:
     assert document.text == "Artikel\tPreis\tGültig ab\nSeife\t1,5\t01.04.2026"
     assert document.tables[0].labels == ("Artikel", "Preis", "Gültig ab")
     assert document.tables[0].caption == ""
-    assert document.receipt is not None
     assert document.receipt.read["encoding_guessed"] == 1
 
 
@@ -318,7 +315,6 @@ def test_what_stands_beside_the_text_of_word(tmp_path: Path) -> None:
         "☒ engine ☐F=(a+b)/2\n\nRemarked[Picture: Depth 4 m]\nComment: Really?"
     )
     assert set(_omissions(read)) == {"picture"}
-    assert read.receipt is not None
     assert {"footnotes": 1, "comments": 1, "headers": 1}.items() <= read.receipt.read.items()
 
 

@@ -57,13 +57,11 @@ def test_evidence_is_the_share_of_the_idf_mass_and_the_cosine() -> None:
     told = topic_evidence("pump noise zebra", asked, dense, words, 3)
     idf = {df: math.log(1 + (3 - df + 0.5) / (df + 0.5)) for df in (0, 1, 2)}
     mass = idf[2] + idf[1] + idf[0]
-    assert told is not None
     assert told.cosine == told.joint_cosine == 1.0
     assert told.lead == 1.0
     assert told.share == told.joint_share == pytest.approx((idf[2] + idf[1]) / mass)
     assert told.unknown == pytest.approx(idf[0] / mass)
     only = topic_evidence("pump noise", asked, dense, words, 3, np.array([3], np.int64))
-    assert only is not None
     assert (only.cosine, only.share, only.lead) == (0.0, 0.0, 0.0)
     assert topic_evidence("pump", asked, dense, words, 3, np.empty(0, np.int64)) is None
 
@@ -90,7 +88,6 @@ def test_teaching_tells_what_differs_and_only_that() -> None:
 def test_models_ship_for_the_embedders_they_were_taught_with() -> None:
     for name in ("minilm", "minilm-fast", "multilingual-e5"):
         model = shipped(name)
-        assert model is not None
         assert set(model.weights) == set(FEATURES)
     assert shipped("fake") is None
 
@@ -98,7 +95,6 @@ def test_models_ship_for_the_embedders_they_were_taught_with() -> None:
 def test_cosines_of_e5_which_lie_close_together_are_told_apart() -> None:
     """A cosine of .77 is near for MiniLM; with E5, texts on other topics have it."""
     model = shipped("multilingual-e5")
-    assert model is not None
     near = TopicEvidence(0.88, 0.05, 0.5, 0.2, 0.88, 0.5, 200)
     far = TopicEvidence(0.77, 0.02, 0.1, 0.8, 0.77, 0.1, 200)
     assert model.judged(near).probability > 0.9
@@ -124,7 +120,6 @@ def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> Non
     assert base.search(ON_TOPIC, RECIPE).hits[0].document == "leave.txt"
     trace = base.search(OFF_TOPIC, RECIPE)
     stage = trace.stage("refuse")
-    assert stage is not None
     assert (trace.hits, stage.given, len(stage.dropped)) == ((), 0, stage.taken)
     assert stage.figures["limit"] == 0.3
     assert stage.figures["probability"] < 0.01
@@ -153,8 +148,6 @@ def test_the_probability_does_not_depend_on_the_ranking(
 ) -> None:
     other = RECIPE.with_fields({f"search.{name}": value for name, value in fields.items()})
     stages = [base.search(ON_TOPIC, recipe).stage("refuse") for recipe in (RECIPE, other)]
-    assert stages[0] is not None
-    assert stages[1] is not None
     assert stages[0].figures == stages[1].figures
 
 
@@ -163,7 +156,6 @@ def test_without_a_model_it_is_off_and_says_so(
 ) -> None:
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: None)
     stage = base.search("Who else wrote the Iliad?", RECIPE).stage("refuse")
-    assert stage is not None
     assert (stage.note, stage.dropped) == ("off: no limit was fitted for this embedder", ())
 
 

@@ -105,7 +105,6 @@ def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBa
     command = "python -m rag evaluate handbook 'handbook questions' --recipe recipe.json"
     assert f"{command} --k 1,3,5,10" in text
     recipe = re.search(r'\{ "format".*?\} \}', text)
-    assert recipe is not None
     assert json.loads(recipe[0]) == run.recipe.model_dump(mode="json")
 
 
@@ -157,7 +156,6 @@ def test_it_names_the_saved_recipe_that_there_is_no_reason_to_change(base: Knowl
 def test_it_says_how_far_unjudged_hits_could_move_the_figures(base: KnowledgeBase) -> None:
     run = _run(base, mode="dense", threshold=None)
     found = base.run_figures.unjudged(run)
-    assert found is not None
     assert found.unjudged > 0
     text = Page(base.reports.html(run)).text
     said = f"Of {found.hits} passages among the first 10, {found.unjudged} ({found.share:.0%})"

@@ -66,7 +66,6 @@ def test_unjudged_by_hand() -> None:
     ]
     rankings = {"q": [_key(9), _key(3), _key(1), _key(2)], "none": [_key(1)]}
     found = unjudged_share(questions, rankings, spans, k=3)
-    assert found is not None
     assert (found.hits, found.unjudged, found.share) == (3, 1, pytest.approx(1 / 3))
     assert found.precision == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     # The open hit stands first: with it the ideal has two relevant passages, and so has the list.
@@ -79,7 +78,6 @@ def test_unjudged_by_hand() -> None:
 def test_documents_are_judged_as_documents() -> None:
     question = Question("q", "?", (Evidence("a", 0, None), Evidence("b", 0, None, 0)))
     found = unjudged_share([question], {"q": ["b", "c", "a"]}, {}, k=5)
-    assert found is not None
     assert (found.hits, found.unjudged) == (3, 1)
     assert found.precision == (pytest.approx(1 / 5), pytest.approx(2 / 5))
 
@@ -97,8 +95,6 @@ def test_questions_of_one_outcome_are_bounded_once(monkeypatch: pytest.MonkeyPat
     rankings = {f"q{at}": [f"d{at + 1}", f"d{at}"] for at in range(40)}
     alone = unjudged_share(questions[:1], rankings, {}, k=10)
     together = unjudged_share(questions, rankings, {}, k=10)
-    assert alone is not None
-    assert together is not None
     assert together.ndcg == pytest.approx(alone.ndcg)
     assert computed == ["precision", "ndcg"]
 
@@ -115,7 +111,6 @@ def test_of_a_kept_run(home: Path) -> None:
     for name, value in found.run.metrics.items():
         assert ends[name].low <= value <= ends[name].high, name
     share = base.run_figures.unjudged(found.run.id, k=5)
-    assert share is not None
     assert share.current
     assert share.precision.low <= found.run.metrics["precision@5"] <= share.precision.high
     assert share.ndcg.low <= found.run.metrics["ndcg@5"] + 1e-12
@@ -128,6 +123,5 @@ def test_labels_that_changed_are_said(home: Path) -> None:
     line = {"id": "q1", "text": "?", "evidence": [{"document": "pump.txt", "quote": "Grease"}]}
     base.exchange.import_file(SET, "questions.jsonl", json.dumps(line))
     share = base.run_figures.unjudged(found.run.id, k=5)
-    assert share is not None
     assert not share.current
     workspace.close()

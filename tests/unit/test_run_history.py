@@ -66,7 +66,6 @@ def test_a_question_set_has_one_baseline_until_it_is_unpinned_or_deleted(
     base.runs.pin(first)
     base.runs.pin(second)
     pinned = base.runs.baseline(SET)
-    assert pinned is not None
     assert pinned.id == second
     base.runs.remove(second)
     assert base.runs.baseline(SET) is None
@@ -88,7 +87,6 @@ def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
     assert (by_id[words].is_baseline, by_id[words].chips) == (True, ())
     assert (by_id[vectors].is_baseline, by_id[vectors].chips) == (False, ("mode lexical → dense",))
     for row in rows:
-        assert row.interval is not None
         assert row.value is not None
         assert row.interval.low <= row.value <= row.interval.high
         assert row.comparable

@@ -108,7 +108,6 @@ def test_cosines_of_two_embedders_are_not_compared(workspace: Workspace) -> None
         QUESTION, QUICK, workspace.beside("pumps", [FurtherBase("static")])
     )
     merge = trace.stage("merge")
-    assert merge is not None
     assert "do not compare: by ranks" in merge.note
     assert {hit.base: hit.score for hit in trace.hits} == {"pumps": 1 / 61, "static": 1 / 61}
 
@@ -122,7 +121,6 @@ def test_a_base_that_fails_is_a_note(workspace: Workspace, monkeypatch: pytest.M
     monkeypatch.setattr(beside[0].base, "part", down)
     trace = workspace.base("pumps").search(QUESTION, QUICK, beside)
     merge = trace.stage("merge")
-    assert merge is not None
     assert merge.note.endswith("policies returned nothing: The model is down.")
     assert [hit.base for hit in trace.hits] == ["pumps"]
 

@@ -46,7 +46,6 @@ def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
     quoted = ask(tmp_path / "two", files, "How many days of annual leave does everybody have?")
     named = ask(tmp_path / "three", harbour, "What does a berth in the harbour cost per week?")
     assert above.assessment is not None
-    assert quoted.assessment is not None
     assert named.assessment is not None
     assert above.citations[0].quote == "The company pays 75 percent of the premium."
     assert quoted.assessment.reason == "All key words of the question are in the quote."
@@ -56,7 +55,6 @@ def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path: Pa
     rows = "| Item | Town | Custodian |\n| --- | --- | --- |\n"
     rows += "| Printer | Lyon | Hugo Martel |\n| Laptop | Hanoi | Minh Tran |\n"
     answer = ask(tmp_path, {"items.md": rows}, "Who looks after the printer in Lyon?")
-    assert answer.assessment is not None
     assert answer.assessment.state == "answered"
     assert answer.assessment.reason == "The quote has “printer” and Lyon."
 
@@ -95,7 +93,6 @@ def test_a_day_is_found_however_it_is_written_and_editions_that_are_not_quoted_g
     }
     answer = ask(tmp_path, files, "In which city does the contract end on 30 September 2027?")
     assert "Amsterdam" in answer.citations[0].quote
-    assert answer.assessment is not None
     assert answer.state == "answered"
     assert "edition in force" not in answer.assessment.reason
 
@@ -107,7 +104,6 @@ def test_documents_that_say_the_same_with_other_figures_are_both_quoted(tmp_path
     }
     answer = ask(tmp_path, files, "What is the maximum of severance pay?")
     assert {"4 months" in one.quote for one in answer.citations} == {True, False}
-    assert answer.assessment is not None
     assert answer.state == "conflicting"
     assert {edition.document for edition in answer.assessment.editions} == set(files)
     assert not any(edition.in_force for edition in answer.assessment.editions)

@@ -64,11 +64,9 @@ def test_bounds_of_unjudged_hits_are_those_of_the_labels_that_the_run_was_measur
     """The first hit of all four questions is of no document, and no label can make it relevant."""
     run = run_of_system(base, foreign=True)
     share = base.run_figures.unjudged(run.id, 1)
-    assert share is not None
     assert (share.hits, share.unjudged) == (4, 0)
     assert share.precision == (0.0, 0.0)
     whole = base.run_figures.unjudged(run.id, 10)
-    assert whole is not None
     assert whole.ndcg.low <= run.metrics["ndcg@10"] <= whole.ndcg.high
 
 

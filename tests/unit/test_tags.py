@@ -32,7 +32,6 @@ def documents(trace: Trace) -> set[str]:
 
 def from_cache(trace: Trace) -> bool:
     stage = trace.stage("question")
-    assert stage is not None
     return "from the cache" in stage.note
 
 

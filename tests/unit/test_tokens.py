@@ -31,7 +31,6 @@ def test_a_token_opens_until_it_is_revoked(workspace: Workspace) -> None:
     assert row.scopes == ("read", "ask")
     assert row.expires == row.created + timedelta(days=30)
     found = workspace.access.tokens.holder(secret)
-    assert found is not None
     assert (found.id, found.scopes) == (row.id, ("read", "ask"))
     (kept,) = workspace.access.tokens.list_all()
     assert kept.used is not None

@@ -44,7 +44,6 @@ def test_wordings_bring_in_what_the_question_misses_and_figures_stay_true() -> N
     assert {hit.chunk.key for hit in alone.hits} == {1}
     assert len(more.hits) == 2
     stage = more.stage("expansions")
-    assert stage is not None
     assert stage.note == "Do vacation days expire? · Do holidays move to the next year?"
     asked = searched.embedder.embed([QUESTION], "query")[0].astype(np.float64)
     keys = np.array([hit.chunk.key for hit in more.hits], np.int64)
@@ -63,7 +62,6 @@ def test_a_passage_counts_by_the_wording_that_it_fits_best() -> None:
     queries = searched.embedder.embed([QUESTION, *variants], "query").astype(np.float64)
     rows = searched.dense.vectors(found.keys).astype(np.float64)
     assert found.near is not None
-    assert found.words is not None
     assert found.near == pytest.approx((rows @ queries.T).max(axis=1))
     assert found.dense_rank.tolist() == np.argsort(np.argsort(-found.near)).tolist()
     best = dict(zip(found.keys.tolist(), found.words.tolist(), strict=True))
@@ -94,7 +92,6 @@ def test_hyde_searches_halfway_and_measures_with_the_question() -> None:
     assert {hit.chunk.key: hit.relevance for hit in more.hits} == pytest.approx(cosines)
     assert more.hits[0].chunk.key == 5
     stage = more.stage("hyde")
-    assert stage is not None
     assert stage.note == passage
 
 
@@ -163,7 +160,6 @@ def test_meaning_and_words_search_what_was_meant() -> None:
     )
     assert found.read_as == "Read “hapens” as “happens”, “unsued” as “unused”."
     stage = found.stage("spelling")
-    assert stage is not None
     assert stage.note == "hapens → happens, unsued → unused"
     assert (right.reading, right.corrections, right.read_as) == ("", (), "")
     assert right.searched == right.question
@@ -208,10 +204,8 @@ def test_meaning_and_words_search_synonyms_of_a_word_that_no_passage_has() -> No
         WordCorrection("journey", "journey (trip)"),
     )
     stage = found.stage("synonyms")
-    assert stage is not None
     assert stage.note == "tariff: price, journey: trip"
     without = right.stage("synonyms")
-    assert without is not None
     assert (right.reading, right.corrections, without.note) == ("", (), NO_SYNONYM)
 
 

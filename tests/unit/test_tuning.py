@@ -55,7 +55,6 @@ def test_figures_are_those_of_an_evaluation_question_by_question(
 def test_precision_of_what_is_shown_counts_passages(base: KnowledgeBase, tuner: Tuner) -> None:
     figures = tuner.figures([HYBRID, HYBRID.with_fields({"search.threshold": 1.0})], METRICS)
     means = figures.means("shown_precision")
-    assert means is not None
     assert means[0] == figures.relevant[0].sum() / figures.shown[0].sum()
     assert 0 < figures.relevant[0].sum() <= 4
     assert np.isnan(means[1])
@@ -107,7 +106,6 @@ def test_the_best_is_chosen_on_all_questions_and_worth_what_others_say(
     recipes = [grid.recipe(number) for number in range(4)]
     every = tuner.figures([*recipes, empty], ["ndcg@3"])
     means = every.means("ndcg@3")
-    assert means is not None
     assert best.recipe == recipes[int(np.argmax(means[:4]))]
     found = best.selection
     assert isinstance(found, Selection)
@@ -188,7 +186,6 @@ def test_a_set_too_small_is_not_split(base: KnowledgeBase) -> None:
 
 def _mean(figures: QuestionFigures, name: str, number: int) -> float:
     means = figures.means(name)
-    assert means is not None
     return float(means[number])
 
 

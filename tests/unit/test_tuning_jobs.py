@@ -78,7 +78,6 @@ def test_a_search_is_kept_with_what_it_was_measured_on(
     done = workspace.jobs.run(job)
     assert (done.status, done.title) == ("done", f"Searching for the best recipe on {SET}")
     found = workspace_at(home).base(base.name).tuning.searches.result(SET)
-    assert found is not None
     best = base.tuning.tuner(SET).search(Grid.parse(GRID, WORDS), EMPTY, "ndcg@10")
     assert (found.recipe, found.baseline) == (best.recipe, EMPTY)
     assert found.selection == best.selection
@@ -125,7 +124,6 @@ def test_a_table_has_the_rows_of_the_foreground(parts: tuple[Workspace, Knowledg
     assert base.tuning.build_tables.start(SET, CUTS, WORDS, (5, 10)) == job
     assert workspace.jobs.run(job).status == "done"
     found = base.tuning.build_tables.result(SET, grid)
-    assert found is not None
     assert list(found.rows) == base.tuning.build_table.rows(SET, grid, (5, 10))
     assert found.state == base.tuning.state(SET, WORDS)
     assert base.tuning.build_tables.result(SET, Grid.parse({}, WORDS)) is None

@@ -108,11 +108,9 @@ def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: Knowl
     recipe = base.recipe().with_fields({"search.threshold": 0.9})
     trace = base.search(QUESTION, recipe)
     stage = trace.stage("language")
-    assert stage is not None
     assert stage.figures["dense_weight"] == pytest.approx(0.2)
     assert (trace.threshold, trace.waived_threshold) == (None, 0.9)
     threshold = trace.stage("threshold")
-    assert threshold is not None
     assert threshold.note == "0.9 does not apply: the embedder does not support this language"
     off = base.search(QUESTION, recipe.with_fields({"search.threshold": None}))
     assert (off.threshold, off.waived_threshold) == (None, None)
@@ -132,7 +130,6 @@ def test_a_question_in_a_language_of_no_passage_names_an_embedder(base: Knowledg
     recipe, question = base.recipe(), "¿Con qué frecuencia se revisan las bombas del laboratorio?"
     trace = base.search(question, recipe)
     stage = trace.stage("language")
-    assert stage is not None
     assert stage.note == "this is Spanish, and the passages and the embedder are not"
     assert stage.hint.endswith("choose the embedder multilingual-e5.")
     alike = recipe.with_fields({"search.other_languages": "alike"})
