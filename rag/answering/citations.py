@@ -16,15 +16,26 @@ LONGEST_RANGE = 20
 """More passages than that nobody cites at once: of a longer range only the ends count."""
 
 _NUMBER = r"\d{1,3}"
-_ITEM = rf"{_NUMBER}(?:\s*[-–]\s*{_NUMBER})?"
-_ITEMS = rf"\s*({_ITEM}(?:\s*[,;]\s*{_ITEM})*)\s*"
-_MENTION = re.compile(rf"\[{_ITEMS}\]|【{_ITEMS}(?:†[^【】\n]*)?】")
+_KIND = r"(?:(?:source|doc|document|passage|ref|reference|quelle|dokument)s?\.? )?"
+_PLACE = r"(?:, ?(?:pp?|pages?|sections?|sec|s|seiten?|§)\.? ?\d{1,4}(?:[-–]\d{1,4})?)?"
+_ITEM = rf"{_KIND}{_NUMBER}(?:\s*[-–]\s*{_NUMBER})?{_PLACE}"
+_ITEMS = rf"\s*\^?({_ITEM}(?:(?:\s*[,;&]\s*| and | und ){_ITEM})*)\s*"
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_MENTION = re.compile(
+    rf"(?<!\b[a-z])(?:\\?\[(?i:{_ITEMS})\\?\](?:\(#[^()\s]*\))?|［(?i:{_ITEMS})］)"
+    rf"|【(?i:{_ITEMS})(?:†[^【】\n]*)?】"
+)
+_RAISED_MENTION = re.compile(
+    rf"(?:(?<=[^\W\d]{{4}})|(?<=[.!?]))([{_RAISED}]{{1,3}})(?![\w{_RAISED}])"
+)
+_PLACES = re.compile(_PLACE, re.IGNORECASE)
+_PLAIN = str.maketrans(_RAISED, "0123456789")
 _RANGE = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
 _QUOTED = re.compile(r"(?<=” )\[(\d{1,3})\](?=\s|$)")
 _NOT_PROSE = re.compile(
     r"```.*?(?:```|\Z)"  # fenced code
     r"|(?<!`)(`++).+?(?<!`)\1(?!`)"  # code in a line
-    r"|!?\[[^\[\]]*\]\([^()\s]*(?:\s+\"[^\"]*\")?\)"  # [text](address)
+    r"|!?\[[^\[\]]*\]\((?!#)[^()\s]*(?:\s+\"[^\"]*\")?\)"  # [text](address)
     r"|^[ \t]*\[[^\[\]]+\]:\s*+\S+?://\S+",  # [1]: address
     re.DOTALL | re.MULTILINE,
 )
@@ -40,14 +51,15 @@ class Mention:
 
 
 def mentions(text: str) -> list[Mention]:
-    """Every ``[1]``, ``[1, 2]`` and ``[1-3]`` outside of code and links.
+    """Every ``[1]``, ``[1, 2]`` and ``[1-3]`` outside of code and links to other pages.
 
-    Models of OpenAI also write ``【1】`` and ``【1†source】``.
+    Models also write ``[^1]``, ``[source 1]``, ``[1, p. 4]``, ``[1](#1)`` and ``【1†source】``;
+    ``a[1]`` is none. A text without any of these may have raised figures behind words.
     """
     prose = _NOT_PROSE.sub(lambda match: " " * len(match.group()), text)
     return [
-        Mention(match.start(), match.end(), tuple(_numbers(match[1] or match[2])))
-        for match in _MENTION.finditer(prose)
+        Mention(match.start(), match.end(), tuple(_numbers(match[match.lastindex or 0])))
+        for match in list(_MENTION.finditer(prose)) or _RAISED_MENTION.finditer(prose)
     ]
 
 
@@ -131,7 +143,7 @@ def best_statement(
 
 
 def _numbers(inside: str) -> Iterator[int]:
-    for first, last in _RANGE.findall(inside):
+    for first, last in _RANGE.findall(_PLACES.sub("", inside.translate(_PLAIN))):
         low, high = int(first), int(last or first)
         if low < high <= low + LONGEST_RANGE:
             yield from range(low, high + 1)

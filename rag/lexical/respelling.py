@@ -236,7 +236,16 @@ class _Reader:
             if candidate.score >= LEAST_LIKELIHOOD
             and self._may_be(candidate, typed, terms if is_term else None)
         ]
-        return max(candidates).word if candidates else None
+        known = {one.word: self._is_known(one.word) for one in candidates if one.passages <= 1}
+        best = max(candidates, key=lambda one: (known.get(one.word, True), one), default=None)
+        if best is None or (not known.get(best.word, True) and self._is_known(word)):
+            return None  # a slip of the document, or of its reader
+        return best.word
+
+    def _is_known(self, word: str) -> bool:
+        """Whether a dictionary of the question's language or of the passages has a word."""
+        languages = {self.language, *self.lexical.analyzers}
+        return is_general(word) or any(is_in_dictionary(word, name) for name in languages)
 
     def _candidates(
         self, word: str, similar: Mapping[str, int], named: bool

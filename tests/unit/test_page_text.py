@@ -51,6 +51,13 @@ def test_what_is_rewritten_after_parsing_is_broken_up(text: str, pattern: str) -
     assert not re.search(pattern, shown)
 
 
+def test_options_and_arrows_within_words_can_be_copied() -> None:
+    command = "run --pack-size 3 --no-color a->b x<=y"
+    assert _read(plain(command)) == command
+    assert JOINER not in plain(command)
+    assert plain("a -- b -> c").count(JOINER) == 2
+
+
 def test_matches_are_marked_and_the_rest_is_escaped() -> None:
     assert marked("a *b* c", [(2, 5)]) == "a :orange-background[\\*b\\*] c"
     assert marked("a b", [(2, 3)], "bold") == "a **b**"

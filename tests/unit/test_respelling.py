@@ -168,3 +168,9 @@ def test_words_are_saved_and_those_of_an_earlier_version_are_missed(tmp_path: Pa
     assert old.similar_words("tikcet") == {}
     assert old.search("ticket", 5, k1=1.2, b=0.75, fuzzy=False, prefix=False)[0].tolist() == [0, 1]
     assert not old.added([(9, "A ticket.")]).is_complete
+
+
+def test_a_word_that_stands_once_is_not_preferred_over_one_that_a_dictionary_knows() -> None:
+    damaged = ("Die Haltestele der Linie 3 liegt vor dem Bahnhof und ist nachts beleuchtet.",)
+    right = "Where is the Haltestelle of line 3?"
+    assert read(right, *ENGLISH, *damaged) == right

@@ -10,9 +10,11 @@ from rag import visible
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 # What Streamlit rewrites after markdown is parsed, where a backslash is of no help: shortcodes and
-# icons (:smile:, :material/home:), addresses and mail addresses, and signs like "->" and "--".
+# icons (:smile:, :material/home:), addresses and mail addresses, and signs that stand alone, like
+# "->" and "--". The option "--size" stays as it is: who copies it gets nothing else.
 _REWRITTEN = re.compile(
-    r":(?=[\w+/-]+:)|(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@\w)|(?<=[<~>-])(?=[->=])"
+    r":(?=[\w+/-]+:)|(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@\w)"
+    r"|(?<!\S)[<~>-](?=(?:->|-|>|=)(?!\S))"
 )
 _ITEM = re.compile(r"^\\- ", re.MULTILINE)  # as it is escaped
 _INDENTED = re.compile(r"(?<![^\S\n])([^\S\n]+)\Z")

@@ -18,6 +18,7 @@ from rag.answering.statements.segments import (
     entries_of,
     segments_of,
 )
+from rag.lexical.analyzers import function_words
 
 _END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|$)|(?<=[。！？])")
 _ABBREVIATION = re.compile(
@@ -25,6 +26,18 @@ _ABBREVIATION = re.compile(
     r"|z\.b|bzw|ca|vgl|abs)|(?<!\w)\d{1,2})\.$",
     re.IGNORECASE,
 )
+_BEFORE_NAMES = re.compile(
+    r"\b(?:mio|mrd|tsd|ext|tel|tél|inkl|exkl|zzgl|bspw|sog|gem|est|dept|núm|pág|av)\.$",
+    re.IGNORECASE,
+)
+"""Abbreviations that end a sentence only before a capital function word, as in "The"."""
+_UNITS = re.compile(
+    r"\b(?:mill|mn|bn|incl|excl|max|min|std|hrs?|mins?|avg|usw|ggf|evtl|inc|ltd|corp|jan|feb|apr|aug"
+    r"|sept?|oct|okt|nov|dec|dez|env|aprox|máx|mín)\.$",
+    re.IGNORECASE,
+)
+"""Abbreviations that end a sentence before any capital letter."""
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_QUOTATION = 200
 """Characters of a quotation that holds the end of a sentence."""
 _LONGEST_ABBREVIATION = len("approx.")
@@ -103,12 +116,23 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         last = max(start, match.start() - _LONGEST_ABBREVIATION)
         if bare and _ABBREVIATION.search(text, last, match.start()):
             continue
+        if bare and _is_shortened(text[last : match.start()], text, match.end()):
+            continue
         if _is_quoting(text, max(start, match.start() - _LONGEST_QUOTATION), match.end()):
             continue
         spans.append((start, match.start() + len(match.group().rstrip())))
         start = match.end()
     spans.append((start, len(text.rstrip())))
     return [(begin, end) for begin, end in spans if end > begin]
+
+
+def _is_shortened(before: str, text: str, at: int) -> bool:
+    """Whether a full stop is that of an abbreviation, by what begins at ``text[at]``."""
+    if not text[at].isupper():
+        return bool(_BEFORE_NAMES.search(before) or _UNITS.search(before))
+    word = _FIRST_WORD.match(text, at)
+    is_function_word = word is not None and word[0].casefold() in function_words()
+    return _BEFORE_NAMES.search(before) is not None and not is_function_word
 
 
 def _is_quoting(text: str, start: int, end: int) -> bool:
