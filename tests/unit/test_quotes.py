@@ -90,7 +90,7 @@ def test_a_list_item_is_quoted_with_what_introduces_it() -> None:
         ("一。二。", ["一。", "二。"]),
         ("Es kostet 3 Mio. Euro. Gut.", ["Es kostet 3 Mio. Euro.", "Gut."]),
         ("Es sind 3 Mio. Das ist viel.", ["Es sind 3 Mio.", "Das ist viel."]),
-        ("Call ext. 17 or Tel. 4. Now.", ["Call ext. 17 or Tel. 4.", "Now."]),
+        ("Call ext. 17. Now Tel. 412 is free. So.", ["Call ext. 17. Now Tel. 412 is free.", "So."]),
         ("It ran 5 min. Ann won 3 in min. 7.", ["It ran 5 min.", "Ann won 3 in min. 7."]),
         ("  no stop ", ["no stop"]),
         ("", []),
