@@ -17,7 +17,6 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import streamlit as st
 from anyio import to_thread
@@ -65,6 +64,8 @@ log = logging.getLogger(__name__)
 SOCKETS = Sockets(BackMsg(rerun_script=ClientState()).SerializeToString())
 """Those of people who signed in: a page runs again when the sign-in ended, and says so."""
 SECONDS_TO_FOLLOW = 10.0
+SESSION_CHECK = "/_stcore/host-config"
+"""Streamlit's page reads it before it opens a session, and shows the text of an error."""
 MOST_REFUSED = 100
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _REFUSED = set[tuple[str, str]]()
@@ -176,7 +177,7 @@ class Guard:
         accepted = self._hosts.accept(scope)
         if scope["type"] == "websocket":  # its messages are many, and none has headers
             if not accepted or _is_elsewhere(scope):
-                _note_refusal(Headers(scope=scope))
+                _note_refusal(scope)
                 await send({"type": "websocket.close", "code": 1008})
             elif key := sign_in_key(HTTPConnection(scope).cookies):
                 await SOCKETS.run(key, self._app, scope, receive, send)
@@ -201,6 +202,9 @@ class Guard:
         hidden = not self._shows_metrics and scope["path"].endswith("/_stcore/metrics")
         if not accepted:
             await misdirected(scope)(scope, receive, guarded)
+        elif scope["path"] == SESSION_CHECK and _is_elsewhere(scope):
+            refused = JSONResponse(_note_refusal(scope), 421)  # text would not be shown
+            await refused(scope, receive, guarded)
         elif hidden:
             await PlainTextResponse("Not found", 404)(scope, receive, guarded)
         elif scope["path"] == SIGN_OUT:
@@ -269,34 +273,40 @@ def _hosts() -> Hosts:
     return Hosts.of(listed, config.get_option("server.address"), signs_in=signs_in)
 
 
-def _note_refusal(headers: Headers) -> None:
-    """Log which headers a refused session has: a browser that is refused asks every second."""
-    pair = headers.get("host", ""), headers.get("origin", "")
+def _note_refusal(scope: Scope) -> str:
+    """Return why a session is refused. Log it once: a browser that is refused asks every second."""
+    pair = Headers(scope=scope).get("host", ""), _origin(scope)
+    reason = (
+        "A session is refused: its Host {!r} and Origin {!r} differ, or the Host is not one of "
+        "this server. A proxy has to forward Host with its port (docs/deployment.md)."
+    ).format(*pair)
     if pair not in _REFUSED and len(_REFUSED) < MOST_REFUSED:
         _REFUSED.add(pair)
-        log.warning(
-            "A session is refused: its Host %r and Origin %r differ, or the Host is not one of "
-            "this server. A proxy has to forward Host with its port (docs/deployment.md).",
-            *pair,
-        )
+        log.warning(reason)
+    return reason
+
+
+def _origin(scope: Scope) -> str:
+    """The address of the page that sends a request, without its path; "" if it does not say."""
+    headers = Headers(scope=scope)
+    return headers.get("origin") or "/".join(headers.get("referer", "").split("/")[:3])
 
 
 def _is_elsewhere(scope: Scope) -> bool:
     """Whether a page of another server opens a session: Streamlit would let in every port of this
     machine, and so every program that shows pages on it."""
-    headers = Headers(scope=scope)
-    origin = headers.get("origin", "")
-    here = urlsplit(origin)
+    origin = _origin(scope)
+    place = origin.partition("://")[2]
     if (
         not origin
-        or here.netloc == headers.get("host")
+        or place == Headers(scope=scope).get("host")
         or not config.get_option("server.enableCORS")
     ):
         return False
     listed = {origin_.strip() for origin_ in config.get_option("server.corsAllowedOrigins")}
     named = config.is_manually_set("browser.serverAddress")
     address = config.get_option("browser.serverAddress") if named else None
-    return origin not in listed and (address is None or here.hostname != address)
+    return origin not in listed and address not in (place, place.rpartition(":")[0])
 
 
 def _new_visitor(scope: Scope) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Serve
 from tests.identity_provider import providing, secrets_file, sign_in
@@ -34,3 +34,14 @@ def test_cookies_are_secure_by_tls(
             assert [name for name, cookie in cookies.items() if not cookie["secure"]] == []
             asked = httpx.get(f"{address}/healthz", verify=False, trust_env=False)
             assert asked.headers["Strict-Transport-Security"].startswith("max-age=")
+
+
+def test_a_page_says_why_its_session_is_refused(
+    serve: Serve, warm_home: Path, open_page: Callable[[], Page]
+) -> None:
+    port = free_port()
+    without_port = {"$http_host": "$host"}
+    with serve(warm_home) as upstream, in_front_of(upstream, port, without_port) as address:
+        page = open_page()
+        page.goto(address)
+        expect(page.get_by_role("dialog")).to_contain_text(f"'https://127.0.0.1:{port}'")

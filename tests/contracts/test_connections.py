@@ -68,6 +68,7 @@ def test_there_are_never_more_connections_than_file_handles_allow(
         ("http://localhost:9999", False),
         ("http://127.0.0.1:8501", False),
         ("null", False),
+        ("http://[", False),
     ],
 )
 def test_a_page_of_another_server_opens_no_session(origin: str | None, opens: bool) -> None:
