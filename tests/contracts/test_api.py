@@ -11,7 +11,6 @@ from rag import Recipe, Workspace
 from tests.contracts.test_api_access import BASES, problem
 from tests.workspaces import QUICK, add, found
 
-FIELDS = {"index.embedder": "fake", "index.chunk_size": 24, "search.threshold": None}
 LEAVE = "Unused leave may be carried over until the end of March.\n\n"
 TRAVEL = "Trains are booked by the office. Flights need the consent of the board.\n\n"
 

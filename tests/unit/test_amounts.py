@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from rag import KnowledgeBase, Recipe, Settings, Workspace
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.vocabulary import Vocabulary
-from tests.workspaces import add
-
-RULES = """# Sponsorship
-
-The treasurer approves a championship sponsorship of up to 3,000 dollars.
-
-# Shipping
-
-A parcel of 1000 kg costs 40 dollars and stays 000 days.
-"""
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    workspace = Workspace(Settings.from_env({}, home=tmp_path_factory.mktemp("home")))
-    made = workspace.create("amounts", Recipe().with_fields({"index.embedder": "wordllama"}))
-    add(workspace, made, {"rules.md": RULES})
-    yield made
-    workspace.close()
 
 
 def _figures(question: str) -> list[KeyTerm]:

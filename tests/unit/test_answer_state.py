@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answering.asked_values import asked_value
 from rag.answering.assessing.assess import probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.fitting import Observation, fitted
@@ -37,11 +36,6 @@ def test_a_code_is_borne_out_whole_or_not_at_all() -> None:
     code = key_terms("CV-155 blinks", words)[0]
     assert code.borne_out(words.terms("Code: CV-126 · 155 rpm")) == 0.0
     assert code.borne_out(words.terms("Code: CV-155 · Fan blocked")) == 1.0
-
-
-def test_shares_of_key_terms_add_up_to_one() -> None:
-    terms = key_terms("How many vacation days do employees in Norway get?", Vocabulary())
-    assert abs(sum(term.share for term in terms) - 1.0) < 1e-12
 
 
 def read(question: str, text: str, *others: str) -> QuoteEvidence:
@@ -116,15 +110,6 @@ def test_a_pair_is_not_borne_out_by_its_halves_in_different_rows() -> None:
     assert probability_of(evidence, sure) <= 0.02
 
 
-def test_a_pair_in_one_row_is_borne_out() -> None:
-    question = "What is the fare from Aldermouth to Corrie?"
-    passage = hits(TARIFF.format("| Aldermouth | Corrie | 20 EUR |"))
-    reader = EvidenceReader(HashingEmbedder(), PassageReader(), Vocabulary())
-    quote = "| Aldermouth | Corrie | 20 EUR |"
-    evidence = reader.read(trace(passage, question), [Citation(1, passage[0], quote)])
-    assert evidence.apart == ()
-
-
 CROWNS = "| Treatment | Fee |\n|---|---|\n| Ceramic crown | 740 |\n| Course of whitening | 320 |\n"
 
 
@@ -159,61 +144,11 @@ def test_a_row_is_not_about_a_thing_that_no_passage_has(
     assert [term.text for term in evidence.apart] == apart
 
 
-@pytest.mark.parametrize(
-    ("question", "name"),
-    [
-        ("What is the phone number of the workshop?", "a phone number"),
-        ("Wie lautet die E-Mail-Adresse des Hallenbads?", "an e-mail address"),
-        ("¿Cuánto cuesta el curso de pan?", "a price"),
-        ("What does a ceramic crown cost?", "a price"),
-        ("How long does it take to charge the battery?", "a duration"),
-        ("Ab wann kann man anreisen?", "a date or time"),
-        ("心脏检查多少钱?", "a price"),
-        ("How many people fit into the room?", "a number"),
-    ],
-)
-def test_a_question_names_the_kind_of_its_value(question: str, name: str) -> None:
-    kind = asked_value(question)
-    assert kind.name == name
-
-
-def test_a_question_without_a_kind_of_value_names_none() -> None:
-    assert asked_value("Which phone do employees get?") is None
-    assert asked_value("Describe the house rules.") is None
-
-
-@pytest.mark.parametrize(
-    ("text", "there"),
-    [
-        ("Telefon: 0341 5550 127", True),
-        ("+44 20 7946 0000", True),
-        ("Dial 112 in an emergency.", True),
-        ("Open from 9:00 to 17:00", False),
-        ("from 2025-02-14 on", False),
-        ("12,850.00 EUR in 1998-2004", False),
-    ],
-)
-def test_a_phone_number_is_told_by_its_form(text: str, there: bool) -> None:
-    kind = asked_value("What is the phone number?")
-    assert kind.is_in(text) is there
-
-
-SURE = AnswerModel({"passage": 10.0}, 0.0, 0.25, "nobody")
-
-
 def test_words_for_the_kind_of_value_are_no_key_terms() -> None:
     assert kinds("How long does it take to charge the battery?") == {
         "charge": "word",
         "battery": "word",
     }
-
-
-def test_a_quote_without_the_phone_number_that_is_asked_for_is_no_answer() -> None:
-    question = "What is the phone number of the workshop?"
-    evidence = read(question, "The workshop is in Mill Lane 4.")
-    assert evidence.gap == "a phone number"
-    assert probability_of(evidence, SURE) <= 0.02
-    assert read(question, "The workshop has the number 0341 5550 127.").gap == ""
 
 
 def test_the_phone_number_of_somebody_else_is_no_answer() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering.asked_values import asked_value
 from rag.answering.markup import unmarked
 from rag.answering.statements.rows import rows_within
 from rag.answering.statements.sentences import statements
@@ -14,52 +13,6 @@ from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex, term_weights, word_shares
 from rag.types import Document, Table, Trace, WordCorrection
 from tests.unit.test_shown_quotes import ask
-
-
-@pytest.mark.parametrize(
-    ("text", "is_duration"),
-    [
-        ("Stand quietly for 5 minutes.", True),
-        ("Answers come within five (5) business days.", True),
-        ("Hours: 12", True),
-        ("Kurs: Yoga · Minuten: 60", True),
-        ("Les informations sont supprimées cinq ans après la fin de la cotisation.", True),
-        ("The offer is open until Friday.", True),
-        ("The bridge is 200 m long and crosses the river near the old mill.", True),
-        ("Die Lieferung dauert 5 Werktage, wenn alles am Lager ist.", True),
-        ("Der Kurs dauert 2 Std. und kostet nichts für alle, die hier wohnen.", True),
-        ("The boat is 9m long and lies at the pier of the old harbour.", True),
-        ("The ladder is a 3-metre one, and it stands behind the second shed.", True),
-        ("There are 3 of them, and I'm one of those who know where they are.", False),
-        ("Up to 12 passengers find room on board in a pleasant ambience.", False),
-        ("Auf dem Schiff finden bis zu 12 Passagiere in schönem Ambiente Platz.", False),
-        ("Les informations sont stockées dans un fichier informatique de la maison.", False),
-    ],
-)
-def test_how_long_is_answered_with_a_unit_of_time_or_length(text: str, is_duration: bool) -> None:
-    kind = asked_value("How long do I have to wait?")
-    assert (kind.name, kind.is_in(text)) == ("a duration", is_duration)
-
-
-@pytest.mark.parametrize(
-    ("question", "name", "text", "has_it"),
-    [
-        ("How many watts does the tube have?", "a value in watts", "Power: 40 W", True),
-        ("How many watts does the tube have?", "a value in watts", "Power (W): 40", True),
-        ("How many watts does the tube have?", "a value in watts", "it takes 2 kW", True),
-        ("How many watts does the tube have?", "a value in watts", "turn it to “0”", False),
-        ("How many metres is the pier long?", "a value in metres", "38 mm thick", True),
-        ("How many metres is the pier long?", "a value in metres", "Built in 1938", False),
-        ("How many litres does it hold?", "a value in litres", "twenty litres", True),
-        ("How many kilograms is it?", "a value in kilograms", "23kilos", True),
-        ("How many nodes can I mark?", "a number", "at most 3", True),
-    ],
-)
-def test_a_measure_is_answered_in_its_unit(
-    question: str, name: str, text: str, has_it: bool
-) -> None:
-    kind = asked_value(question)
-    assert (kind.name, kind.is_in(text)) == (name, has_it)
 
 
 def test_a_statement_that_leans_on_the_one_before_is_quoted_with_it() -> None:
@@ -178,23 +131,6 @@ def test_rows_of_a_group_have_its_name() -> None:
 )
 def test_a_label_goes_with_its_value(passage: str, texts: list[str]) -> None:
     assert [one.text for one in statements(passage)] == texts
-
-
-@pytest.mark.parametrize(
-    ("question", "name"),
-    [
-        ("How much is a family ticket?", "a price"),
-        ("How much are the dues of a member?", "a price"),
-        ("How much is the maximum weight of a bag?", "a number"),
-        ("Which email address do I report damage to?", "an e-mail address"),
-        ("How much is left?", "a number"),
-        ("How much is the torque for the wheel nuts?", "a number"),
-        ("How much is the holiday entitlement?", "a number"),
-    ],
-)
-def test_kinds_of_values_that_questions_ask_for(question: str, name: str) -> None:
-    kind = asked_value(question)
-    assert kind.name == name
 
 
 def test_who_holds_an_office_now_is_answered_with_a_name(tmp_path: Path) -> None:

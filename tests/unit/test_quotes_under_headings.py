@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering.asked_values import asked_value
 from rag.answering.extractive import OUTDATED, quotes
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
 from rag.answering.statements.sentences import statements
 from rag.providers.hashing import HashingEmbedder
-from rag.types import Answer, Assessment, Chunk, Document, Hit, Page
+from rag.types import Answer, Assessment, Chunk, Document, Page
 from tests.answers import hit
 from tests.unit.test_shown_quotes import ask
 
@@ -118,61 +117,6 @@ def test_a_reference_or_a_range_is_no_other_number(
 )
 def test_an_announcement_takes_no_sentence_along(list_: str, texts: list[str]) -> None:
     assert [one.text for one in statements(list_)] == texts
-
-
-CANCEL = (
-    "- Go to the page of the benefit\n- Log in\n- Click on **Withdraw** from the transit benefit\n"
-    "- Fill out and submit the form\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("Wann stimmt der Vorstand zu?", "a date or time"),
-        ("When do I have to close the valve?", "a date or time"),
-        ("How much prize money comes with the award?", "a price"),
-        ("Combien coûte une activité ?", "a price"),
-    ],
-)
-def test_kinds_of_values(question: str, kind: str) -> None:
-    asked = asked_value(question)
-    assert asked.name == kind
-
-
-@pytest.mark.parametrize(
-    ("text", "has_times"),
-    [
-        ("It is open from 9:00 to 17:00.", True),
-        ("Geöffnet 10–18 Uhr.", True),
-        ("Suds is open every Friday from 6 pm to 11 pm.", True),
-        ("It is closed during the winter.", True),
-        ("Le musée est ouvert du mardi au dimanche.", True),
-        ("Applications close as soon as all places are taken.", True),
-        ("Registration opens on 2026-03-01.", True),
-    ],
-)
-def test_times_of_the_day(text: str, has_times: bool) -> None:
-    asked = asked_value("When is it open?")
-    assert asked.is_in(text) is has_times
-
-
-def test_a_count_of_people_is_no_sum_of_money() -> None:
-    asked = asked_value("How much money comes with the award?")
-    assert not asked.is_in("The award goes to 3 students each year.")
-    assert asked.is_in("No refund is made for cleaning.")
-
-
-class _OneDocument:
-    """The source of passages of one Markdown file."""
-
-    def __init__(self, text: str) -> None:
-        self._document = Document("doc-1.md", "doc-1.md", "doc-1.md", "text/markdown", text)
-
-    def document(self, hit: Hit) -> Document | None:
-        return self._document
-
-    outline = document
 
 
 def test_the_end_of_a_sentence_is_no_running_line() -> None:
