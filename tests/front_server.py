@@ -1,9 +1,8 @@
-"""A small HTTP server in front of another one: it can be busy, hold back, and see who hangs up."""
+"""A small HTTP server in front of another one: it can hold back, and see who hangs up."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,20 +18,15 @@ _WORD = re.compile(rb'"content": ?"[^"]')  # of a reply in pieces, in either wir
 
 @dataclass
 class Front:
-    """A reverse proxy that refuses the first ``busy`` requests and forwards the others.
+    """A reverse proxy.
 
-    It refuses a request with status 429 and the header Retry-After: ``retry_after`` seconds. Until
-    ``open`` is set, it pauses a reply after the first word. ``asked`` are the times of the
-    requests, on the clock of ``time.monotonic``, and ``bodies`` are their bodies. ``hung_up`` is
-    set when a client disconnects before the end of a reply.
+    Until ``open`` is set, it pauses a reply after the first word. ``bodies`` are those of the
+    requests. ``hung_up`` is set when a client disconnects before the end of a reply.
     """
 
     url: str
-    busy: int = 0
-    retry_after: int = 1
     open: Event = field(default_factory=Event)
     hung_up: Event = field(default_factory=Event)
-    asked: list[float] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
 
 
@@ -44,12 +38,7 @@ def in_front_of(upstream: str) -> Iterator[Front]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            front.asked.append(time.monotonic())
             front.bodies.append(body.decode())
-            if front.busy:
-                front.busy -= 1
-                self._refuse()
-                return
             kind = {"Content-Type": self.headers["Content-Type"]}
             with httpx.stream(
                 "POST", upstream + self.path, content=body, headers=kind, timeout=120
@@ -79,15 +68,6 @@ def in_front_of(upstream: str) -> Iterator[Front]:
                 except TimeoutError:
                     continue
             self.connection.settimeout(None)
-
-        def _refuse(self) -> None:
-            said = b'{"error": {"message": "slow down", "type": "rate_limit"}}'
-            self.send_response(429)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(said)))
-            self.send_header("Retry-After", str(front.retry_after))
-            self.end_headers()
-            self.wfile.write(said)
 
         def log_message(self, *_: object) -> None:
             pass

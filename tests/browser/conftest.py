@@ -90,7 +90,7 @@ JOURNEYS = {
     "test_two_people_and_a_link",
 }
 """Those that every change must pass; the others are thorough."""
-SERVER = {"test_behind_a_proxy", "test_server_headers"}
+SERVER = {"test_server_headers"}
 """Files on what the server sends, which every change must pass too."""
 
 

@@ -55,6 +55,7 @@ def test_a_script_that_came_with_content_does_not_run(address: str, browser: Bro
     page.close()
 
 
+@pytest.mark.thorough  # that its files are served is asserted in test_api_access.py
 def test_the_reference_of_the_api_is_drawn_without_a_token_or_a_network(
     address: str, page: Page
 ) -> None:

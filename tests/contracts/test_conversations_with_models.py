@@ -1,7 +1,7 @@
 """Turns of a conversation with a real model, over both wire formats: what goes wrong loses nothing.
 
 The model is tiny: what it says is not asserted, only what became of the turn. In front of the
-servers stands one that can be busy, hold a reply back, and see who hangs up.
+servers stands one that can hold a reply back, and see who hangs up.
 """
 
 from __future__ import annotations
@@ -32,12 +32,7 @@ NOTHING_FOUND = {"search.threshold": 0.99, "answer.tools": ["wiki"]}
 LEAVE = "Unused leave may be carried over until 30 June of the next year."
 MORE = {f"more-{n}.md": f"Leave number {n} may be carried over. " * 20 for n in range(12)}
 ENDED = {"complete", "refused"}  # refused: the model says that the passages do not hold it
-CALLS = (
-    "Reply with this JSON object and nothing else: "
-    '{"use": "tool", "tool": "wiki", "arguments": {"question": "zebra"}}'
-)
 """What even a tiny model repeats, under rules that are as short."""
-DECIDE = "Reply in JSON. {mark} {tools}"
 
 
 class Rerun(BaseException):
@@ -206,16 +201,7 @@ def test_the_page_is_drawn_again_while_the_model_is_silent(chat: Chat, front: Fr
     chat.goes_on()
 
 
-def test_a_server_that_is_busy_is_asked_again_when_it_says(chat: Chat, front: Front) -> None:
-    front.busy, front.retry_after = 1, 2
-    turn = chat.ask(QUESTION, "general")
-    assert turn.status in ENDED, turn.note
-    assert turn.answer
-    refused, again = front.asked[:2]
-    assert again - refused >= 2.0  # our own first wait is under one second
-    chat.goes_on()
-
-
+@pytest.mark.thorough  # test_turns_survive.py has the replies of three servers
 def test_a_prompt_longer_than_the_window_is_shortened_once(small_chat: Chat) -> None:
     turn = small_chat.ask(QUESTION, **{"search.top_k": 100, "search.candidates": 200})
     assert turn.status in ENDED, turn.note
@@ -227,6 +213,7 @@ def test_a_prompt_longer_than_the_window_is_shortened_once(small_chat: Chat) -> 
     small_chat.goes_on()
 
 
+@pytest.mark.thorough  # test_turns_survive.py breaks off replies of both forms
 def test_a_server_that_is_killed_in_mid_answer(small_chat: Chat, small: ServerProcess) -> None:
     def reading(piece: str) -> None:
         if piece:
@@ -250,6 +237,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rag.answering.asking.routing.MOST_TOKENS", 60)
 
 
+@pytest.mark.thorough  # test_answer_modes.py has every form of a decision
 @pytest.mark.usefixtures("brief")
 def test_a_decision_in_the_words_of_the_model(chat: Chat, front: Front) -> None:
     with scripted(Reply(body='[{"text": "A zebra has stripes."}]')) as service:
@@ -265,21 +253,4 @@ def test_a_decision_in_the_words_of_the_model(chat: Chat, front: Front) -> None:
     if told.failed:  # what this model says is no decision; asked once more it is none either
         assert "the model's decision cannot be used: " in told.why
         assert len(front.bodies) == 3
-    chat.goes_on()
-
-
-@pytest.mark.usefixtures("brief")
-def test_a_tool_that_hangs(chat: Chat) -> None:
-    chat.base.prompts.save("decide", DECIDE)
-    with scripted(Reply(delay=30)) as service:
-        wiki = HttpTool(name="wiki", url=f"{service.url}/?q={{question}}", seconds=0.3)
-        chat.workspace.tools.save(wiki)
-        turn = chat.ask(CALLS, "auto", **NOTHING_FOUND)
-        assert service.paths == ["/?q=zebra"]
-    assert turn.status in ENDED, turn.note
-    assert turn.answer
-    [failed] = [each for each in turn.details.decisions if each.step == "tool"]
-    assert failed.failed
-    assert "did not answer within 0.3 s" in failed.why
-    assert "did not answer within 0.3 s" in turn.note
     chat.goes_on()

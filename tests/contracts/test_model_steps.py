@@ -109,6 +109,7 @@ def test_a_real_model_completes_rewords_imagines_and_ranks(
 
 
 @pytest.mark.usefixtures("no_hurry")
+@pytest.mark.thorough  # the test above has another step of the same model
 def test_a_real_model_writes_wordings_of_the_question(model_server: str) -> None:
     from rag.retrieval.query_rewriting import expand, hypothetical_passage
 

@@ -17,6 +17,10 @@ from rag import KnowledgeBase, SentenceCheck
 from rag.evaluation.answers.measures import groundedness, relevance
 from tests.sample_answers import Expected, checker, cited_by, expected_answers, sentences
 
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.thorough,  # unit/test_sentence_checks.py has the rules, and the answers are recorded
+]
 TRIES = 2  # of a change, for every question
 
 
@@ -47,7 +51,6 @@ def flagged(sample: Sample, answer: Expected, text: str) -> list[SentenceCheck]:
     return [each for each in found if each.verdict != "supported"]
 
 
-@pytest.mark.slow
 def test_every_quote_of_an_offline_answer_is_found_at_its_citation(sample: Sample) -> None:
     lost = []
     for answer in sample.answers:

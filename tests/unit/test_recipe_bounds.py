@@ -43,14 +43,14 @@ def test_every_field_has_a_bound() -> None:
     ],
     ids=str.split("digits half zero many long ranges huge endless none brackets stars"),
 )
-@pytest.mark.parametrize("field", FIELDS)
-def test_no_field_takes_what_is_beyond_all_bounds(field: str, hostile: Any) -> None:
-    free = field.endswith(("model", "heading", "provider", "embedder", "analyzer"))
-    if free and hostile == "*" * 400:
-        return
-    with pytest.raises(InvalidRecipe) as caught:
-        Recipe().with_fields({field: hostile})
-    assert len(caught.value.message) < 400
+def test_no_field_takes_what_is_beyond_all_bounds(hostile: Any) -> None:
+    free = ("model", "heading", "provider", "embedder", "analyzer")
+    for field in FIELDS:
+        if hostile == "*" * 400 and field.endswith(free):
+            continue
+        with pytest.raises(InvalidRecipe) as caught:
+            Recipe().with_fields({field: hostile})
+        assert len(caught.value.message) < 400, field
 
 
 def test_ranges_of_pages_are_read_once_and_in_order() -> None:
