@@ -19,7 +19,7 @@ from tests.sample_answers import Expected, checker, cited_by, expected_answers, 
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.thorough,  # unit/test_sentence_checks.py has the rules, and the answers are recorded
+    pytest.mark.thorough,  # unit/test_sentence_checks.py has the rules; answers are recorded
 ]
 TRIES = 2  # of a change, for every question
 
