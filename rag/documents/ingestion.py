@@ -1,5 +1,6 @@
 """Documents into a knowledge base: cut and stored, each whole, in one transaction.
 
+The passages of a large document are stored before, where nobody sees them: see ``Segments``.
 ``take`` stores before anything is embedded, so that a document answers by words at once; ``store``
 embeds before.
 """
@@ -10,8 +11,10 @@ import logging
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Literal
 
 from rag import providers
@@ -25,6 +28,7 @@ from rag.protocols import Embedder
 from rag.questions.reanchoring import reanchor
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
+from rag.storage.shared.segments import LARGE, Segments
 from rag.types import Chunk, Document, Vectors, chunk_key
 
 log = logging.getLogger(__name__)
@@ -74,6 +78,19 @@ class Cutting:
 
 
 Cuttings = dict[tuple[str, str], Cutting]  # by document id and cut name
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """The cuttings of one transaction for some recipes, and the segments of large documents.
+
+    ``waits`` tells by document id and build hash whether a large document lacks vectors.
+    """
+
+    recipes: Sequence[IndexRecipe]
+    cuttings: Cuttings
+    segments: Segments
+    waits: dict[tuple[str, str], bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +178,8 @@ class Ingestion:
         with self._database.read() as connection:
             group = [with_edits(connection, self.base_id, document) for document in group]
         recipes, cuttings = self._prepare_all(group, on_progress)
-        on_progress("storing", 0, 0)
-        with self._database.write() as connection:
-            bases.touch(connection, self.base_id)  # first: its row makes other writers wait
-            stored = [self._insert(connection, document, recipes, cuttings) for document in group]
+        with self._storing(recipes, cuttings, on_progress) as (connection, cuts):
+            stored = [self._insert(connection, document, cuts) for document in group]
             also(connection, stored)
         return stored
 
@@ -182,10 +197,8 @@ class Ingestion:
         with self._database.read() as connection:
             document = with_edits(connection, self.base_id, document)
         recipes, cuttings = self._prepare_all([document], on_progress, embed=False)
-        on_progress("storing", 0, 0)
-        with self._database.write() as connection:
-            bases.touch(connection, self.base_id)
-            also(connection, self._insert(connection, document, recipes, cuttings))
+        with self._storing(recipes, cuttings, on_progress) as (connection, cuts):
+            also(connection, self._insert(connection, document, cuts))
 
     def recut(
         self,
@@ -198,14 +211,12 @@ class Ingestion:
         ``document`` is as it is after that. Raises as ``store`` does; then nothing has changed.
         """
         recipes, cuttings = self._prepare_all([document], on_progress)
-        on_progress("storing", 0, 0)
-        with self._database.write() as connection:
-            bases.touch(connection, self.base_id)
+        with self._storing(recipes, cuttings, on_progress) as (connection, cuts):
             change(connection)
             if documents.exists(connection, self.base_id, document.id) is None:
                 return  # deleted meanwhile
             texts = documents.uncut(connection, self.base_id, document.id)
-            self._insert_cuts(connection, document, recipes, cuttings)
+            self._insert_cuts(connection, document, cuts)
             vectors.forget(connection, texts)
 
     def complete(
@@ -224,18 +235,30 @@ class Ingestion:
             ]
         cuttings: Cuttings = {}
         self._prepare(group, recipe, cuttings, on_progress)
-        on_progress("storing", 0, 0)
-        with self._database.write() as connection:
-            bases.touch(connection, self.base_id)
-            here = [
-                document
-                for document in group
-                if documents.exists(connection, self.base_id, document.id) is not None
+        for portion in _portions(cuttings):
+            self._complete(recipe, portion, on_progress)
+
+    def _complete(
+        self, recipe: IndexRecipe, cuttings: Cuttings, on_progress: ProgressCallback
+    ) -> None:
+        """Add some documents to a build, in one transaction."""
+        with self._database.read() as connection:
+            cut_id = builds.cut_id(connection, self.base_id, recipe.cut)
+            cut = {
+                key: cutting
+                for key, cutting in cuttings.items()
+                if cut_id is None or not passages.are_cut(connection, self.base_id, cut_id, key[0])
+            }
+        with self._storing([recipe], cut, on_progress) as (connection, cuts):
+            ids = [
+                document_id
+                for document_id, _ in cuttings
+                if documents.exists(connection, self.base_id, document_id) is not None
             ]
             cut_id = builds.ensure(connection, self.base_id, recipe)
-            for document in here:
-                self._insert_cut(connection, cut_id, cuttings[document.id, recipe.cut])
-            ids = [document.id for document in here]
+            for document_id in ids:
+                if (document_id, recipe.cut) in cut:
+                    self._insert_cut(connection, cut_id, (document_id, recipe.cut), cuts)
             builds.mark_indexed(connection, self.base_id, recipe.hash, ids)
 
     def _prepare_all(
@@ -344,13 +367,45 @@ class Ingestion:
         cache_vectors(self._database, embedder, batch)
         self._at_once.took(len(batch), time.monotonic() - started)
 
-    def _insert(
-        self,
-        connection: Connection,
-        document: Document,
-        recipes: Sequence[IndexRecipe],
-        cuttings: Cuttings,
-    ) -> Stored:
+    @contextmanager
+    def _storing(
+        self, recipes: Sequence[IndexRecipe], cuttings: Cuttings, on_progress: ProgressCallback
+    ) -> Iterator[tuple[Connection, _Cuts]]:
+        """A transaction for documents; the passages of large ones are stored before it begins."""
+        with Segments(self._database, self.base_id) as segments:
+            cuts = _Cuts(recipes, cuttings, segments)
+            self._store_segments(cuts, on_progress)
+            on_progress("storing", 0, 0)
+            with self._database.write() as connection:
+                bases.touch(connection, self.base_id)  # first: its row makes other writers wait
+                yield connection, cuts
+
+    def _store_segments(self, cuts: _Cuts, on_progress: ProgressCallback) -> None:
+        large = {key: cutting for key, cutting in cuts.cuttings.items() if len(cutting) > LARGE}
+        done, total = 0, sum(map(len, large.values()))
+
+        def on_stored(passages: int) -> None:
+            on_progress("storing", done + passages, total)
+
+        for (document_id, cut_name), cutting in large.items():
+            chunks = cutting.chunks()
+
+            def insert(
+                connection: Connection, segment: int, rows: int, chunks: Iterator[Chunk] = chunks
+            ) -> int:
+                some = islice(chunks, rows)
+                return passages.insert_all(connection, self.base_id, segment, some)
+
+            segment = cuts.segments.store(document_id, cut_name, insert, on_stored)
+            done += len(cutting)
+            with self._database.read() as connection:  # it takes too long for a transaction
+                place = self.base_id, segment, document_id
+                for recipe in (recipe for recipe in cuts.recipes if recipe.cut == cut_name):
+                    embedder = self.embedder(recipe.embedder).id
+                    waits = passages.lack_vectors(connection, *place, embedder)
+                    cuts.waits[document_id, recipe.hash] = waits
+
+    def _insert(self, connection: Connection, document: Document, cuts: _Cuts) -> Stored:
         stored = documents.reading(connection, self.base_id, document.id)
         if stored is not None and stored.reader_version >= document.reader_version:
             return Stored(document.name, "unchanged", 0)  # another process was quicker
@@ -371,28 +426,40 @@ class Ingestion:
         else:
             lost = reanchor(connection, self.base_id, document, before, length)
         move_edits(connection, self.base_id, document, before)
-        self._insert_cuts(connection, document, recipes, cuttings)
+        self._insert_cuts(connection, document, cuts)
         vectors.forget(connection, texts)
         status: Literal["added", "replaced"] = "added" if before is None else "replaced"
-        passages_cut = len(cuttings[document.id, recipes[0].cut])
+        passages_cut = len(cuts.cuttings[document.id, cuts.recipes[0].cut])
         return Stored(document.name, status, passages_cut, before, lost)
 
-    def _insert_cuts(
-        self,
-        connection: Connection,
-        document: Document,
-        recipes: Sequence[IndexRecipe],
-        cuttings: Cuttings,
-    ) -> None:
-        for recipe in recipes:
+    def _insert_cuts(self, connection: Connection, document: Document, cuts: _Cuts) -> None:
+        for recipe in cuts.recipes:
             cut_id = builds.ensure(connection, self.base_id, recipe)
-            self._insert_cut(connection, cut_id, cuttings[document.id, recipe.cut])
-            embedder = self.embedder(recipe.embedder).id
-            place = self.base_id, cut_id, document.id
-            waits = passages.lack_vectors(connection, *place, embedder)
+            self._insert_cut(connection, cut_id, (document.id, recipe.cut), cuts)
+            waits = cuts.waits.get((document.id, recipe.hash))
+            if waits is None:
+                place = self.base_id, cut_id, document.id
+                embedder = self.embedder(recipe.embedder).id
+                waits = passages.lack_vectors(connection, *place, embedder)
             ids = [document.id]
             builds.mark_indexed(connection, self.base_id, recipe.hash, ids, waits=waits)
 
-    def _insert_cut(self, connection: Connection, cut_id: int, cutting: Cutting) -> None:
-        if not passages.are_cut(connection, self.base_id, cut_id, cutting.document.id):
-            passages.insert_all(connection, self.base_id, cut_id, cutting.chunks())
+    def _insert_cut(
+        self, connection: Connection, cut_id: int, key: tuple[str, str], cuts: _Cuts
+    ) -> None:
+        if passages.are_cut(connection, self.base_id, cut_id, key[0]):
+            return
+        if not cuts.segments.add(connection, *key, cut_id):
+            passages.insert_all(connection, self.base_id, cut_id, cuts.cuttings[key].chunks())
+
+
+def _portions(cuttings: Cuttings) -> Iterator[Cuttings]:
+    """Cuttings in parts with as many passages as one transaction stores, or one that has more."""
+    portion: Cuttings = {}
+    for key, cutting in cuttings.items():
+        if portion and len(cutting) + sum(map(len, portion.values())) > LARGE:
+            yield portion
+            portion = {}
+        portion[key] = cutting
+    if portion:
+        yield portion

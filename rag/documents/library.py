@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from rag.services import Models, Services
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
 from rag.storage.files import Arrival, Files, supersede_locked
+from rag.storage.shared.portions import Portions
 from rag.types import Chunk, Document, Receipt, Span
 
 
@@ -309,16 +311,25 @@ class Library:
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def delete_documents(self, document_ids: Sequence[str]) -> None:
-        """Delete documents; from the next question on they do not answer."""
-        with self._database.write() as connection:
-            for document_id in document_ids:
-                name = documents.exists(connection, self._base_id, document_id)
-                jobs.withdraw(connection, self._base_id, name or "", document_id)
-                removed = documents.remove(connection, self._base_id, document_id)
-                vectors.forget(connection, removed)
-            bases.touch(connection, self._base_id)
+        """Delete documents; from the next question on they do not answer.
+
+        Many are deleted in several transactions, each document in one.
+        """
+        portions, rest = Portions(self._database), list(document_ids)
+        while rest:
+            with portions.write() as connection:
+                bases.touch(connection, self._base_id)
+                while rest and not portions.is_full():
+                    self._delete(connection, rest.pop(0))
+            time.sleep(portions.pause * bool(rest))
         self._services.files.discard()
         self._services.deletion.start()
+
+    def _delete(self, connection: Connection, document_id: str) -> None:
+        name = documents.exists(connection, self._base_id, document_id)
+        jobs.withdraw(connection, self._base_id, name or "", document_id)
+        removed = documents.remove(connection, self._base_id, document_id)
+        vectors.forget(connection, removed)
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def sweep(services: Services) -> list[Problem]:
     Files that nothing ever dropped stay: they may be those of another database.
     """
     forget_old(services)
-    services.deletion.run()
+    services.deletion.start()
     services.files.discard()
     removed = (_removed(services, problem) for problem in _derived(services))
     return [problem for problem in removed if not problem.repaired]

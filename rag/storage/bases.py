@@ -132,7 +132,7 @@ def _name_taken(name: str) -> AlreadyExists:
 def remove(connection: Connection, base_id: int) -> None:
     """Hide a knowledge base for good, stop its jobs, and free its name.
 
-    ``shared.deletion.purge`` deletes its rows.
+    ``shared.deletion`` deletes its rows.
     """
     mine = knowledge_base.c.id == base_id
     name = f"deleted {base_id} {secrets.token_hex(8)}"

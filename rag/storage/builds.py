@@ -6,7 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    String,
+    and_,
+    cast,
+    delete,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from rag.recipe import IndexRecipe
 from rag.storage import vectors
@@ -16,9 +30,13 @@ from rag.storage.tables import build, chunk, cut, document, indexed
 _DELETED = "deleted "  # what the names of cuts begin with whose passages go; no hash does
 
 _counts = select(chunk.c.cut_id, func.count().label("passages")).group_by(chunk.c.cut_id).subquery()
+_rows_of_cut = cut.alias()  # of the cut itself, or of a segment
 # Every page that is drawn reads it: putting it together costs more than its answer.
-_PASSAGES_BY_CUT = select(cut.c.base_id, cut.c.name, _counts.c.passages).join(
-    _counts, _counts.c.cut_id == cut.c.id
+_PASSAGES_BY_CUT = (
+    select(cut.c.base_id, cut.c.name, func.sum(_counts.c.passages).label("passages"))
+    .join(_rows_of_cut, func.coalesce(_rows_of_cut.c.segment_of, _rows_of_cut.c.id) == cut.c.id)
+    .join(_counts, _counts.c.cut_id == _rows_of_cut.c.id)
+    .group_by(cut.c.id)
 )
 
 
@@ -69,20 +87,24 @@ def cut_id(connection: Connection, base_id: int, name: str) -> int | None:
     return connection.execute(statement).scalar()
 
 
+def in_cut(cut_id: int | ScalarSelect[int] | None) -> ColumnElement[bool]:
+    """Whether a passage is in a cut, be it in one of its segments; None has no passages."""
+    if cut_id is None:
+        return false()
+    rows = select(cut.c.id).where(or_(cut.c.id == cut_id, cut.c.segment_of == cut_id))
+    return chunk.c.cut_id.in_(rows)
+
+
 def passages_of(connection: Connection, base_id: int, cut_name: str) -> int:
     """Number of passages of a cut."""
-    statement = (
-        select(func.count())
-        .select_from(chunk)
-        .join(cut, cut.c.id == chunk.c.cut_id)
-        .where(cut.c.base_id == base_id, cut.c.name == cut_name)
-    )
-    return int(connection.execute(statement).scalar_one())
+    mine = in_cut(cut_id(connection, base_id, cut_name))
+    return int(connection.execute(select(func.count()).where(mine)).scalar_one())
 
 
 def passages_by_cut(connection: Connection) -> dict[tuple[int, str], int]:
     """Numbers of passages by base and name of a cut; cuts without passages are absent."""
-    return {(base_id, name): count for base_id, name, count in connection.execute(_PASSAGES_BY_CUT)}
+    rows = connection.execute(_PASSAGES_BY_CUT)
+    return {(base_id, name): int(count) for base_id, name, count in rows}
 
 
 def list_builds(connection: Connection, base_id: int) -> list[BuildRow]:
@@ -94,9 +116,13 @@ def list_builds(connection: Connection, base_id: int) -> list[BuildRow]:
         .subquery()
     )
     passages = (
-        select(chunk.c.cut_id, func.count().label("passages"))
+        select(
+            func.coalesce(cut.c.segment_of, cut.c.id).label("cut_id"),
+            func.count().label("passages"),
+        )
+        .join(cut, cut.c.id == chunk.c.cut_id)
         .where(chunk.c.base_id == base_id)
-        .group_by(chunk.c.cut_id)
+        .group_by(func.coalesce(cut.c.segment_of, cut.c.id))
         .subquery()
     )
     rows = connection.execute(
@@ -134,19 +160,24 @@ def places(connection: Connection) -> set[tuple[int, str]]:
 
 
 def remove(connection: Connection, base_id: int, build_hash: str) -> None:
-    """Delete a build, and mark its passages for ``shared.deletion.purge`` if no other has them."""
+    """Delete a build, and mark its passages for ``shared.deletion`` if no other has them."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)
     cut_id = connection.execute(select(build.c.cut_id).where(mine)).scalar()
     connection.execute(delete(build).where(mine))
     shared = select(build.c.hash).where(build.c.cut_id == cut_id)
     if cut_id is None or connection.execute(shared).first() is not None:
         return
-    mark = f"{_DELETED}{cut_id}"
-    connection.execute(update(cut).where(cut.c.id == cut_id).values(name=mark))
+    mark_deleted(connection, or_(cut.c.id == cut_id, cut.c.segment_of == cut_id))
+
+
+def mark_deleted(connection: Connection, which: ColumnElement[bool]) -> None:
+    """Mark cuts for ``shared.deletion``; from now on nobody sees their passages."""
+    mark = literal(_DELETED) + cast(cut.c.id, String)
+    connection.execute(update(cut).where(which).values(name=mark, segment_of=None))
 
 
 def list_deleted_cuts(connection: Connection) -> list[int]:
-    """The ids of the cuts of deleted builds whose passages are not all deleted."""
+    """The ids of deleted cuts whose passages are not all deleted."""
     marked = select(cut.c.id).where(cut.c.name.startswith(_DELETED))
     return list(connection.execute(marked).scalars())
 
@@ -252,7 +283,7 @@ def end_waiting(
         )
         lacking = vectors.without(embedder).where(
             chunk.c.base_id == base_id,
-            chunk.c.cut_id == cut_id.scalar_subquery(),
+            in_cut(cut_id.scalar_subquery()),
             chunk.c.document_id == indexed.c.document_id,
         )
         statement = select(indexed.c.document_id).where(mine, ~lacking.exists())

@@ -32,7 +32,7 @@ from rag.storage.shared.pool import SECONDS_OF_A_REQUEST, PatientPool
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0050"
+HEAD = "0051"
 _VERSION = "SELECT version_num FROM alembic_version"
 _INCREMENTAL = 2  # as ``PRAGMA auto_vacuum`` names it
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -210,13 +210,14 @@ class Database:
             free = connection.exec_driver_sql("PRAGMA freelist_count").scalar()
         return free or 0 if mode == _INCREMENTAL else 0
 
-    def give_back(self, pages: int) -> None:
-        """Give spare pages back to the disk. Raises StorageError."""
-        with self.write() as connection:
-            driver = connection.connection.driver_connection
-            assert isinstance(driver, sqlite3.Connection)
-            # One step for each page, although no row has a column.
+    def give_back(self, connection: Connection, pages: int) -> None:
+        """Give spare pages back to the disk, in a transaction of ``write``."""
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        try:  # one step for each page, although no row has a column
             driver.execute(f"PRAGMA incremental_vacuum({pages:d})").fetchall()
+        except sqlite3.Error as error:
+            raise OperationalError(None, None, error) from error
 
     def compact(self) -> int:
         """Write the file anew without spare pages, and return the bytes that this freed.

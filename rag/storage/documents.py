@@ -10,9 +10,17 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, delete, func, insert, select, update
 
 from rag.errors import NotFound
-from rag.storage import leases, passage_edits
+from rag.storage import builds, leases, passage_edits
 from rag.storage.rows import in_utc, listable, read, values
-from rag.storage.tables import build, chunk, document, document_part, indexed, knowledge_base
+from rag.storage.tables import (
+    build,
+    chunk,
+    cut,
+    document,
+    document_part,
+    indexed,
+    knowledge_base,
+)
 from rag.types import Document, Heading, Omission, Page, Receipt, Table
 
 _PART = 1 << 20  # characters of a document in one row
@@ -343,16 +351,12 @@ def uncut(connection: Connection, base_id: int, document_id: str) -> list[bytes]
 
     Passages that other systems returned stay: their places are in the text, which stays too.
 
-    Returns the hashes of their texts. Call it after ``bases.touch``; every build then lacks the
-    document.
+    Returns the hashes of their texts, but for those of segments, which ``shared.deletion`` deletes.
+    Call it after ``bases.touch``; every build then lacks the document.
     """
-    mine = (
-        (chunk.c.base_id == base_id)
-        & (chunk.c.document_id == document_id)
-        & chunk.c.cut_id.in_(select(build.c.cut_id).where(build.c.base_id == base_id))
-    )
-    hashes = list(connection.execute(select(chunk.c.text_hash).distinct().where(mine)).scalars())
-    connection.execute(delete(chunk).where(mine))
+    built = select(build.c.cut_id).where(build.c.base_id == base_id)
+    mine = (cut.c.base_id == base_id) & func.coalesce(cut.c.segment_of, cut.c.id).in_(built)
+    hashes = _delete_passages(connection, base_id, document_id, mine)
     marks = (indexed.c.base_id == base_id) & (indexed.c.document_id == document_id)
     connection.execute(delete(indexed).where(marks))
     connection.execute(
@@ -394,14 +398,31 @@ def remove(connection: Connection, base_id: int, document_id: str) -> list[bytes
     """Delete a document with its passages in every build; return the hashes of their texts.
 
     Its file is dropped. The vectors stay: the caller forgets them, after what replaces the document
-    is there.
+    is there. ``shared.deletion`` deletes the rows and vectors of its segments.
     """
-    statement = select(chunk.c.text_hash).distinct()
-    mine = (chunk.c.base_id == base_id) & (chunk.c.document_id == document_id)
-    hashes = list(connection.execute(statement.where(mine)).scalars())
+    hashes = _delete_passages(connection, base_id, document_id, cut.c.base_id == base_id)
     connection.execute(delete(document).where(_is(base_id, document_id)))
     leases.drop(connection, [document_id])
     return hashes
+
+
+def _delete_passages(
+    connection: Connection, base_id: int, document_id: str, cuts: ColumnElement[bool]
+) -> list[bytes]:
+    """Delete the passages of a document in some cuts; return the hashes of their texts.
+
+    Segments are marked as deleted alone; those that are on their way in belong to others.
+    """
+    segments = cut.c.segment_of.is_not(None) & (cut.c.document_id == document_id)
+    builds.mark_deleted(connection, cuts & segments)
+    mine = (
+        (chunk.c.base_id == base_id)
+        & (chunk.c.document_id == document_id)
+        & chunk.c.cut_id.in_(select(cut.c.id).where(cuts, cut.c.document_id.is_(None)))
+    )
+    hashes = connection.execute(select(chunk.c.text_hash).distinct().where(mine)).scalars().all()
+    connection.execute(delete(chunk).where(mine))
+    return list(hashes)
 
 
 def _gone() -> NotFound:

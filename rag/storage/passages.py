@@ -22,6 +22,8 @@ PASSAGE_DIGITS = 16
 PassageSpan = tuple[str, int, int]
 """Document id, start and end of a passage."""
 
+_of_document = and_(document.c.base_id == chunk.c.base_id, document.c.id == chunk.c.document_id)
+
 
 @dataclass(frozen=True, slots=True)
 class PassageBatch:
@@ -76,7 +78,7 @@ def by_key(connection: Connection, cut_id: int | None, keys: Sequence[int]) -> d
     """Passages of a cut by key; keys that are gone are absent. The cut None has no passages."""
     chunks: dict[int, Chunk] = {}
     for part in listable(keys):
-        statement = select(chunk).where(chunk.c.cut_id == cut_id, chunk.c.key.in_(part))
+        statement = select(chunk).where(builds.in_cut(cut_id), chunk.c.key.in_(part))
         chunks.update({row.key: read(Chunk, row) for row in connection.execute(statement)})
     return chunks
 
@@ -95,7 +97,7 @@ def places(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int
     by_key: dict[int, PassageSpan] = {}
     columns = (chunk.c.key, chunk.c.document_id, chunk.c.start, chunk.c.end)
     for part in listable(keys):
-        statement = select(*columns).where(chunk.c.cut_id == cut_id, chunk.c.key.in_(part))
+        statement = select(*columns).where(builds.in_cut(cut_id), chunk.c.key.in_(part))
         by_key.update({row[0]: (row[1], row[2], row[3]) for row in connection.execute(statement)})
     return by_key
 
@@ -105,7 +107,11 @@ def place(connection: Connection, base_id: int, passage: str) -> PassageSpan | N
     if len(passage) != PASSAGE_DIGITS or not set(passage) <= set("0123456789abcdef"):
         return None
     columns = (chunk.c.document_id, chunk.c.start, chunk.c.end)
-    statement = select(*columns).where(chunk.c.base_id == base_id, chunk.c.key == int(passage, 16))
+    statement = (
+        select(*columns)
+        .join(document, _of_document)
+        .where(chunk.c.base_id == base_id, chunk.c.key == int(passage, 16))
+    )
     row = connection.execute(statement.limit(1)).first()
     return (row[0], row[1], row[2]) if row else None
 
@@ -123,11 +129,8 @@ def in_order(
     with the name of its document."""
     statement = (
         select(chunk, document.c.name.label("document_name"))
-        .join(
-            document,
-            and_(document.c.base_id == chunk.c.base_id, document.c.id == chunk.c.document_id),
-        )
-        .where(chunk.c.base_id == base_id, chunk.c.cut_id == cut_id)
+        .join(document, _of_document)
+        .where(chunk.c.base_id == base_id, builds.in_cut(cut_id))
         .order_by(document.c.name, chunk.c.order)
         .offset(first)
         .limit(count)
@@ -146,7 +149,7 @@ def between(
 
 
 def _in_document(base_id: int, cut_id: int, document_id: str) -> ColumnElement[bool]:
-    mine = (chunk.c.base_id == base_id) & (chunk.c.cut_id == cut_id)
+    mine = (chunk.c.base_id == base_id) & builds.in_cut(cut_id)
     return mine & (chunk.c.document_id == document_id)
 
 
@@ -154,7 +157,7 @@ def counts(connection: Connection, base_id: int, cut_id: int) -> dict[str, int]:
     """Number of passages by document id."""
     rows = connection.execute(
         select(chunk.c.document_id, func.count())
-        .where(chunk.c.base_id == base_id, chunk.c.cut_id == cut_id)
+        .where(chunk.c.base_id == base_id, builds.in_cut(cut_id))
         .group_by(chunk.c.document_id)
     )
     return {row[0]: row[1] for row in rows}
@@ -168,7 +171,7 @@ def spans(
     columns = (chunk.c.document_id, chunk.c.key, chunk.c.start, chunk.c.end)
     for part in listable(document_ids):
         statement = select(*columns).where(
-            chunk.c.base_id == base_id, chunk.c.cut_id == cut_id, chunk.c.document_id.in_(part)
+            chunk.c.base_id == base_id, builds.in_cut(cut_id), chunk.c.document_id.in_(part)
         )
         for row in connection.execute(statement):
             by_document.setdefault(row[0], []).append((row[1], row[2], row[3]))
@@ -181,7 +184,7 @@ def marks(
     """(key, document id, page, heading) of the passages of a cut."""
     rows = connection.execute(
         select(chunk.c.key, chunk.c.document_id, chunk.c.page, chunk.c.heading).where(
-            chunk.c.base_id == base_id, chunk.c.cut_id == cut_id
+            chunk.c.base_id == base_id, builds.in_cut(cut_id)
         )
     )
     return ((row[0], row[1], row[2], row[3]) for row in rows)
@@ -189,7 +192,7 @@ def marks(
 
 def texts(connection: Connection, cut_id: int | None, stride: int = 1) -> Iterator[str]:
     """Texts of the passages of a cut, or of one in ``stride``, taken by key: as good as chance."""
-    statement = select(chunk.c.text).where(chunk.c.cut_id == cut_id)
+    statement = select(chunk.c.text).where(builds.in_cut(cut_id))
     if stride > 1:
         statement = statement.where(chunk.c.key % stride == 0)
     result = connection.execution_options(yield_per=_ROWS).execute(statement)
@@ -228,7 +231,7 @@ def list_unembedded(
         )
         .where(
             chunk.c.base_id == base_id,
-            chunk.c.cut_id == cut_id.scalar_subquery(),
+            builds.in_cut(cut_id.scalar_subquery()),
             chunk.c.document_id.in_(document_ids),
         )
         .order_by(document.c.characters, document.c.id, chunk.c.order)
@@ -257,7 +260,7 @@ def stream(
             )
             .where(
                 chunk.c.base_id == base_id,
-                chunk.c.cut_id == cut_id,
+                builds.in_cut(cut_id),
                 chunk.c.document_id.in_(part),
             )
         )

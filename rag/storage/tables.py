@@ -101,13 +101,19 @@ document_part = Table(
 )
 
 # A cut is one way to divide documents and what is indexed beside the passages; builds share it.
+# The passages of a large document have a segment of the cut: a row of their own, by which they
+# appear and go at once, however long it takes to store and to delete them.
 cut = Table(
     "cut",
     metadata,
     Column("id", Integer, primary_key=True),
     base_id(),
     Column("name", String, nullable=False),
+    # Of a segment: its cut, null where it is not complete or deleted; and its document.
+    Column("segment_of", Integer),
+    Column("document_id", String(64)),
     UniqueConstraint("base_id", "name"),
+    Index(None, "segment_of"),
 )
 
 chunk = Table(
@@ -127,7 +133,7 @@ chunk = Table(
     Column("context", Text, nullable=False, server_default=""),
     Column("text_hash", LargeBinary(16), nullable=False),
     PrimaryKeyConstraint("cut_id", "key"),
-    goes_with("document", base_id="base_id", document_id="id"),
+    # No key of the document: its segments come before it, and go after it.
     Index(None, "base_id", "document_id", "cut_id"),
     Index(None, "text_hash"),
 )

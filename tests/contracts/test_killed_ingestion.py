@@ -13,9 +13,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from sqlalchemy import func, select
 
 from rag import KnowledgeBase
 from rag.__main__ import main
+from rag.documents import ingestion
+from rag.storage.shared import portions, segments
+from rag.storage.tables import chunk
 from tests.workspaces import QUICK, open_or_create, surroundings, workspace_at
 
 MOMENTS = 20
@@ -29,7 +33,8 @@ def _documents(folder: Path, number: int) -> dict[str, str]:
     words = ["leave", "pump", "valve", "filter", "alarm", "travel", "price", "oven", "sensor"]
     texts = {}
     for place in range(number):
-        body = "\n\n".join(" ".join(dice.choices(words, k=30)) + "." for _ in range(40))
+        paragraphs = 40 if place % 4 else 160  # those of every fourth are stored in portions
+        body = "\n\n".join(" ".join(dice.choices(words, k=30)) + "." for _ in range(paragraphs))
         texts[f"doc-{place:02}.txt"] = f"Document {place}\n\n{body}"
         (folder / f"doc-{place:02}.txt").write_text(texts[f"doc-{place:02}.txt"])
     return texts
@@ -58,6 +63,7 @@ def _wait_for_the_first() -> None:
 
 def _run(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     os.environ.update(environment)
+    ingestion.LARGE, portions._FIRST_ROWS, portions._SECONDS = 150, 40, 0.02
     raise SystemExit(main(arguments))
 
 
@@ -71,7 +77,7 @@ def _content(base: KnowledgeBase) -> dict[str, list[str]]:
 
 
 @pytest.mark.slow
-def test_kill_at_random_moments(tmp_path: Path) -> None:
+def test_kill_at_random_moments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = _documents(tmp_path / "docs", 40)
     clean = tmp_path / "clean"
     _wait_for_the_first()
@@ -108,6 +114,11 @@ def test_kill_at_random_moments(tmp_path: Path) -> None:
     assert _content(base) == intact
     question = "alarm of the pump filter"
     assert base.search(question, QUICK).hits == expected.search(question, QUICK).hits
+    monkeypatch.setattr(segments, "_LEASE_SECONDS", -1.0)
+    workspace._services.deletion.run()
+    with workspace._services.database.read() as connection:
+        stored = connection.execute(select(func.count()).select_from(chunk)).scalar_one()
+    assert stored == sum(map(len, intact.values()))
 
 
 def _present(home: Path) -> dict[str, list[str]]:

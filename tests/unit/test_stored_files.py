@@ -23,6 +23,7 @@ from rag.storage import bases
 from rag.storage.every_table import metadata
 from rag.storage.files import Files
 from rag.storage.shared import deletion as module
+from rag.storage.shared import portions as portioned
 from rag.storage.shared import file_parts
 from rag.storage.tables import knowledge_base
 from tests.workspaces import QUICK, add, workspace_at
@@ -210,7 +211,7 @@ def test_a_deletion_that_is_killed_goes_on_at_the_next_start(
     assert len(stored(home)) == 2
     again = workspace_at(home)
     assert [info.documents for info in again.bases()] == ([] if whole_base else [0])
-    started(again, home)
+    started(again, lambda: not stored(home))
     assert stored(home) == set()
     assert (home / "indexes" / str(base.id) / QUICK.index.hash).exists() != whole_base
     assert again.check() == []
@@ -232,7 +233,7 @@ def test_a_deleted_base_is_gone_at_once_and_its_rows_in_portions(
             deletion._stopped.set()
         return portions[-1]
 
-    monkeypatch.setattr(module, "_FIRST_ROWS", 2)
+    monkeypatch.setattr(portioned, "_FIRST_ROWS", 2)
     monkeypatch.setattr(module, "_delete_some", two_portions)
     workspace.delete("here")
     assert max(portions) <= 4
@@ -241,7 +242,7 @@ def test_a_deleted_base_is_gone_at_once_and_its_rows_in_portions(
     assert [info.name for info in workspace.bases()] == ["there"]
     assert workspace.create("here", QUICK).id != base.id
     assert _rows(workspace, base.id) > 9
-    started(workspace_at(home), home)
+    started(workspace_at(home), lambda: _rows(workspace, base.id) == 0)
     assert _rows(workspace, base.id) == 0
     assert [info.documents for info in workspace.bases()] == [0, 9]
     assert other.search("How long?", QUICK).hits
@@ -346,15 +347,15 @@ def test_files_of_an_upload_that_was_killed_go_when_their_lease_ran_out(
     assert stored(home) == {names(LEAVE)}
     with workspace._services.database.write() as connection:
         connection.execute(text("UPDATE lease SET until = until - 3601"))
-    started(workspace, home)
+    started(workspace, lambda: not stored(home))
     assert stored(home) == set()
 
 
-def started(workspace: Workspace, home: Path) -> None:
+def started(workspace: Workspace, is_clean: Callable[[], bool]) -> None:
     """Lets the worker begin, until it has cleaned up."""
     workspace.jobs.start()
     for _ in range(2000):
-        if not stored(home):
+        if is_clean():
             break
         time.sleep(0.01)
     workspace.jobs.close()

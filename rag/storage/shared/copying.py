@@ -6,15 +6,18 @@ their keys; vectors and originals are shared, as both are stored by what they ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, insert, literal, or_, select
 
-from rag.storage import bases
+from rag.storage import bases, builds
 from rag.storage.conversations.prompt_texts import prompt_text
 from rag.storage.passage_edits import passage_edit
 from rag.storage.recipe_names import recipe_name
+from rag.storage.rows import read
+from rag.storage.shared.segments import Segments
 from rag.storage.tables import (
     build,
     calibration,
@@ -40,22 +43,77 @@ def missing(connection: Connection, source: int, target: int) -> list[str]:
     return list(connection.execute(statement.order_by(document.c.name)).scalars())
 
 
-def documents(connection: Connection, source: int, target: int, ids: Sequence[str]) -> None:
+@dataclass(frozen=True, slots=True)
+class SourceSegment:
+    """The segment of a large document, and the name of its cut."""
+
+    id: int
+    document_id: str
+    cut_name: str
+
+
+def segments(connection: Connection, source: int, ids: Sequence[str]) -> list[SourceSegment]:
+    """The segments of some documents in all builds."""
+    whole = cut.alias()
+    statement = (
+        select(cut.c.id, cut.c.document_id, whole.c.name.label("cut_name"))
+        .join(whole, whole.c.id == cut.c.segment_of)
+        .where(cut.c.base_id == source, cut.c.document_id.in_(ids))
+        .where(whole.c.id.in_(select(build.c.cut_id)))
+        .order_by(cut.c.id)
+    )
+    return [read(SourceSegment, row) for row in connection.execute(statement)]
+
+
+def copy_segment(
+    arriving: Segments, target: int, segment: SourceSegment, on_stored: Callable[[int], None]
+) -> None:
+    """Copy the passages of a segment, in portions. Raises StorageError."""
+    last = [-1]  # no key is negative
+
+    def copy(connection: Connection, new_id: int, rows: int) -> int:
+        mine = chunk.c.cut_id == segment.id
+        some = select(chunk.c.key).where(mine, chunk.c.key > last[0]).order_by(chunk.c.key)
+        keys = connection.execute(some.limit(rows)).scalars().all()
+        if keys:
+            which = mine & chunk.c.key.between(keys[0], keys[-1])
+            _copy(connection, chunk, which, base_id=target, cut_id=new_id)
+            last[0] = keys[-1]
+        return len(keys)
+
+    arriving.store(segment.document_id, segment.cut_name, copy, on_stored)
+
+
+def documents(
+    connection: Connection,
+    source: int,
+    target: int,
+    ids: Sequence[str],
+    arriving: Segments,
+    copied: Sequence[SourceSegment],
+) -> bool:
     """Copies documents with their edits, and with their passages in every build.
 
-    A document whose vectors are not all in is no part of a build of the copy. Raises NotFound where
-    the source was deleted.
+    ``copied`` are those of large documents; where they are not the current ones any more, nothing
+    is copied: False. A document whose vectors are not all in is no part of a build of the copy.
+    Raises NotFound where the source was deleted.
     """
     bases.hold(connection, source)  # nothing that is copied is deleted meanwhile
+    if list(copied) != segments(connection, source, ids):
+        return False
     _builds(connection, source, target)
     _copy(connection, document, _of(document, source, "id", ids), base_id=target, recut=0)
     for table in (document_part, passage_edit):
         _copy(connection, table, _of(table, source, "document_id", ids), base_id=target)
     passages = _of(chunk, source, "document_id", ids) & chunk.c.cut_id.in_(select(build.c.cut_id))
     _copy(connection, chunk, passages, base_id=target, cut_id=_cut_of(chunk, target))
+    for segment in copied:
+        cut_id = builds.ensure_cut(connection, target, segment.cut_name)
+        arriving.add(connection, segment.document_id, segment.cut_name, cut_id)
     whole = _of(indexed, source, "document_id", ids) & ~indexed.c.waits
     _copy(connection, indexed, whole, base_id=target)
     bases.touch(connection, target)
+    return True
 
 
 def all_else(connection: Connection, source: int, target: int) -> None:

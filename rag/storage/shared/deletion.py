@@ -2,14 +2,13 @@
 
 A base or a cut is marked, which hides it from everyone at once. Its rows go later, in transactions
 that are so short that no other writer waits long. A killed process leaves the mark, and the next
-one continues.
+one continues. So go the segments of large documents, and what storing one left.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, select, tuple_
 
@@ -18,13 +17,13 @@ from rag.storage import bases, builds, files, leases, vectors
 from rag.storage.database import Database
 from rag.storage.every_table import metadata
 from rag.storage.files import Files
+from rag.storage.shared import segments
+from rag.storage.shared.portions import Portions
 from rag.storage.tables import chunk, cut, document, job, job_item, knowledge_base
 
 log = logging.getLogger(__name__)
 
 _SHORT_SECONDS = 2.0
-_SECONDS = 0.1  # of a portion; others write for as long
-_FIRST_ROWS = 500
 _KEPT_PAGES = 1000  # of 4 kB
 _WITH_BASE = frozenset({knowledge_base, job, job_item})  # deleted in the last transaction
 
@@ -36,10 +35,17 @@ class Deletion:
         self._database = database
         self._files = stored
         self._turn = threading.Lock()
+        self._more = threading.Event()
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Delete in another thread; return when all is deleted, or after two seconds."""
+        """Delete in another thread; return when all is deleted, or after two seconds.
+
+        A thread that deletes already goes on with what was marked meanwhile.
+        """
+        self._more.set()
+        if self._turn.locked():
+            return
         thread = threading.Thread(target=self._logged, name="deletion", daemon=True)
         thread.start()
         thread.join(_SHORT_SECONDS)
@@ -54,26 +60,41 @@ class Deletion:
         """Delete the rows and files of all marked bases and cuts, and give their room back to the
         disk. Raises StorageError."""
         with self._turn:
-            with self._database.read() as connection:
-                base_ids = bases.list_deleted(connection)
-                cut_ids = builds.list_deleted_cuts(connection)
-            for cut_id in cut_ids:
-                self._delete_cut(cut_id)
-            for base_id in base_ids:
-                self._delete_base(base_id)
-            if base_ids:
-                self._files.discard()
-            self._give_back()
+            self._more.set()
+            while self._more.is_set() and not self._stopped.is_set():
+                self._more.clear()
+                self._run()
+
+    def _run(self) -> None:
+        self._give_up_lost_segments()
+        with self._database.read() as connection:
+            base_ids = bases.list_deleted(connection)
+            cut_ids = builds.list_deleted_cuts(connection)
+        for cut_id in cut_ids:
+            self._delete_cut(cut_id)
+        for base_id in base_ids:
+            self._delete_base(base_id)
+        if base_ids:
+            self._files.discard()
+        self._give_back()
+
+    def _give_up_lost_segments(self) -> None:
+        with self._database.read() as connection:
+            if not segments.any_lost(connection):
+                return
+        with self._database.write() as connection:
+            segments.give_up_lost(connection)
 
     def _give_back(self) -> None:
         """Give pages that nothing uses any more back to the disk, but for some to write on."""
+        portions = Portions(self._database)
         while not self._stopped.is_set():
             spare = self._database.spare_pages() - _KEPT_PAGES
             if spare <= 0:
                 return
-            started = time.perf_counter()
-            self._database.give_back(min(spare, _KEPT_PAGES))
-            self._stopped.wait(time.perf_counter() - started)
+            with portions.write() as connection:
+                self._database.give_back(connection, min(spare, portions.rows))
+            self._stopped.wait(portions.pause)
 
     def _logged(self) -> None:
         try:
@@ -98,16 +119,14 @@ class Deletion:
 
     def _delete_portions(self, table: Table, which: ColumnElement[bool]) -> bool:
         """Delete rows until none is left; return False if that was stopped."""
-        rows = _FIRST_ROWS
+        portions = Portions(self._database)
         while not self._stopped.is_set():
-            with self._database.write() as connection:
-                started = time.perf_counter()  # waiting for others is no work
+            rows = portions.rows
+            with portions.write() as connection:
                 deleted = _delete_some(connection, table, which, rows)
-            seconds = time.perf_counter() - started
             if deleted < rows:
                 return True
-            rows = max(1, min(2 * rows, int(rows * _SECONDS / seconds)))
-            self._stopped.wait(seconds)
+            self._stopped.wait(portions.pause)
         return False
 
 
