@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag import SCOPES
 from rag.errors import (
     BlockedAddress,
     ProviderError,
@@ -25,15 +23,8 @@ from rag.systems import mcp_endpoints
 from rag.systems.endpoints import HttpSystem, system_of
 from rag.systems.mcp_endpoints import ask_mcp
 from rag.systems.returned import ReturnedText
-from tests.api import served
 from tests.servers import http_server
-from tests.workspaces import QUICK, add, workspace_at
 
-TEXTS = {
-    "leave.md": "Unused leave may be carried over until 31 March.",
-    "travel.md": "Trains are booked in second class. Leave the hotel by noon.",
-    "sick.md": "Report sick leave on the first day, before noon.",
-}
 INITIALIZED = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x"}}
 
 
@@ -215,21 +206,3 @@ def test_private_addresses_are_refused() -> None:
     system = system_of("mcp", "rival", "http://127.0.0.1:9/mcp", "")
     with pytest.raises(BlockedAddress):
         ask_mcp(system, "q", {}, allow_private=False)
-
-
-def test_the_own_server_returns_the_ranking_of_the_recipe(tmp_path: Path) -> None:
-    workspace = workspace_at(tmp_path)
-    base = workspace.create("manuals", QUICK)
-    add(workspace, base, TEXTS)
-    secret, _ = workspace.access.tokens.create("audit", SCOPES)
-    variables = {"TOUCHSTONE_TOOL_OWN": secret}
-    with served(workspace) as url:
-        system = system_of("mcp", "own", f"{url}/mcp", "manuals", 10, "TOUCHSTONE_TOOL_OWN")
-        system = system.model_copy(update={"seconds": 60.0})  # the first request starts the server
-        for question in ("unused leave", "When is sick leave reported?", "trains", "noon"):
-            returned = ask_mcp(system, question, variables, allow_private=True)
-            hits = base.search(question, base.recipe()).hits
-            assert [(text.text, text.title) for text in returned.texts] == [
-                (hit.chunk.text, hit.document) for hit in hits
-            ]
-            assert hits

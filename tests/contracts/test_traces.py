@@ -11,10 +11,10 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 
-from rag import InvalidInput, KnowledgeBase, Settings, Workspace, spanning, telemetry
+from rag import KnowledgeBase, Settings, Workspace, spanning, telemetry
 from rag.http_tools import HttpTool
 from tests.api import client
-from tests.runs import VECTORS, WORDS, handbook
+from tests.runs import WORDS, handbook
 from tests.servers import Script, openai_error, openai_stream, scripted
 from tests.traces import EVERYTHING, traced
 
@@ -111,17 +111,6 @@ def test_the_spans_of_one_question(home: Path, base: KnowledgeBase, script: Scri
     assert spans.named("chat m").kind is SpanKind.CLIENT
 
 
-def test_parts_lie_within_the_whole(home: Path, base: KnowledgeBase, script: Script) -> None:
-    with traced() as spans:
-        assert with_model(home, script).ask(QUESTION, ASKED).answer.text == SAID
-    by_id = {span.context.span_id: span for span in spans.list_all()}
-    for span in spans.list_all():
-        if span.parent is not None:
-            whole = by_id[span.parent.span_id]
-            times = [whole.start_time, span.start_time, span.end_time, whole.end_time]
-            assert times == sorted(times, key=int)  # type: ignore[arg-type]
-
-
 def test_without_being_asked_spans_hold_no_text(
     home: Path, base: KnowledgeBase, script: Script
 ) -> None:
@@ -166,15 +155,6 @@ def test_quotes_ask_no_model(base: KnowledgeBase) -> None:
     assert spans.attributes("ask")["touchstone.mode"] == "quotes"
 
 
-def test_a_search_alone_and_one_that_was_done_before(base: KnowledgeBase) -> None:
-    with traced() as spans:
-        base.search(QUESTION, VECTORS)
-        base.search(QUESTION, VECTORS)
-    assert spans.tree() == [("retrieve", [("embeddings fake", [])]), ("retrieve", [])]
-    cached = [(span.attributes or {})["touchstone.from_cache"] for span in spans.list_all()[1:]]
-    assert cached == [False, True]
-
-
 def test_a_provider_that_fails_is_an_error_of_its_span_and_of_the_whole(
     home: Path, base: KnowledgeBase
 ) -> None:
@@ -189,15 +169,6 @@ def test_a_provider_that_fails_is_an_error_of_its_span_and_of_the_whole(
     assert s.attributes("chat m")["error.type"] == "ProviderRejected"
     assert s.attributes("ask")["touchstone.outcome"] == "failed"
     assert not [span.name for span in s.list_all() if "leave" in told(span)]
-
-
-def test_a_search_that_fails_ends_the_whole(base: KnowledgeBase) -> None:
-    with traced(EVERYTHING) as spans, pytest.raises(InvalidInput):
-        base.ask("  ", WORDS)
-    assert spans.tree() == [("ask", [("retrieve", [])])]
-    for name in ("ask", "retrieve"):
-        assert spans.attributes(name)["error.type"] == "InvalidInput"
-        assert spans.named(name).status.description == "The question is empty."
 
 
 def test_a_reranker_that_is_a_model_is_asked_below_the_search(
@@ -287,14 +258,6 @@ def test_a_job_is_one_span_with_its_counts(workspace: Workspace, base: Knowledge
     assert ingest["touchstone.knowledge_base.id"] == base.id
     evaluated = spans.attributes("job evaluate")
     assert (evaluated["touchstone.job.done"], evaluated["touchstone.job.total"]) == (5, 5)
-
-
-def test_whoever_follows_and_fails_fails_nobody(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with traced() as spans:
-        monkeypatch.setattr(spans.exporter, "export", lambda _: 1 / 0)
-        assert base.ask(QUESTION, WORDS).answer.status == "complete"
 
 
 def test_an_answer_that_is_stopped_ends_its_spans(

@@ -11,13 +11,11 @@ from opentelemetry.trace import SpanKind, StatusCode
 from rag import AnswerStream, Settings, Workspace, telemetry
 from rag.errors import ProviderRejected
 from rag.types import Answer, AnswerStatus, Delta, Trace, Usage
-from tests.contracts.test_rerank_service import RIGHT, results
 from tests.remote import embedder
 from tests.runs import SET, WORDS, handbook
 from tests.servers import openai_error, openai_stream, openai_vectors, scripted
 from tests.traces import EVERYTHING, traced
 
-QUESTION = "What of leave and the bearing?"
 ASKED = ("ask", [("retrieve", [("embeddings fake", [])]), ("answer", [])])
 
 
@@ -63,28 +61,6 @@ def test_each_request_is_a_span_and_one_that_fails_says_so() -> None:
     assert attributes(spans.list_all()[1])["error.type"] == "ProviderRejected"
 
 
-def test_a_service_that_reranks_is_asked_below_the_search(home: Path) -> None:
-    handbook(home)[0].close()
-    reranking = WORDS.with_fields({"search.rerank": "service:m", "search.rerank_depth": 3})
-    with scripted(results(*RIGHT)) as script, traced(EVERYTHING) as spans:
-        settings = Settings.from_env({"TOUCHSTONE_RERANK_URL": script.url}, home=home)
-        Workspace(settings).base("handbook").search(QUESTION, reranking)
-        sent = script.requests[0]["documents"]
-    below = [("embeddings fake", []), ("rerank service:m", []), ("rerank m", [])]
-    assert spans.tree() == [("retrieve", below)]
-    assert spans.named("rerank m").kind is SpanKind.CLIENT
-    told = spans.attributes("rerank m")
-    assert told["openinference.span.kind"] == "RERANKER"
-    assert told["reranker.model_name"] == told["gen_ai.request.model"] == "m"
-    assert told["gen_ai.operation.name"] == "rerank"
-    assert (told["reranker.top_k"], told["touchstone.texts"]) == (3, 3)
-    assert told["reranker.query"] == told["input.value"] == QUESTION
-    places = range(3)
-    texts = [told[f"reranker.input_documents.{n}.document.content"] for n in places]
-    scores = [told[f"reranker.output_documents.{n}.document.score"] for n in places]
-    assert (texts, scores) == (sent, [0.5, -0.25, 0.9])
-
-
 def test_the_questions_of_an_evaluation_are_parts_of_its_job(home: Path) -> None:
     workspace, base = handbook(home)
     with traced() as spans:
@@ -119,10 +95,3 @@ def test_the_checks_of_an_answer_are_parts_of_it() -> None:
     with traced():
         assert AnswerStream((Delta(text) for text in ("So.",)), finish, trace).answer.text == "So."
     assert seen == ["answer"]
-
-
-def test_what_nothing_is_under_way_for_stays_as_it_is() -> None:
-    assert telemetry.carry_context(len) is len
-    with telemetry.spanning("job", {}) as span:
-        carried = telemetry.carry_context(telemetry.current)
-    assert (telemetry.current(), carried()) == (None, span)

@@ -154,41 +154,6 @@ def test_tokens_and_money_pause_the_answers(
     assert chat.calls == ASKED
 
 
-@pytest.mark.parametrize("budget", [Budget(tokens=220), Budget(money=0.0004)])
-def test_tokens_and_money_pause_the_judge(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, budget: Budget
-) -> None:
-    workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
-    run = base.evaluator.evaluate(SET, ASKING).run
-    chat = Chat()
-    with_chat(monkeypatch, chat)
-    job = base.judgements.start(run.id, "openai:gpt-4o", budget=budget)
-    done = workspace.jobs.run(job)
-    assert done.status == "done"
-    assert done.message.startswith("Paused at the budget: 2 of ")
-    assert chat.calls == 2
-    again = base.judgements.start(run.id, "openai:gpt-4o")
-    assert workspace.jobs.run(again).message.endswith("hits are judged.")
-    assert chat.calls == sum(len(each.ranking[:10]) for each in base.runs.results(run.id))
-
-
-def test_a_judge_that_stays_away_is_not_called_for_every_hit(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
-    run = base.evaluator.evaluate(SET, ASKING).run
-    chat = Chat(fails_from=1)
-    with_chat(monkeypatch, chat)
-    job = base.judgements.start(run.id, "openai:gpt-4o")
-    hits = sum(len(result.ranking[:10]) for result in base.runs.results(run.id))
-    done = workspace.jobs.run(job)
-    assert chat.calls == 3
-    assert done.message.startswith(f"Paused: 0 of {hits} hits are judged. 3 failed: The server is")
-    assert done.message.endswith(" Judge again to go on.")
-
-
 class Nonsense(Chat):
     """Answers, and gives no grade as a judge: twice 110 tokens for nothing."""
 

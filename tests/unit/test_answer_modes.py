@@ -105,10 +105,6 @@ class TestCitations:
         assert answer.uncited
         assert "It cites [7], but there is no such passage." in answer.note
 
-    def test_the_second_reply_may_say_that_the_passages_do_not_hold_it(self) -> None:
-        answer = ask(trace(hits(FREEZER)), Turns("Eight days.", answering.NO_ANSWER), "strict")
-        assert (answer.status, answer.text) == ("refused", answering.NO_ANSWER)
-
     def test_a_second_request_that_fails_loses_nothing(self) -> None:
         chat = Turns("Eight days.", ProviderUnavailable("Gone."))
         answer = ask(trace(hits(LEAVE)), chat, "strict")
@@ -210,23 +206,6 @@ class TestAuto:
         assert answer.decisions[0].why.endswith("; everybody knows")
         assert "- pumps: the state of the pumps" in chat.asked[0][0].content
 
-    def test_the_result_of_a_tool_is_cited(self) -> None:
-        asked = list[str]()
-        found = hit("Pump P-7 runs at 40 bar.", document="P-7")
-
-        def reply(question: str) -> Sequence[Hit]:
-            asked.append(question)
-            return [found]
-
-        chat = Turns(f"Sure: {self.CALL}", "It runs at 40 bar [1].")
-        answer = ask(trace((), misses=MISSES), chat, "auto", [tool("pumps", reply)])
-        assert (answer.mode, asked) == ("tool", ["state of P-7"])
-        assert [each.hit for each in answer.citations] == [found]
-        assert told(answer) == [("sources", "tool pumps", False), ("tool", "pumps", False)]
-        assert answer.trace.stages[-1].name == "tool"
-        assert "Pump P-7 runs at 40 bar.\n</result-" in chat.asked[1][1].content
-        assert answer.prompt_version.split("@")[0] == "decide"
-
     def test_a_failing_tool_is_said_and_not_called_more_often_than_allowed(self) -> None:
         calls = list[str]()
 
@@ -324,17 +303,6 @@ class TestBudget:
         assert len(spent["conversation"].left_out) == 1
         assert spent["conversation"].left_out[0].startswith("First word")
         assert "Who works here?" in answer.prompt
-
-    def test_a_prompt_that_is_too_long_for_the_model_is_shortened_once(self) -> None:
-        overflow = ContextOverflow("maximum context length is 4096 tokens", share=0.5)
-        chat = Turns(overflow, "Eight [1].")
-        passages = [LEAVE, *(" ".join(["word"] * 200) for _ in range(4))]
-        answer = ask(trace(hits(*passages)), chat, "strict", history=TALK)
-        assert (answer.status, answer.text) == ("complete", "Eight [1].")
-        assert [each.step for each in answer.decisions] == ["context"]
-        assert "of 5 passages, without conversation" in answer.decisions[0].chosen
-        assert "shortened" in answer.note
-        assert len(chat.asked[1][1].content) < len(chat.asked[0][1].content)
 
     def test_one_that_is_still_too_long_fails_with_what_the_provider_said(self) -> None:
         chat = Turns(ContextOverflow("Too long.", "Less."), ContextOverflow("Too long.", "Less."))

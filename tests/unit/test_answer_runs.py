@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -82,30 +81,6 @@ def test_doubts_are_measured_by_the_answers_of_the_job(
     assert other.run.metrics["groundedness"] == 0.5
 
 
-def test_a_run_took_as_long_as_its_answers(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = count(0.0, 50.0)
-    monkeypatch.setattr("rag.runs.quality.answer_job.perf_counter", lambda: next(clock))
-    evaluated(*parts, WORDS)
-    (run,) = parts[1].runs.list_all()
-    assert run.seconds >= 50.0
-
-
-def test_a_budget_pauses_and_the_next_go_does_the_rest(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace, base = parts
-    chat = Chat()
-    with_chat(monkeypatch, chat)
-    assert f"2 of {COUNT}" in evaluated(workspace, base, ASKING, budget=Budget(calls=2))
-    assert base.runs.list_all() == []
-    evaluated(workspace, base, ASKING)
-    assert chat.calls == ASKED
-    (run,) = base.runs.list_all()
-    assert f"{110 * ASKED} in all" in run.environment["answers"]
-
-
 def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,21 +132,6 @@ def test_a_provider_that_stays_away_is_not_asked_for_every_question(
     assert chat.calls == 3
     assert said.startswith("Paused: 0 of ")
     assert base.runs.list_all() == []
-
-
-def test_a_judge_grades_answers(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace, base = parts
-    chat = Chat()
-    with_chat(monkeypatch, chat)
-    question = base.questions.usable(SET)[0]
-    base.question_edits.edit_question(SET, question.id, answer="In the handbook.")
-    monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
-    evaluated(workspace, base, ASKING, judge="ollama:judge")
-    (run,) = base.runs.list_all()
-    assert run.metrics["judged_groundedness"] == 1.0
-    assert run.metrics["judged_correctness"] == 0.5  # 1 of 2
 
 
 def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(

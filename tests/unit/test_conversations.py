@@ -151,17 +151,6 @@ def test_another_version_of_a_turn_is_a_branch_and_both_stay(workspace: Workspac
     assert told == ["one", "About one"]
 
 
-def test_settings_are_kept_and_none_are_known_before(workspace: Workspace) -> None:
-    base = workspace.base("notes")
-    talk = asked(base, "one")
-    found = base.conversations.find(talk)
-    assert found.settings is None
-    settings = {"recipe": {"search.top_k": 7, "search.threshold": None}, "also": ["other"]}
-    base.conversations.ask(talk, "two", QUICK, settings=settings)
-    found = base.conversations.find(talk)
-    assert found.settings == settings
-
-
 def test_a_conversation_leaves_as_markdown_and_json(workspace: Workspace) -> None:
     base = workspace.base("notes")
     talk = asked(base, "one\n# two")

@@ -15,13 +15,6 @@ from tests.workspaces import QUICK, add, workspace_at
 MEALS = "Meals with customers are reimbursed up to {} EUR per person."
 
 
-def test_the_newest_edition_is_in_force() -> None:
-    editions = [_document(f"expenses-{year}.md", MEALS, value) for year, value in EDITIONS]
-    findings = {finding.kind: finding for finding in examine(editions)}
-    assert list(findings) == ["editions"]
-    assert findings["editions"].in_force == editions[1].id
-
-
 EDITIONS = ((2023, 45), (2026, 60))
 WASHING = (
     "Wash the filter with warm water, and dry it in the shade. Then grease the seal a little, "
@@ -93,14 +86,6 @@ def test_many_editions_are_one_finding_with_the_newest_first() -> None:
 
 def _letters(number: int) -> str:
     return "".join("bcdfghklmnprstvwxz"[number // 18**place % 18] for place in range(3)) + "a"
-
-
-def test_copies_that_differ_do_not_share_the_whole_text() -> None:
-    rows = [f"The {_letters(n)} {_letters(n * 7)} is on the {_letters(n * 3)}." for n in range(400)]
-    one = read_text("\n\n".join(rows), "alpha.md")
-    other = read_text("\n\n".join([*rows[:200], "And so it is.", *rows[200:]]), "beta.md")
-    (finding,) = examine([one, other])
-    assert finding.summary == "alpha.md and beta.md share 99% of the shorter text."
 
 
 @pytest.mark.parametrize("name", ["fees-p4.txt", "minutes-2018.txt", "tariff-2018.txt"])
@@ -188,16 +173,6 @@ def base(home: Path) -> KnowledgeBase:
     files = {"faq.md": WASHING.format("Monthly."), "rules.md": WASHING.format("Yearly.")}
     add(workspace, base, files)
     return base
-
-
-def test_a_finding_is_settled_until_it_is_reopened(base: KnowledgeBase) -> None:
-    (finding,) = base.examinations.examine().open
-    base.examinations.settle(finding.id, "both", reason="Lunch and dinner.")
-    assert base.examinations.examine().open == ()
-    base.examinations.reopen(finding.id)
-    assert base.examinations.examine().open == (finding,)
-    with pytest.raises(NotFound):
-        base.examinations.reopen(finding.id)
 
 
 def test_a_second_decision_excludes_nothing(base: KnowledgeBase) -> None:

@@ -73,27 +73,6 @@ def test_steps_and_thresholds_that_an_engine_lacks(base: KnowledgeBase) -> None:
     assert fidelities(automatic, "threshold", "relevance") == ["not expressible"] * 2
 
 
-def test_synonyms_are_no_part_of_a_query(base: KnowledgeBase) -> None:
-    with_and_without = (exported(base, "qdrant", synonyms=on) for on in (True, False))
-    assert [fidelities(export, "synonyms") for export in with_and_without] == [
-        ["not expressible"],
-        ["exact"],
-    ]
-
-
-def test_qdrant_counts_ranks_from_zero_and_divides_by_weights(base: KnowledgeBase) -> None:
-    even = exported(base, "qdrant", fusion="rrf", rrf_k=60, dense_weight=0.5)
-    assert body(even)["query"] == {"rrf": {"k": 61}}
-    assert fidelities(even, "fusion", "rrf_k", "dense_weight") == ["exact"] * 3
-    uneven = exported(base, "qdrant", fusion="rrf", dense_weight=0.7)
-    assert body(uneven)["query"] == {"rrf": {"k": 61, "weights": [0.7, 0.3]}}
-    assert fidelities(uneven, "fusion", "rrf_k", "dense_weight") == [
-        "approximate",
-        "exact",
-        "approximate",
-    ]
-
-
 @pytest.mark.parametrize(
     ("analyzer", "names"),
     [
@@ -163,22 +142,6 @@ def test_requests_for_opensearch(base: KnowledgeBase) -> None:
     assert fidelities(weighted, "fusion", "dense_weight") == ["approximate"] * 2
 
 
-@pytest.mark.parametrize("target", PYTHON)
-def test_a_python_module_has_what_the_recipe_needs_and_no_more(
-    base: KnowledgeBase, target: str
-) -> None:
-    fused = exported(base, target, fusion="rrf", rrf_k=20, threshold=0.4)
-    names = ("mode", "fusion", "dense_weight", "rrf_k", "k1", "b", "candidates", "threshold")
-    assert fidelities(fused, *names) == ["exact"] * len(names)
-    assert {"RRF_K = 20", "THRESHOLD = 0.4  # of the cosine"} <= {*fused.text.splitlines()}
-    assert 'STEMMER = Stemmer.Stemmer("english")' in fused.text
-    dense = exported(base, target, mode="dense", threshold=None).text
-    assert not any(word in dense for word in ("K1", "Stemmer", "RRF_K", "THRESHOLD", "math"))
-    recipe = QUICK.with_fields({"index.analyzer": "simple"})
-    assert "Stemmer" not in base.recipe_exports.export(recipe, target).text
-    assert fused.file_name == f"recipe-{target}.py"
-
-
 def test_another_target_is_refused(base: KnowledgeBase) -> None:
     with pytest.raises(InvalidInput, match="No export is for 'solr'"):
         base.recipe_exports.export(Recipe(), "solr")
@@ -231,9 +194,3 @@ def test_the_lists_of_elasticsearch_are_as_long_as_the_results(base: KnowledgeBa
         "approximate"
     ]
     assert fidelities(exported(base, "elasticsearch", **own, top_k=5), "candidates") == ["exact"]
-
-
-def test_weighted_ranks_of_qdrant_are_exact_there(base: KnowledgeBase) -> None:
-    own = exported(base, "qdrant", fusion=QDRANT_RRF, rrf_k=60, dense_weight=0.5)
-    assert body(own)["query"] == {"rrf": {"k": 61, "weights": [0.5, 0.5]}}
-    assert fidelities(own, "fusion", "rrf_k", "dense_weight") == ["exact"] * 3

@@ -13,7 +13,7 @@ from rag import KnowledgeBase, Workspace
 from rag.evaluation.splits import Split
 from rag.services import Services
 from rag.tuning.diagnosis import diagnosis, fixes
-from rag.tuning.diagnosis.causes import Cause, advice
+from rag.tuning.diagnosis.causes import Cause
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.fixes import Changes, Trials, key_of, metric_depth, try_fixes
 from rag.tuning.diagnosis.searched import scores
@@ -169,17 +169,3 @@ def test_the_found_passage_with_the_expected_answer_is_named(workspace: Workspac
     assert question.document == "severance.md"
     (hit,) = base.search(question.text, WORDS).hits
     assert question.passage == hit.chunk.id
-
-
-@pytest.mark.parametrize(
-    ("helps_others", "words"),
-    [
-        (False, "Tried without gain: give dense search more weight."),
-        (True, "Gains on other questions only: give dense search more weight."),
-    ],
-)
-def test_advice_agrees_with_a_fix_that_gains_by_the_same_change(
-    words: str, *, helps_others: bool
-) -> None:
-    tried = advice("meaning_only", SEVERAL, without_gain=True, helps_others=helps_others)
-    assert tried == words

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
 import pytest
 
 from rag.answering import extractive, reading
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
-from rag.answering.assessing.editions import edition_date, superseded
 from rag.answering.dating import dated
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
@@ -117,58 +115,7 @@ def test_a_conflict_names_the_day_from_which_an_edition_applies(
     assert conflict_words(disagreeing(citations, reader, Vocabulary(), QUESTION), day) == words
 
 
-def test_of_two_later_editions_neither_is_in_force() -> None:
-    one, other = (edition_date(f"leave-{year}.md") for year in (2027, 2028))
-    assert not one.prevails_over(other, TODAY)
-    assert not other.prevails_over(one, TODAY)
-    assert superseded({"leave-2027.md": one, "leave-2028.md": other}, TODAY, lambda *_: True) == ()
-
-
 REST = " ".join(f"The {one} {other} is open." for one in "klmnop" for other in "qrstuvwx")
-
-
-class _Tariffs:
-    """Two editions whose names do not tell it."""
-
-    texts: ClassVar = {
-        "ord-12621-fees-2017.md": f"The loader costs 872.00 an hour of work. {REST}",
-        "FEES_2018_-_Ord._12754.md": f"The loader costs 1045.00 an hour of work. {REST}",
-    }
-
-    def document(self, hit: Hit) -> Document | None:
-        return Document(hit.document, hit.document, "", "text/markdown", self.texts[hit.document])
-
-    outline = document
-
-
-@pytest.mark.parametrize(
-    ("rest", "words"),
-    [
-        (
-            REST,
-            "FEES_2018_-_Ord._12754.md and ord-12621-fees-2017.md give different figures."
-            " FEES_2018_-_Ord._12754.md is the newest.",
-        ),
-        (
-            "Another law is about something else.",
-            "FEES_2018_-_Ord._12754.md and ord-12621-fees-2017.md give different figures.",
-        ),
-    ],
-)
-def test_one_of_texts_that_are_mostly_the_same_is_in_force(
-    rest: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old, _ = _Tariffs.texts
-    texts = {**_Tariffs.texts, old: _Tariffs.texts[old].replace(REST, rest)}
-    monkeypatch.setattr(_Tariffs, "texts", texts)
-    hits = [
-        Hit(Chunk(n, name, 0, 42, text[:42], 0), name, n, 1.0, 0.9, {})
-        for n, (name, text) in enumerate(texts.items(), start=1)
-    ]
-    reader, question = PassageReader(_Tariffs(), TODAY), "What does an hour of the loader cost?"
-    _, citations = quotes(question, hits, HashingEmbedder(), reader)
-    conflict = disagreeing(citations, reader, Vocabulary(), question)
-    assert conflict_words(conflict, TODAY) == words
 
 
 class _Read:

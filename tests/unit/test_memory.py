@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rag import KnowledgeBase, Recipe, Workspace
-from rag.errors import InvalidInput, NotFound
+from rag.errors import NotFound
 from rag.memory.memory import distinct, least_similarity, ranked
 from rag.storage.conversations.interactions import Vectored
 from rag.types import Answer
@@ -197,40 +197,6 @@ def test_vectors_of_another_embedder_are_made_when_they_are_needed(base: Knowled
     with base._database.read() as connection:
         count = "SELECT embedder, count(*) FROM interaction_vector GROUP BY embedder"
         assert len(connection.exec_driver_sql(count).all()) == 2
-
-
-def test_they_are_searched_by_meaning(base: KnowledgeBase) -> None:
-    told(base, ASK_LEAVE)
-    pump = told(base, "Why does the pump make a grinding noise?")
-    found = base.memory.search("grinding noise of the pump", QUICK)
-    assert found[0].interaction.turn == pump
-    similar = [each.cosine or 0.0 for each in found]
-    assert similar == sorted(similar, reverse=True)
-    with pytest.raises(InvalidInput, match="nothing to look for"):
-        base.memory.search("  ", QUICK)
-
-
-def test_one_is_corrected(base: KnowledgeBase) -> None:
-    turn = told(base, ASK_LEAVE)
-    base.memory.correct(turn, answer="Until the end of June [1].")
-    [example] = base.memory.examples(ALIKE, ASKING)
-    assert example.answer == "Until the end of June [1]."
-    base.memory.correct(turn, question="Why does the pump make a grinding noise?")
-    assert shown(base) == []
-    assert base.memory.get(turn).interaction.corrected
-    [stored] = base.conversations.turns(1)
-    assert (stored.question, stored.answer != "Until the end of June [1].") == (ASK_LEAVE, True)
-    with pytest.raises(InvalidInput, match="need words"):
-        base.memory.correct(turn, answer=" ")
-
-
-def test_one_is_deleted_and_its_turn_stays(base: KnowledgeBase) -> None:
-    turn = told(base, ASK_LEAVE)
-    base.memory.delete(turn)
-    assert (base.memory.list_all(), base.memory.count(), shown(base)) == ([], 0, [])
-    assert [stored.id for stored in base.conversations.turns(1)] == [turn]
-    with pytest.raises(NotFound, match=f"no interaction {turn}"):
-        base.memory.delete(turn)
 
 
 def test_another_knowledge_base_has_another_memory(

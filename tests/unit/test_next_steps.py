@@ -119,29 +119,11 @@ def test_no_gain_is_seen_in_what_is_equal() -> None:
 
 
 def test_why_nothing_helps_is_told() -> None:
-    (step,) = _steps(_fix(WORDS, *([-0.4] * 20)), tried=3)
-    assert (step.kind, step.title) == ("nothing", "Nothing that was tried helps")
-    assert step.reason == (
-        "mode hybrid → lexical gained +0.100 nDCG@10 on the tuning questions, loses 0.400 on the "
-        "held-out ones."
-    )
     (step,) = _steps(_fix(WORDS, *([-0.4] * 20)), _fix(OFF, *([-0.2] * 20)), tried=3)
-    assert step.reason == (
-        "mode hybrid → lexical gained +0.100 nDCG@10 on the tuning questions, loses 0.400 on the "
-        "held-out ones. threshold 0.5 → off gained +0.100 nDCG@10 on the tuning questions, loses "
-        "0.200 on the held-out ones."
-    )
-    (step,) = _steps(tried=3)
-    assert (step.title, step.reason) == (
-        "Nothing that was tried helps",
-        "No change of the recipe gains on the tuning questions.",
-    )
-    (step,) = _steps()
-    assert (step.kind, step.title, step.reason) == (
-        "nothing",
-        "Nothing to try",
-        "No change of the recipe acts against these causes.",
-    )
+    assert (step.kind, step.title) == ("nothing", "Nothing that was tried helps")
+    assert ("loses 0.400" in step.reason, "loses 0.200" in step.reason) == (True, True)
+    (tried,), (untried,) = _steps(tried=3), _steps()
+    assert (tried.title, untried.title) == ("Nothing that was tried helps", "Nothing to try")
 
 
 def test_a_set_that_is_too_small_to_try_fixes_needs_labels() -> None:

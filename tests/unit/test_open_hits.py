@@ -22,11 +22,6 @@ from tests.api import client
 from tests.half_judged import NAMES, NEW, OLD, SET, half_judged
 
 M = "ndcg@10"
-DOUBT = (
-    "50% of the first 10 hits of this run and 0% of the baseline's are not judged. If the "
-    "surplus is as relevant as the other run's hits, the difference is +0.020 (95% interval "
-    "−0.010 to +0.050)."
-)
 
 
 @pytest.fixture
@@ -180,14 +175,6 @@ def test_an_outcome_holds_only_where_judging_leaves_it(
     assert _paired(difference, None, tolerance).outcome in ("passed", "failed")
 
 
-def test_the_sentence_gives_the_reason_before_the_figures() -> None:
-    hits = OpenHits(10, (0.5, 0.0), 0.02, Interval(-0.01, 0.05))
-    found = _paired(-0.2, hits, 0.0)
-    assert found.comparison.doubt == DOUBT
-    ahead = _paired(0.1, OpenHits(10, (0.0, 0.5), -0.05, Interval(-0.08, -0.02)), 0.0)
-    assert ahead.sentence.startswith(f"{UNJUDGED} 0% of the first 10 hits of this run and 50% of")
-
-
 def test_as_many_open_hits_on_both_sides_leave_a_verdict() -> None:
     """One label a question, as most sets have it: what is open speaks for neither."""
     rows = {
@@ -276,16 +263,3 @@ def test_labels_of_one_run_never_decide_against_the_better_other() -> None:
         wronged += seen.verdict == "worse"
         assert hits.interval.high > 0.0
     assert wronged >= 10
-
-
-def test_a_correction_names_what_it_is_for(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
-    _, base, old, new = opened
-    some = OLD.with_fields({"search.documents": ["old H*"]})
-    base.evaluator.evaluate(SET, some, (10,))
-    (found,) = base.runs.compare([new], old)
-    assert (
-        "corrected for 2 runs of this set that are comparable with the baseline"
-        in found.figures.sentence
-    )

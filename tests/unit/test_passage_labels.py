@@ -49,24 +49,6 @@ def test_a_set_tells_which_questions_are_in_it(base: KnowledgeBase, chunks: list
     assert not asked("Is that so?")
 
 
-def test_grading_makes_set_question_and_label(base: KnowledgeBase, chunks: list[Chunk]) -> None:
-    assert base.passage_labels.of(SET, TEXT, SMALL).question_id is None
-    _grade(base, chunks[0], 2)
-    found = base.passage_labels.of(SET, f"  {TEXT.upper()} ", SMALL)
-    assert (found.answerable, found.relevant, found.grades) == (True, 1, {chunks[0].key: 2})
-    assert [(label.start, label.quote) for label in found.labels] == [
-        (chunks[0].start, chunks[0].text.strip())
-    ]
-    assert [item.id for item in base.questions.usable(SET)] == [found.question_id]
-
-
-def test_another_grade_replaces_the_first(base: KnowledgeBase, chunks: list[Chunk]) -> None:
-    for grade in (3, 1, 0):
-        _grade(base, chunks[1], grade)
-        assert _grades(base) == {chunks[1].key: grade}
-    assert len(base.passage_labels.of(SET, TEXT, SMALL).labels) == 1
-
-
 def test_exact_evidence_stays_exact(base: KnowledgeBase, chunks: list[Chunk]) -> None:
     question = base.question_edits.collect(SET, TEXT)
     start = chunks[0].start + chunks[0].text.index("carried")

@@ -182,54 +182,6 @@ def test_an_address_is_needed(workspace: Workspace) -> None:
         workspace.access.people.sign_in(Claims("i", "s", ""))
 
 
-def test_somebody_elses_base_is_not_there(workspace: Workspace) -> None:
-    signed_in(workspace, "ann")
-    ben = view(workspace, signed_in(workspace, "ben"))
-    base = workspace.base("manuals")
-    for look in (
-        lambda: ben.base("manuals"),
-        lambda: ben.base_with_id(base.id),
-        lambda: ben.rename("manuals", "mine"),
-        lambda: ben.delete("manuals"),
-        lambda: ben.leave("manuals"),
-        lambda: ben.jobs.get(1),
-        lambda: ben.jobs.items(1),
-        lambda: ben.jobs.cancel(1),
-    ):
-        with pytest.raises(NotFound) as caught:
-            look()
-        assert "manuals" not in caught.value.hint
-    assert ben.jobs.active() == ben.jobs.recent(base.id) == []
-    with pytest.raises(NotAllowed):
-        ben.caches()
-
-
-def test_a_role_is_given_changed_and_taken(workspace: Workspace) -> None:
-    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
-    base = view(workspace, ann).base("manuals")
-    base.members.add("Ben@Example.org ")
-    theirs = view(workspace, ben)
-    assert theirs.base("manuals").search("leave", QUICK).hits[0].chunk.text == LEAVE
-    for refused in (
-        lambda base: base.save_recipe(QUICK),
-        lambda base: base.documents.delete_documents(["x"]),
-        lambda base: base.question_edits.create_set("mine"),
-        lambda base: base.tuning.searches.start("mine", {}, QUICK, QUICK, "ndcg@10"),
-        lambda base: base.members.add("eve@example.org"),
-        lambda base: base.links.create(),
-        lambda base: base.documents.add_paths([]),
-    ):
-        with pytest.raises(NotAllowed):
-            refused(theirs.base("manuals"))
-    base.members.change("ben@example.org", "labeller")
-    theirs.base("manuals").question_edits.create_set("mine")
-    with pytest.raises(NotAllowed, match="takes the role owner"):
-        theirs.delete("manuals")
-    base.members.remove("ben@example.org")
-    with pytest.raises(NotFound):
-        theirs.base("manuals")
-
-
 def test_the_last_owner_stays(workspace: Workspace) -> None:
     ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     base = view(workspace, ann).base("manuals")

@@ -38,45 +38,6 @@ def _rows(base: KnowledgeBase) -> list[QuestionRow]:
     return [QuestionRow(item.id, item.text, item.answerable, item.tags) for item in found]
 
 
-def test_a_set_is_created_empty_renamed_and_deleted(base: KnowledgeBase) -> None:
-    found = base.questions.named(SET)
-    assert (found.version, found.questions, found.proposed) == (1, 0, 0)
-    with pytest.raises(AlreadyExists, match="checks"):
-        base.question_edits.create_set(" checks ")
-    with pytest.raises(InvalidInput, match="name"):
-        base.question_edits.create_set("  ")
-    with pytest.raises(InvalidInput, match="1 to 80 characters"):
-        base.question_edits.create_set("x" * 81)
-    base.question_edits.create_set("x" * 80)
-    assert [item.name for item in base.questions.list_all()] == [SET, "x" * 80]
-    base.question_edits.delete_set("x" * 80)
-    base.question_edits.create_set("other")
-    with pytest.raises(AlreadyExists):
-        base.question_edits.rename_set("other", SET)
-    base.question_edits.rename_set(SET, "renamed")
-    assert [item.name for item in base.questions.list_all()] == ["other", "renamed"]
-    base.question_edits.delete_set("renamed")
-    assert [item.name for item in base.questions.list_all()] == ["other"]
-    with pytest.raises(NotFound, match="renamed"):
-        base.question_edits.delete_set("renamed")
-
-
-def test_questions_are_added_edited_and_deleted_each_a_version(base: KnowledgeBase) -> None:
-    first = base.question_edits.add_question(SET, " How long? ", tags=["leave", " leave ", ""])
-    second = base.question_edits.add_question(SET, "Who pays?", answerable=False)
-    assert _version(base) == 3
-    (one, two) = base.questions.usable(SET)
-    assert (one.id, one.text, one.tags, one.answerable) == (first, "How long?", ("leave",), True)
-    assert (two.id, two.answerable) == (second, False)
-    base.question_edits.edit_question(SET, first, text="How long exactly?")
-    base.question_edits.edit_question(SET, first, tags=["x"], answerable=False)
-    assert _version(base) == 5
-    one = base.questions.usable(SET)[0]
-    assert (one.text, one.tags, one.answerable) == ("How long exactly?", ("x",), False)
-    base.question_edits.delete_questions(SET, [first, "unknown"])
-    assert _texts(base) == ["Who pays?"]
-
-
 def test_what_cannot_be_says_why_and_counts_no_version(base: KnowledgeBase) -> None:
     edits = base.question_edits
     for act in (

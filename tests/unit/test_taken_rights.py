@@ -63,15 +63,6 @@ def test_a_button_that_was_drawn_for_an_owner_does_nothing_for_a_viewer(
         pressed(*given)
 
 
-def test_a_viewer_has_no_document_read_again(workspace: Workspace) -> None:
-    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
-    view(workspace, ann).base("manuals").members.add("ben@example.org")
-    theirs = view(workspace, ben).base("manuals").documents
-    assert theirs.again.outdated() == []
-    with pytest.raises(NotAllowed, match="takes the role editor"):
-        theirs.again.queue()
-
-
 def test_what_is_open_is_not_there_any_more_for_who_was_removed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

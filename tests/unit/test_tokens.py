@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
 
 from rag import AlreadyExists, InvalidInput, Made, NotFound, Workspace
 from rag.access import tokens as module
 from rag.access.rates import InFlight, Rates
 from rag.storage import Database
-from rag.storage.access.tokens import api_token
-from rag.storage.every_table import metadata
-from tests.workspaces import database_at, workspace_at
+from tests.workspaces import workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -152,24 +148,3 @@ def test_what_fails_may_be_asked_again_and_what_is_at_work_may_not(workspace: Wo
     with pytest.raises(NotFound):
         workspace.access.replies.make_or_repeat(row.id, "key", 1, failing)
     assert workspace.access.replies.make_or_repeat(row.id, "key", 1, lambda: Made(200, 5)).body == 5
-
-
-def test_a_stolen_database_shows_no_token(tmp_path: Path, database: str) -> None:
-    workspace = workspace_at(tmp_path)
-    secret, _ = workspace.access.tokens.create("a", ["read"])
-    assert workspace.access.tokens.holder(secret) is not None
-    workspace.close()
-    held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    with closing(database_at(tmp_path)) as stolen, stolen.read() as connection:
-        rows = [
-            row for table in metadata.tables.values() for row in connection.execute(select(table))
-        ]
-        digest = connection.execute(select(api_token.c.digest)).scalar_one()
-    held += repr(rows).encode()
-    assert digest.encode() in held
-    assert secret.encode() not in held
-    assert secret.removeprefix("touchstone_").encode() not in held
-    again = workspace_at(tmp_path)
-    assert again.access.tokens.holder(digest) is None
-    assert again.access.tokens.holder(secret) is not None
-    again.close()
