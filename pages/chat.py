@@ -26,6 +26,7 @@ from pages.components.chat.newest_question import newest_in_view
 from pages.components.chat.streaming import unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
+from pages.components.recipe.local_models import model_offer
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import for_question, working
 from pages.components.shell.buttons import action_button
@@ -90,6 +91,7 @@ def main() -> None:
     for turn in latest(branches.before(turns, again)):
         with st.container():
             turn_view.stored_turn(base, turn)
+    offer = st.container()
     new = st.container()  # where the next run has it as a stored one: nothing is drawn twice
     welcome = st.empty()
     if unsent := st.session_state.pop(KEPT, None):
@@ -99,6 +101,9 @@ def main() -> None:
     with scripts:
         citation_clicks(partial(turn_view.follow, base))
         newest_in_view(asks=bool(question and question.strip()))
+    if len(turns) == 1 and not (question or again):
+        with offer:
+            model_offer(base)
     if not turns and not question:
         with welcome.container():
             _welcome(base, empty=empty)
@@ -239,6 +244,8 @@ def _answer(
             (stored,) = base.conversations.turns(conversation_id, most=1)
             complete = quick and stored.id == turn and not has_to_resume()
             if complete and turn_view.finished_turn(base, stored, above, text):
+                if not history:
+                    model_offer(base)
                 return
     st.rerun()
 

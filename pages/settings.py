@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.recipe.local_models import local_servers_view
 from pages.components.settings.account import account_view, people_view
 from pages.components.settings.audit import audit_log
 from pages.components.settings.data_locations import shown_database, size
@@ -65,6 +66,7 @@ def settings() -> None:
             "Search and quotes work on this machine without a key. Set up a provider "
             "to use a language model."
         )
+        local_servers_view()
         providers_view()
     if principal.administrator:
         with guard():

@@ -168,6 +168,7 @@ from .maps.maps import PassageMap as PassageMap
 from .maps.maps import Placed as Placed
 from .maps.maps import PlacedQuestions as PlacedQuestions
 from .memory import Remembered as Remembered
+from .providers import LocalServer as LocalServer
 from .providers import ProviderStatus as ProviderStatus
 from .providers import tokens_read as tokens_read
 from .providers import vector_space as vector_space

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +15,14 @@ from rag.indexing.indexes import Indexes
 from rag.indexing.servers import Servers
 from rag.lexical import analyzer
 from rag.protocols import ChatModel, Embedder, Reranker
-from rag.providers import CHAT_RETRIES, STEP_RETRIES, Clients, Price, RetryPolicy
+from rag.providers import (
+    CHAT_RETRIES,
+    STEP_RETRIES,
+    Clients,
+    LocalServer,
+    Price,
+    RetryPolicy,
+)
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
 from rag.settings import Settings
@@ -26,6 +35,7 @@ Forget = Callable[[int, str | None], None]
 """Deletes what was derived from a build, or from all builds of a base where there is no hash."""
 
 _MOST_RERANKERS = 4  # each may hold a model in memory
+_REMEMBERED_SECONDS = 60.0  # servers of models come and go
 
 
 class Models:
@@ -40,7 +50,8 @@ class Models:
         self._embedders: dict[str, Embedder] = {}
         self._rerankers: dict[tuple[str, int], Reranker] = {}
         self._clients = Clients()
-        self._lock = threading.Lock()
+        self._lock, self._finding = threading.Lock(), threading.Lock()
+        self._local_servers = -math.inf, list[LocalServer]()
 
     def embedder(self, name: str) -> Embedder:
         """The embedder of a recipe. Raises InvalidRecipe or ProviderError."""
@@ -52,6 +63,17 @@ class Models:
                 )
             embedder = self._embedders[model]
         return providers.StoredSpace(embedder, space) if space else embedder
+
+    def local_servers(self) -> list[LocalServer]:
+        """Return the model servers that run here, found at most a minute ago."""
+        if not self._settings.find_models:
+            return []
+        with self._finding:
+            searched, servers = self._local_servers
+            if time.monotonic() - searched > _REMEMBERED_SECONDS:
+                servers = providers.find_local_servers(self._settings)
+                self._local_servers = time.monotonic(), servers
+        return servers
 
     def require(self, recipe: IndexRecipe) -> None:
         """Nothing where a build can be made as far as this computer knows; no server is asked.

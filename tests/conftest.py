@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tests.postgres import Server
 
 ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("TOUCHSTONE_FIND_MODELS", "0")  # whatever runs on this computer
 DATASETS = ROOT.parent / "shared" / "datasets"
 ORDER = ("unit", "properties", "contracts", "golden", "pages", "bench", "browser")
 

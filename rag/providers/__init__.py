@@ -2,6 +2,7 @@
 
 from rag.providers.clients import Clients
 from rag.providers.endpoint import RetryPolicy
+from rag.providers.local_servers import LocalServer, find_local_servers
 from rag.providers.making import (
     CHAT_RETRIES,
     STEP_RETRIES,
@@ -32,6 +33,7 @@ __all__ = [
     "ROWS",
     "STEP_RETRIES",
     "Clients",
+    "LocalServer",
     "Price",
     "ProviderRow",
     "ProviderStatus",
@@ -44,6 +46,7 @@ __all__ = [
     "default_threshold",
     "embedder",
     "embedding_price_of",
+    "find_local_servers",
     "is_local",
     "languages",
     "may_cost",

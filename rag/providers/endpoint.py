@@ -207,7 +207,7 @@ def resolve(row: ProviderRow, settings: Variables, retry_policy: RetryPolicy) ->
     lacking = [name for name, value in parts.items() if not value]
     return Endpoint(
         row=row,
-        base_url=configured or address,
+        base_url=configured or address or row.local_url,
         lacks=lacking[0] if lacking and not configured else "",
         region=parts.get("AWS_REGION", ""),
         at_once=int(settings.variable(f"TOUCHSTONE_PROVIDER_AT_ONCE[{row.name}]") or AT_ONCE),

@@ -71,7 +71,7 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
     return ProviderStatus(
         name=row.name,
         label=row.label,
-        missing=_missing_package(row) or endpoint.missing,
+        missing=_missing_package(row) or endpoint.missing or _unset_address(row, settings),
         key_variable=row.key_variable,
         key_found=bool(endpoint.key),
         address=endpoint.origin,
@@ -82,6 +82,12 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
         for_trials=row.wire == "hash",
         runtime=runtimes.installed_runtime() if row.wire in ("onnx", "onnx-fast", "e5") else "",
     )
+
+
+def _unset_address(row: ProviderRow, settings: Variables) -> str:
+    """The variable of a server that is used at its usual address only where a recipe names it."""
+    unset = bool(row.local_url) and not settings.variable(row.base_url_variable)
+    return row.base_url_variable if unset else ""
 
 
 def reranks_here(settings: Variables) -> bool:

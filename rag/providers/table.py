@@ -45,7 +45,8 @@ class ProviderRow:
 
     ``key_variable`` "" says that no key is needed; ``base_url_variable`` overrides ``base_url``,
     whose ``{NAME}`` are variables with the defaults in ``address`` ("" must be set). Paths go
-    behind it. ``embedding_form`` is how embeddings are asked for where not by ``wire``;
+    behind it. ``local_url`` is the usual address of a server of one's own.
+    ``embedding_form`` is how embeddings are asked for where not by ``wire``;
     ``input_field`` says there whether a text is a query or a passage, in the words of
     ``query_input`` and ``document_input``. One that does not ``sends_floats`` sends them in base64.
     ``rerank_url`` is the whole address where reranking is a service of its own (Google's).
@@ -65,6 +66,7 @@ class ProviderRow:
     key_variable: str = ""
     base_url: str = ""
     base_url_variable: str = ""
+    local_url: str = ""
     model_variable: str = ""
     key_optional: bool = False
     address: Mapping[str, str] = field(default_factory=dict, hash=False)

@@ -33,6 +33,7 @@ class Settings:
     max_index_mb: int = 1024
     max_store_rows: int = 1_000_000
     max_store_mb: int = 20_000
+    find_models: bool = True
     hosts: tuple[str, ...] = ()
     metrics: bool = False
     turn_log: bool = False
@@ -77,6 +78,7 @@ class Settings:
             allow_private_urls=variables.truth(
                 values, "TOUCHSTONE_ALLOW_PRIVATE_URLS", default=False
             ),
+            find_models=variables.truth(values, "TOUCHSTONE_FIND_MODELS", default=True),
             hosts=variables.hosts(values),
             metrics=variables.truth(values, "TOUCHSTONE_METRICS", default=False),
             turn_log=variables.truth(values, "TOUCHSTONE_TURN_LOG", default=False),

@@ -423,6 +423,10 @@ class Workspace:
         """Providers with what they offer, and which keys were found."""
         return providers.statuses(self.settings)
 
+    def local_servers(self) -> list[providers.LocalServer]:
+        """Return the model servers of this computer; none where TOUCHSTONE_FIND_MODELS is off."""
+        return self._services.models.local_servers()
+
     def check_provider(self, name: str) -> str:
         """Make a tiny real call; return what was seen. Raises ProviderError."""
         return providers.check(name, self.settings)

@@ -23,7 +23,7 @@ from rag.errors import InvalidInput, NotAllowed, NotFound
 from rag.knowledge_base import FederatedBase, KnowledgeBase
 from rag.knowledge_base.overview import BaseInfo, BaseOverview
 from rag.operation import Operation, guarded_copy
-from rag.providers import ProviderStatus
+from rag.providers import LocalServer, ProviderStatus
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
 from rag.search.federation import FurtherBase
@@ -327,6 +327,10 @@ class ScopedWorkspace:
     def statuses(self) -> list[ProviderStatus]:
         """Providers with what they offer."""
         return self._workspace.statuses()
+
+    def local_servers(self) -> list[LocalServer]:
+        """Return the model servers of this computer; none for guests."""
+        return self._workspace.local_servers() if self.principal.link is None else []
 
     def check_provider(self, name: str) -> str:
         """Make a tiny real call. Raises ProviderError, NotAllowed."""

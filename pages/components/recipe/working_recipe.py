@@ -9,7 +9,7 @@ with the saved recipe.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -203,11 +203,24 @@ def save(base: KnowledgeBase, drawn: Recipe) -> None:
 def save_index(base: KnowledgeBase, index: IndexRecipe, *, weighed: bool = False) -> None:
     """Save the recipe as it is saved by now with another index; where ``weighed``, with the dense
     weight of its embedder."""
+
+    def changed(before: Recipe) -> Recipe:
+        after = before.model_copy(update={"index": index})
+        return with_embedder_weight(before, after) if weighed else after
+
+    _save_changed(base, changed)
+
+
+def save_model(base: KnowledgeBase, provider: str, model: str) -> None:
+    """Save the recipe as it is saved by now with another model for its answers."""
+    fields = {"answer.provider": provider, "answer.model": model}
+    _save_changed(base, lambda before: before.with_fields(fields))
+
+
+def _save_changed(base: KnowledgeBase, changed: Callable[[Recipe], Recipe]) -> None:
     while True:
         before = base.recipe()
-        after = before.model_copy(update={"index": index})
-        after = with_embedder_weight(before, after) if weighed else after
-        if base.save_recipe(after, instead_of=before):
+        if base.save_recipe(changed(before), instead_of=before):
             return
 
 

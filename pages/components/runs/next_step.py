@@ -12,6 +12,7 @@ from pages.components.labels.question_sets import FAILURES, SET, SETS, TAB
 from pages.components.metrics import readings
 from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
+from pages.components.recipe.local_models import offered_server, running
 from pages.components.runs import labelling
 from pages.components.runs.table import SELECTED, first_set
 from pages.components.shell.job_progress import active
@@ -85,6 +86,10 @@ def find_step(info: BaseInfo, base: KnowledgeBase, page: str) -> Step:
         text = "This knowledge base has no documents."
         hint = "Choose files below, or load the sample."
         return Step(text, "upload.py", "Add documents", hint=hint)
+    server = offered_server(base) if page in ("chat", "upload") else None
+    if server is not None:
+        text = f"{running(server)} Use a model for answers, or stay with quotes."
+        return Step(text, "settings.py", "Choose a model")
     sets = question_sets(base)
     if not sets:
         text = "Add questions with known answers, so that you can measure retrieval."

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from rag import AUDIT_KINDS, ROLES, SCOPES
-from rag.cli.administration import maintenance, people, tokens, tools
+from rag.cli.administration import maintenance, models, people, tokens, tools
 from rag.cli.options import Verb, repeatable, switch
 
 
 def tool_verbs(verb: Verb) -> None:
-    """Verbs for services that are asked beside the documents."""
+    """Verbs for models of this computer, and for services that are asked beside the documents."""
+    verb(models.models)
     verb(tools.tools)
     added = verb(tools.add_tool, "name")
     added.add_argument("url", help="its URL; put {question} in the path, the query or --body")

@@ -1,0 +1,215 @@
+"""Servers of language models on this computer: each is known by what it answers, not by its port.
+
+Nothing is sent but requests that list models, and no key goes to an address that nobody set.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag.providers.endpoint import RetryPolicy, resolve
+from rag.providers.table import ROWS, TRAITS, ProviderRow, Variables
+
+if TYPE_CHECKING:
+    import httpx
+
+GUESSED_SECONDS, CONFIGURED_SECONDS = 0.5, 2.0
+"""How long a server may take in all, at its usual address and at one that was set."""
+_MOST_BYTES = 2_000_000
+_MOST_MODELS = 24
+"""Models of Ollama whose kind is asked for: each takes a request."""
+
+_IN_CONTAINER = Path("/.dockerenv")
+
+Ask = Callable[..., Any]
+"""Takes a path, and a body to post; returns the JSON of the reply, None for any other reply."""
+Models = dict[str, bool]
+"""Whether a model embeds, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A server that runs, and the models that it offers; those that are loaded come first.
+
+    ``configured`` says that a variable names its address; else it is the usual one. ``to_set`` is
+    the variable with the value that it needs before it can be used, such as one on the host of this
+    container; "" where it can be used at once.
+    """
+
+    provider: str
+    label: str
+    address: str
+    configured: bool
+    chat_models: tuple[str, ...]
+    embedding_models: tuple[str, ...]
+    to_set: str = ""
+
+
+def find_local_servers(settings: Variables) -> list[LocalServer]:
+    """Return the model servers that run on this computer or at a configured address.
+
+    All are asked at once: the usual addresses for half a second, configured ones for two.
+    """
+    import httpx  # takes a while, and most commands ask no server
+
+    rows = [row for row in ROWS if row.name in _IDENTIFIED]
+    with httpx.Client(trust_env=False) as client, ThreadPoolExecutor(len(rows)) as pool:
+        servers = pool.map(partial(_server, settings=settings, client=client), rows)
+        return [server for server in servers if server is not None]
+
+
+def _server(row: ProviderRow, settings: Variables, client: httpx.Client) -> LocalServer | None:
+    """The server of a row if it runs: what its models are tells that it does."""
+    configured = bool(settings.variable(row.base_url_variable))
+    seconds = CONFIGURED_SECONDS if configured else GUESSED_SECONDS
+    endpoint = resolve(row, settings, RetryPolicy(seconds, tries=1))
+    headers = {"Authorization": f"Bearer {endpoint.key}"} if configured and endpoint.key else {}
+    usual, urls = endpoint.base_url, [endpoint.base_url]
+    if not configured and _IN_CONTAINER.exists():
+        urls.append(usual.replace("//127.0.0.1", "//host.docker.internal"))
+    for url in urls:
+        ask = partial(_reply, client, server_root(url), headers, time.monotonic() + seconds)
+        models = _IDENTIFIED[row.name](ask)
+        if models is not None:
+            return LocalServer(
+                row.name,
+                row.label,
+                replace(endpoint, base_url=url).origin,
+                configured,
+                tuple(name for name, embeds in models.items() if not embeds),
+                tuple(name for name, embeds in models.items() if embeds),
+                to_set="" if url == usual else f"{row.base_url_variable}={url}",
+            )
+    return None
+
+
+def _reply(
+    client: httpx.Client,
+    root: str,
+    headers: Mapping[str, str],
+    deadline: float,
+    path: str,
+    body: Any = None,
+) -> Any:
+    """The JSON of a reply by a deadline of time.monotonic(); None for every other reply."""
+    import httpx
+
+    remaining, method, content = deadline - time.monotonic(), "GET" if body is None else "POST", b""
+    if remaining <= 0:
+        return None
+    try:
+        with client.stream(
+            method, root + path, json=body, headers=headers, timeout=remaining
+        ) as response:
+            for block in response.iter_bytes():
+                content += block
+                if len(content) > _MOST_BYTES or time.monotonic() > deadline:
+                    return None
+            return json.loads(content) if response.status_code == 200 else None
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
+        return None
+
+
+def server_root(url: str) -> str:
+    """Return the address of a server without the path of its OpenAI-compatible interface."""
+    url = url if "://" in url else f"http://{url}"
+    return re.sub(r"(?:/engines)?(?:/v1)?/*\Z", "", url)
+
+
+def _ollama(ask: Ask) -> Models | None:
+    if not isinstance(_get(ask("/api/version"), "version"), str):
+        return None
+    entries = _entries(ask("/api/tags"), "models")
+    # Models of Ollama's cloud are listed too, but do not run here.
+    names = [name for entry in entries if not entry.get("remote_host") for name in _names(entry)]
+    kinds = {
+        name: _get(ask("/api/show", {"model": name}), "capabilities")
+        for name in names[:_MOST_MODELS]
+    }
+    return {
+        name: "completion" not in kinds[name]
+        if isinstance(kinds.get(name), list)
+        else _is_named_embedder(name)
+        for name in names
+    }
+
+
+def _lm_studio(ask: Ask) -> Models | None:
+    entries = _entries(ask("/api/v1/models"), "models") or _entries(ask("/api/v0/models"), "data")
+    known = [
+        (not (entry.get("loaded_instances") or entry.get("state") == "loaded"), name, kind)
+        for entry in entries
+        if (kind := entry.get("type")) in ("llm", "vlm", "embedding", "embeddings")
+        for name in _names(entry)
+    ]
+    models = {
+        name: kind.startswith("embedding")
+        for _, name, kind in sorted(known, key=lambda one: one[0])
+    }
+    return models or None
+
+
+def _llama_cpp(ask: Ask) -> Models | None:
+    properties = ask("/props") if _get(ask("/health"), "status") else None
+    if not {"default_generation_settings", "model_path"} & {*(properties or ())}:
+        return None
+    return _served(ask("/v1/models"))
+
+
+def _vllm(ask: Ask) -> Models | None:
+    listed = ask("/v1/models") if isinstance(_get(ask("/version"), "version"), str) else None
+    owners = {entry.get("owned_by") for entry in _entries(listed, "data")}
+    return _served(listed) if "vllm" in owners else None
+
+
+def _docker(ask: Ask) -> Models | None:
+    listed = ask("/engines/v1/models")
+    return _served(listed) if _get(listed, "object") == "list" else None
+
+
+_IDENTIFIED: dict[str, Callable[[Ask], Models | None]] = {
+    "ollama": _ollama,
+    "lmstudio": _lm_studio,
+    "llamacpp": _llama_cpp,
+    "vllm": _vllm,
+    "docker": _docker,
+}
+"""By provider, what reads the models of its server; None where another program answers."""
+
+
+def _served(listed: Any) -> Models:
+    """The models of a list in the form of OpenAI, which does not tell their kind."""
+    names = chain.from_iterable(map(_names, _entries(listed, "data")))
+    return {name: _is_named_embedder(name) for name in names}
+
+
+def _names(entry: Any) -> Iterator[str]:
+    name = entry.get("key") or entry.get("id") or entry.get("name")
+    if isinstance(name, str) and name:
+        yield name
+
+
+def _is_named_embedder(model: str) -> bool:
+    """Whether a model is one of the table of embedding models, by its name."""
+    return any(fnmatchcase(model.lower(), entry.pattern) for entry in TRAITS)
+
+
+def _get(reply: Any, key: str) -> Any:
+    return reply.get(key) if isinstance(reply, dict) else None
+
+
+def _entries(reply: Any, key: str) -> list[Any]:
+    entries = _get(reply, key)
+    return (
+        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    )
