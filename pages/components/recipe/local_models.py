@@ -30,7 +30,7 @@ def offered_server(base: KnowledgeBase) -> LocalServer | None:
 
 def running(server: LocalServer) -> str:
     """Return the sentence about a server and its models, as Markdown."""
-    models = [*server.chat_models[:_MOST], *server.embedding_models[:1]]
+    models = [*server.chat_models[:_MOST], *server.embedding_models[:1]] or ["no model"]
     listed = " and ".join(filter(None, (", ".join(models[:-1]), models[-1])))
     return f"{plain(server.label)} runs here with {plain(listed)}."
 
@@ -38,14 +38,17 @@ def running(server: LocalServer) -> str:
 def model_offer(base: KnowledgeBase) -> None:
     """Draw one line: the server that runs here, with a button for each of its first models."""
     server = offered_server(base)
-    if server is None:
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        text = f":material/neurology: {running(server)} Use it for answers?"
-        st.caption(text, width="content")
-        for model in server.chat_models[:_MOST]:
-            save, key = working_recipe.save_model, f"use_model_{server.provider}_{model}"
-            action_button(f"Use {plain(model)}", key, "", save, base, server.provider, model)
+    if server is not None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            text = f":material/neurology: {running(server)} Use it for answers?"
+            st.caption(text, width="content")
+            _buttons(base, server)
+
+
+def _buttons(base: KnowledgeBase, server: LocalServer) -> None:
+    for model in server.chat_models[:_MOST]:
+        save, key = working_recipe.save_model, f"use_model_{server.provider}_{model}"
+        action_button(f"Use {plain(model)}", key, "", save, base, server.provider, model)
 
 
 def local_servers_view() -> None:
@@ -53,6 +56,7 @@ def local_servers_view() -> None:
     if not workspace().settings.find_models:
         return
     servers = workspace().local_servers()
+    offered = offered_server(chosen_base()) if bases() else None
     for server in servers:
         facts = [f"at {server.address}"]
         if server.embedding_models:
@@ -61,9 +65,11 @@ def local_servers_view() -> None:
         if server.to_set:
             facts.append(f"to use it, set {server.to_set}")
         details = " · ".join(map(plain, facts))
-        st.markdown(f":material/neurology: {running(server)} :gray[{details}]")
-    if bases():
-        model_offer(chosen_base())
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            text = f":material/neurology: {running(server)} :gray[{details}]"
+            st.markdown(text, width="content")
+            if server == offered:
+                _buttons(chosen_base(), server)
     if not servers:
         st.caption(
             "No model server runs on this computer. To get one, install Ollama and run "
