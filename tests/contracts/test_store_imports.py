@@ -26,7 +26,6 @@ from rag import (
 from rag.__main__ import main
 from rag.documents.stores import import_job as store_import_job
 from rag.errors import BlockedAddress, ProviderError, ProviderRejected
-from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.indexing.lookup import lookup
 from rag.search.snapshot import take_snapshot
 from rag.stores.existing import postgresql_table
@@ -217,28 +216,6 @@ def test_a_store_comes_in_with_its_own_vectors_and_nothing_is_written(
     units = wanted / np.linalg.norm(wanted.astype(np.float64), axis=1, keepdims=True)
     for name, vector in stored_vectors(base).items():
         np.testing.assert_array_equal(vector, units[int(name)].astype(np.float32))
-
-
-def test_everything_works_after_an_import_sweeps_included(
-    workspace: Workspace, base: KnowledgeBase, request: pytest.FixtureRequest
-) -> None:
-    with serve("qdrant", embedded(base), request) as one:
-        workspace.jobs.run(base.store_imports.start(one.store, "fake"))
-    # The store is gone from here on.
-    chosen = range(20, 40)
-    clean = [text.replace("\r\n", "\n").strip() for text in texts()]
-    questions = [
-        FileQuestion(str(n), clean[n], True, (), (FileLabel(str(n), clean[n], None, None, 2),))
-        for n in chosen
-    ]
-    base.questions.save("set", questions)
-    recipe = base.recipe().with_fields({"search.top_k": 10})
-    assert base.search(clean[25], recipe).hits[0].chunk.text == clean[25]
-    run = base.evaluator.evaluate("set", recipe).run
-    assert run.metrics["hit@1"] == 1.0
-    grid = {"search.mode": ["dense", "lexical"], "search.fusion": ["rrf", "saturation"]}
-    sweep = base.tuning.sweep("set", grid, recipe)
-    assert sweep.figures.shape[0] == 4
 
 
 def test_a_preview_names_fields_and_foreign_vectors(base: KnowledgeBase, served: Served) -> None:

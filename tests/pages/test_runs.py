@@ -283,15 +283,6 @@ def test_the_reference_is_chosen(
     assert list(app.dataframe[1].value["Question"]) == won
 
 
-def test_a_run_is_not_compared_with_itself(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
-    good, bad = pair
-    app = open_page("runs.py", runs=bad, against=bad)
-    assert app.selectbox(key="runs_against").value == good
-    assert "Tick another run to compare the two." in _said(open_page("runs.py", runs=good))
-
-
 def test_without_a_baseline_the_older_run_is_the_reference(
     base: KnowledgeBase, open_page: OpenPage
 ) -> None:
@@ -347,13 +338,6 @@ def test_a_question_in_the_address_shows_both_rankings(
     assert "**1** · travel\\.txt" in said
     assert said.count(":orange-badge[gone]") == len(sides.before) - len(sides.after)
     assert [each.value for each in app.info] == ([] if sides.after else ["Nothing came back."])
-
-
-def test_runs_without_a_difference_have_no_bars(base: KnowledgeBase, open_page: OpenPage) -> None:
-    first, second = _run(base, threshold=None), _run(base, threshold=None, top_k=7)
-    app = open_page("runs.py", runs=f"{first},{second}", against=first)
-    assert "Better on 0 questions, worse on 0, the same on" in _said(app)
-    assert not app.get("plotly_chart")
 
 
 def test_the_map_shows_which_document_lost_questions_are_near(

@@ -14,7 +14,6 @@ from streamlit.testing.v1 import AppTest
 from pages.components.recipe.working_recipe import read_values
 from pages.components.tuning import bench, fetching
 from rag import (
-    CostPoint,
     InvalidInput,
     PromiseCurves,
     Recipe,
@@ -22,7 +21,6 @@ from rag import (
     TopicProbabilities,
     Tuner,
     Workspace,
-    pareto_front,
 )
 from tests.pages.conftest import DOCUMENTS, fill, finished
 
@@ -50,13 +48,6 @@ def test_the_cards_are_those_of_an_evaluation(labelled: Workspace, open_page: Op
     assert _cards(app) == _evaluated(labelled, labelled.base("notes").recipe())
     assert "This is the saved recipe" in _said(app, "saved recipe")
     assert [metric.delta for metric in app.metric] == [""] * 5
-
-
-def test_a_change_without_effect_says_no_change(labelled: Workspace, open_page: OpenPage) -> None:
-    app = open_page("tuning.py", w="0.55")
-    assert _cards(app) == _evaluated(labelled, labelled.base("notes").recipe())
-    assert _said(app, "Change against the saved recipe")
-    assert [metric.delta for metric in app.metric] == ["no change"] * 5
 
 
 def test_a_slider_changes_the_figures_and_shows_the_change(
@@ -137,12 +128,6 @@ def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) 
         assert shown in said
 
 
-def test_the_promise_says_which_questions_it_rests_on(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    assert "Measured on all questions." in _said(open_page("tuning.py"), "before top-k")
-
-
 def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
@@ -165,15 +150,6 @@ def test_a_threshold_set_while_the_way_to_set_it_is_on_its_way_is_kept(
     app.segmented_control(key="cut").set_value("Set").run()
     assert app.slider(key="threshold").value == 0.9
     assert _said(app, "cosine ≥ 0.90")
-
-
-def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> None:
-    app = open_page("tuning.py", threshold="0.2", cut="Set")
-    base = labelled.base("notes")
-    recipe = base.recipe().with_fields({"search.threshold": 0.2})
-    promise = base.tuning.calibrator.threshold_curve("checks", recipe).at(0.2).sentence
-    said = _said(app, "Threshold 0.20").replace("\\", "")
-    assert said == f"**Threshold 0.20 by itself:** {promise}."
 
 
 def test_what_refusing_other_topics_does_is_said(
@@ -308,18 +284,6 @@ def test_quality_is_held_against_time_too(labelled: Workspace, open_page: OpenPa
         "checks", labelled.base("notes").recipe().with_fields({"search.mode": "lexical"})
     )
     assert spec["data"][0]["y"][0] == quality.run.metrics["ndcg@10"]
-
-
-def test_the_front_has_what_no_other_beats() -> None:
-    points = [
-        CostPoint(tokens, quality, {"top_k": 1, "threshold": None})
-        for tokens, quality in [(100, 0.5), (200, 0.4), (200, 0.6), (300, 0.6), (400, 0.7)]
-    ]
-    assert [(each.cost, each.quality) for each in pareto_front(points)] == [
-        (100, 0.5),
-        (200, 0.6),
-        (400, 0.7),
-    ]
 
 
 def test_ways_to_cut_are_built_as_a_job_and_compared(

@@ -38,7 +38,6 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "metrics": {"libraries": ("ours", "pytrec_eval"), "rounds": 1, "starts": 1},
     "promises": {"draws": 2, "halves": 2, "collections": ("scifact",)},
     "question_steps": {"collections": ("scifact", "scifact misspelt")},
-    "recognition": {"pages": 1, "least_words": 10},
     "refusal": {  # the sample needs 40 labels
         "embedders": ("minilm",),
         "collections": ("scifact", "more", "other"),
@@ -62,7 +61,6 @@ NOT_TINY: Mapping[str, str] = {
     "connections": "needs a PostgreSQL server",
     "diagnosis": "plants faults in documents and questions of a whole collection",
     "doors": "starts a server of the dashboard and sends it megabytes",
-    "first_metric": "starts a server of the dashboard and a browser",
     "fix_promises": "diagnoses three whole collections",
     "own_parity": "serves the sample, and asks it every question four times",
     "pgvector": "needs a PostgreSQL server",

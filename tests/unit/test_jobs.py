@@ -97,13 +97,6 @@ def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
     jobs.close()
 
 
-def test_a_waiting_job_is_stopped_at_once(database: Database, base_id: int) -> None:
-    jobs = Jobs(database, {"work": lambda _job, _reporter: "never"})
-    job_id = submit(jobs, base_id)
-    jobs.cancel(job_id)
-    assert jobs.run(job_id).status == "cancelled"
-
-
 def test_the_job_of_a_dead_process_is_taken_over(database: Database, base_id: int) -> None:
     jobs = Jobs(database, {"work": lambda _job, _reporter: "finished by another"})
     job_id = submit(jobs, base_id)
@@ -320,27 +313,6 @@ def test_a_lease_from_before_the_clock_was_set_back_does_not_hold(
         assert rows.claim(connection, "host:2:two") == job_id
 
 
-def test_the_time_left_is_kept_with_the_job(database: Database, base_id: int) -> None:
-    told = threading.Event()
-
-    def work(_job: JobRow, reporter: Reporter) -> str:
-        reporter.report(1, 4, "reading", 90.0)
-        assert told.wait(60)
-        return ""
-
-    jobs, others = Jobs(database, {"work": work}), Jobs(database, {})
-    job_id = submit(jobs, base_id)
-    jobs.start()
-    while others.get(job_id).seconds_left is None:
-        time.sleep(0.02)
-    seen = others.get(job_id)
-    told.set()
-    jobs.close()
-    assert seen.done == 1
-    assert seen.seconds_left is not None
-    assert 0 < seen.seconds_left <= 90
-
-
 def test_a_cancelled_job_whose_owner_died_is_never_claimed(
     database: Database, base_id: int
 ) -> None:
@@ -380,16 +352,3 @@ def test_a_death_is_forgotten_when_an_item_is_done(database: Database, base_id: 
         assert rows.claim(connection, "host:4:four") == job_id
         rows.release(connection, "host:4:four")  # which shut down, and did not die
         assert rows.claim(connection, "host:5:five") == job_id
-
-
-def test_jobs_of_different_bases_take_turns(database: Database, base_id: int) -> None:
-    with database.write() as connection:
-        other = bases.create(connection, "other", Recipe()).id
-    jobs = Jobs(database, {})
-    mine, theirs = [submit(jobs, base_id) for _ in range(3)], submit(jobs, other)
-    order = list[int | None]()
-    with database.write() as connection:
-        for _ in range(5):
-            order.append(rows.claim(connection, "host:1:one"))
-            rows.finish(connection, order[-1] or 0, "host:1:one", "done")
-    assert order == [mine[0], theirs, mine[1], mine[2], None]

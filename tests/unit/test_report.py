@@ -71,43 +71,6 @@ def test_it_tells_which_prompts_the_answers_had_and_what_they_took(
     assert "Answers " not in quotes
 
 
-def test_it_has_the_figure_of_each_tag_where_questions_have_any(base: KnowledgeBase) -> None:
-    assert "By tag" not in Page(base.reports.html(_run(base))).text
-    rows = [json.loads(line) for line in QUESTIONS.splitlines()]
-    tags = [["urgent", "many words"], ["urgent"], ["urgent"], [], ["urgent"]]
-    lines = [json.dumps(row | {"tags": own}) for row, own in zip(rows, tags, strict=True)]
-    base.exchange.import_file("tagged", "tagged.jsonl", "\n".join(lines))
-    run = base.evaluator.evaluate("tagged", WORDS, (1, 3, 5, 10)).run
-    values = [item.metrics["ndcg@10"] for item in base.runs.results(run.id)[:3]]
-    text = Page(base.reports.html(run.id)).text
-    assert "By tag Tag Questions nDCG@10 95% interval urgent 3 " in text
-    assert f" urgent 3 {sum(values) / 3:.3f} " in text
-    assert f" many words 1 {values[0]:.3f} " in text
-
-
-def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBase) -> None:
-    run = base.runs.get(_run(base))
-    text = Page(base.reports.html(run.id)).text
-    first = sum(item.first_relevant == 1 for item in base.runs.results(run.id))
-    assert f"A right passage comes first for {first} of 4 questions" in text
-    ranks = [item.first_relevant for item in base.runs.results(run.id) if item.answerable]
-    bands = {"1": (1,), "2": (2,), "3": (3,), "4–5": (4, 5), "6–10": range(6, 11), "none": (None,)}
-    found = {name: sum(rank in band for rank in ranks) for name, band in bands.items()}
-    bars = ", ".join(f"{name}: {number}" for name, number in found.items())
-    assert f": {bars}." in base.reports.html(run.id)
-    for name in ("ndcg@10", "mrr@10", "recall@10", "precision@5"):
-        assert f"{run.metrics[name]:.3f}" in text
-    assert "5 questions of the set “handbook questions”, version 1" in text
-    assert "3 documents of the knowledge base “handbook”" in text
-    assert "Passages are found by lexical search: BM25 with k1 1.2 and b 0.75." in text
-    for fact in (run.id, run.recipe.hash, run.build_hash, run.documents_hash, run.code_version):
-        assert fact in text
-    command = "python -m rag evaluate handbook 'handbook questions' --recipe recipe.json"
-    assert f"{command} --k 1,3,5,10" in text
-    recipe = re.search(r'\{ "format".*?\} \}', text)
-    assert json.loads(recipe[0]) == run.recipe.model_dump(mode="json")
-
-
 def test_nothing_is_loaded_and_nothing_runs(base: KnowledgeBase) -> None:
     html = base.reports.html(_run(base, mode="dense"), _run(base))
     page = Page(html)
@@ -142,27 +105,6 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeB
     assert "Difference in nDCG@10 by question" not in Page(base.reports.html(again, words)).text
     figures = found.figures
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
-
-
-def test_it_names_the_saved_recipe_that_there_is_no_reason_to_change(base: KnowledgeBase) -> None:
-    vectors, words = (base.evaluator.evaluate(SET, each).run.id for each in (VECTORS, WORDS))
-    kept = base.recipe_names.of(WORDS)
-    assert base.recipe() == WORDS
-    for run, other in ((vectors, words), (words, vectors)):
-        text = Page(base.reports.html(run, other)).text
-        assert f"No reason to change from {kept}, the saved recipe." in text
-
-
-def test_it_says_how_far_unjudged_hits_could_move_the_figures(base: KnowledgeBase) -> None:
-    run = _run(base, mode="dense", threshold=None)
-    found = base.run_figures.unjudged(run)
-    assert found.unjudged > 0
-    text = Page(base.reports.html(run)).text
-    said = f"Of {found.hits} passages among the first 10, {found.unjudged} ({found.share:.0%})"
-    assert f"{said} are not judged" in text
-    assert f"nDCG@10 to any value between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in text
-    base.question_edits.delete_set(SET)
-    assert "are not judged" not in Page(base.reports.html(run)).text
 
 
 def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase) -> None:
@@ -263,16 +205,6 @@ def test_changed_questions_and_documents_are_said(home: Path) -> None:
     text = Page(base.reports.html(run)).text
     assert "The questions or their labels have changed since this run." in text
     assert "The documents have changed since this run." in text
-
-
-def test_questions_that_are_judged_by_document_are_called_so(home: Path) -> None:
-    _, base = handbook(home)
-    whole = {"id": "w", "text": "grinding noise", "evidence": [{"document": "pump.txt"}]}
-    base.exchange.import_file("whole", "q.jsonl", json.dumps(whole))
-    run = base.evaluator.evaluate("whole", WORDS, (1, 3)).run.id
-    text = Page(base.reports.html(run)).text
-    assert "A right document comes first for 1 of 1 question" in text
-    assert "documents are ranked by their best passage" in text
 
 
 @pytest.mark.parametrize(

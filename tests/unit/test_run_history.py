@@ -37,16 +37,6 @@ def test_a_run_knows_what_it_measured_and_with_what(base: KnowledgeBase) -> None
     assert set(run.environment) >= {"touchstone", "python", "machine", "numpy"}
 
 
-def test_notes_and_tags_are_kept(base: KnowledgeBase) -> None:
-    run = _run(base)
-    base.runs.describe(run, note="  before the new edition ")
-    base.runs.describe(run, tags=["release", " release ", "", "q3"])
-    kept = base.runs.get(run)
-    assert (kept.note, kept.tags) == ("before the new edition", ("release", "q3"))
-    base.runs.describe(run, note="")
-    assert (base.runs.get(run).note, base.runs.get(run).tags) == ("", ("release", "q3"))
-
-
 def test_what_is_too_long_or_unknown_is_refused(base: KnowledgeBase) -> None:
     run = _run(base)
     with pytest.raises(InvalidInput, match="2,000 characters"):
@@ -90,12 +80,6 @@ def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
         assert row.value is not None
         assert row.interval.low <= row.value <= row.interval.high
         assert row.comparable
-
-
-def test_without_a_baseline_changes_are_those_since_the_first_run(base: KnowledgeBase) -> None:
-    words, vectors = _run(base), _run(base, VECTORS)
-    rows = {row.run.id: row.chips for row in base.runs.leaderboard(SET, "ndcg@3")}
-    assert rows == {words: (), vectors: ("mode lexical → dense",)}
 
 
 def test_a_run_without_the_metric_stands_last(base: KnowledgeBase) -> None:
@@ -155,13 +139,6 @@ def test_one_run_is_corrected_for_those_that_are_not_shown(base: KnowledgeBase) 
     base.exchange.import_file(SET, "questions.jsonl", backwards)
     _run(base, VECTORS)
     assert base.runs.compare([one], words)[0].figures.compared == 2
-
-
-def test_only_held_out_questions_are_compared_where_they_are_named(base: KnowledgeBase) -> None:
-    words, vectors = _run(base), _run(base, VECTORS)
-    (found,) = base.runs.compare([vectors], words, held_out={"q1", "q3", "q5"})
-    assert {row.question_id for row in found.rows} == {"q1", "q3"}
-    assert found.figures.kind == "held-out"
 
 
 def test_regressions_are_the_questions_that_got_worse_than_the_baseline(

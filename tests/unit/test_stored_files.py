@@ -23,8 +23,8 @@ from rag.storage import bases
 from rag.storage.every_table import metadata
 from rag.storage.files import Files
 from rag.storage.shared import deletion as module
-from rag.storage.shared import portions as portioned
 from rag.storage.shared import file_parts
+from rag.storage.shared import portions as portioned
 from rag.storage.tables import knowledge_base
 from tests.workspaces import QUICK, add, workspace_at
 

@@ -56,17 +56,6 @@ def test_a_sweep_prints_every_recipe_with_its_hash(
     assert told["base"] == {"recipe": WORDS.hash, "metrics": metrics}
 
 
-def test_a_sweep_for_people_names_the_best_and_where_the_recipe_stands(
-    base: KnowledgeBase, grid: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sweep", "handbook", SET, "--grid", grid, "--verify", "2", "--context"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(f"4 combinations on 5 questions of {SET!r}")
-    assert 'search.mode="lexical", search.threshold=null' in shown
-    assert "the present recipe, place" in shown
-    assert "2 recipes verified by ordinary evaluations: all metrics identical" in shown
-
-
 def test_a_sweep_that_is_not_confirmed_ends_with_1(
     base: KnowledgeBase,
     grid: str,
@@ -131,35 +120,6 @@ def test_a_sweep_of_one_index_has_nothing_to_measure_by_tokens(
     assert "Give a grid with index fields" in capsys.readouterr().err
 
 
-def test_indexes_are_compared_in_one_table_and_what_does_not_fit_is_said(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fields = {
-        "index.chunker": ["recursive", "sentence"],
-        "index.chunk_size": [8, 24],
-        "index.chunk_overlap": [0, 8],
-    }
-    (tmp_path / "grid.json").write_text(json.dumps(fields))
-    assert main(["sweep", "handbook", SET, "--grid", str(tmp_path / "grid.json")]) == 0
-    shown = capsys.readouterr().out.splitlines()
-    head = next(place for place, line in enumerate(shown) if "span_iou@5" in line)
-    assert shown[head].split() == [
-        *("chunker", "chunk_size", "chunk_overlap", "passages", "tokens"),
-        *("span_recall@5", "span_precision@5", "span_iou@5", "ndcg@10"),
-    ]
-    rows = [line.split()[:3] for line in shown[head + 1 : head + 7]]
-    assert rows == [
-        [chunker, *pair]
-        for chunker in ("recursive", "sentence")
-        for pair in (("8", "0"), ("24", "0"), ("24", "8"))
-    ]
-    assert [line for line in shown if line.startswith("skipped")] == [
-        "skipped, the overlap must be less than the size: "
-        f'index.chunker="{chunker}", index.chunk_size=8, index.chunk_overlap=8'
-        for chunker in ("recursive", "sentence")
-    ]
-
-
 @pytest.mark.parametrize(
     ("content", "options", "said"),
     [
@@ -216,29 +176,6 @@ def test_the_gate_passes_exactly_what_is_demanded(
     mean = base.evaluator.evaluate(SET, WORDS, (10,)).run.metrics["precision@10"]
     least = f"precision@10={mean + more!r}"
     assert _run(capsys, "gate", "handbook", SET, "--min", least)[0] == code
-
-
-def test_a_passed_gate_prints_each_rule_with_its_figure(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
-    rules = ("gate", "handbook", SET, "--min", "ndcg@10=0.25", "--min", "mrr@10=0.5")
-    code, data = _run(capsys, *rules)
-    metrics = data["metrics"]
-    assert (code, data["minimums"]) == (
-        0,
-        [
-            {"metric": name, "value": metrics[name], "required": required, "passed": True}
-            for name, required in (("ndcg@10", 0.25), ("mrr@10", 0.5))
-        ],
-    )
-    assert main([*rules, "--baseline", before.id]) == 0
-    shown = capsys.readouterr().out
-    assert f"passed ndcg@10 {metrics['ndcg@10']:.4f}, at least 0.25" in shown
-    assert f"passed mrr@10 {metrics['mrr@10']:.4f}, at least 0.5" in shown
-    assert (
-        f"mrr@10 {metrics['mrr@10']:.4f}, the baseline has {before.metrics['mrr@10']:.4f}" in shown
-    )
 
 
 def test_the_gate_lists_the_questions_that_got_worse(
