@@ -1,6 +1,7 @@
 """Small files of every format, made in memory, and what must be true of all that is read."""
 
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from functools import cache
@@ -127,6 +128,77 @@ def _saved(thing: Any) -> bytes:
     return buffer.getvalue()
 
 
+def zipped(**members: str) -> bytes:
+    """An archive with these members."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+def open_text(body: str, styles: str = "") -> bytes:
+    """An OpenDocument text with this markup in its body and its automatic styles."""
+    return zipped(
+        **{
+            "mimetype": "application/vnd.oasis.opendocument.text",
+            "content.xml": f"<office:document-content {_SPACES}><office:automatic-styles>{styles}"
+            f"</office:automatic-styles><office:body><office:text>{body}</office:text>"
+            "</office:body></office:document-content>",
+        }
+    )
+
+
+def open_sheet(rows: str, name: str = "Fees", styles: str = "") -> bytes:
+    """An OpenDocument spreadsheet of one sheet with these rows."""
+    return zipped(
+        **{
+            "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+            "content.xml": f"<office:document-content {_SPACES}><office:automatic-styles>{styles}"
+            f'</office:automatic-styles><office:body><office:spreadsheet><table:table table:name="'
+            f'{name}">{rows}</table:table></office:spreadsheet></office:body>'
+            "</office:document-content>",
+        }
+    )
+
+
+def open_row(*cells: str, **attributes: str) -> str:
+    """The markup of a row of such a sheet."""
+    inside = "".join(
+        f"<table:table-cell><text:p>{cell}</text:p></table:table-cell>" for cell in cells
+    )
+    about = "".join(f' table:{name}="{value}"' for name, value in attributes.items())
+    return f"<table:table-row{about}>{inside}</table:table-row>"
+
+
+_SPACES = " ".join(
+    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for name in ("office", "text", "table", "style", "draw")
+)
+
+
+def epub(*chapters: str, encryption: str = "") -> bytes:
+    """A book; each chapter is the markup of a body."""
+    items = "".join(f'<item id="c{at}" href="c%20{at}.xhtml"/>' for at, _ in enumerate(chapters))
+    spine = "".join(f'<itemref idref="c{at}"/>' for at, _ in enumerate(chapters))
+    members = {
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:'
+        'container"><rootfiles><rootfile full-path="book/book.opf"/></rootfiles></container>',
+        "book/book.opf": '<package xmlns="http://www.idpf.org/2007/opf"><metadata '
+        'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Harbour</dc:title></metadata>'
+        f"<manifest>{items}</manifest><spine>{spine}</spine></package>",
+    }
+    for at, body in enumerate(chapters):
+        members[f"book/c {at}.xhtml"] = (
+            '<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml">'
+            f"<head><title/></head><body>{body}</body></html>"
+        )
+    if encryption:
+        members["META-INF/encryption.xml"] = encryption
+    return zipped(**members)
+
+
 PEOPLE = [["Name", "Note"], ["Ada", "first"], ["Bob", "second"]]
 MARKDOWN = f"# Top\n\n{PROSE}\n\nSecond\n------\n\n{PROSE}\n".encode()
 OUTLINE = ((3, 1, "Later"), (1, 1, "Early"), (1, 2, "Absent"))
@@ -140,6 +212,15 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "docx": word,
     "pptx": slides,
     "xlsx": lambda: workbook(People=PEOPLE, Empty=[], More=PEOPLE),
+    "odt": lambda: open_text(f"<text:h>Top</text:h><text:p>{PROSE}</text:p>"),
+    "ods": lambda: open_sheet("".join(open_row(*row) for row in PEOPLE)),
+    "rtf": lambda: rb"{\rtf1\ansi\outlinelevel0 Top\par\pard Words.\par}",
+    "epub": lambda: epub(f"<h1>Top</h1><p>{PROSE}</p>", f"<h2>Sub</h2><p>{PROSE}</p>"),
+    "ipynb": lambda: json.dumps(
+        {"cells": [{"cell_type": "markdown", "source": ["# Top\n", PROSE]}]}
+    ).encode(),
+    "vtt": lambda: b"WEBVTT\n\n00:01.000 --> 00:03.000\nWelcome.\n",
+    "srt": lambda: b"1\n00:00:01,000 --> 00:00:03,000\nWelcome.\n",
     "csv": lambda: b"Name,Note\r\nAda,first\r\n",
     "tsv": lambda: b"Name\tNote\nAda\tfirst\n",
     "png": lambda: picture("PNG", "Wear gloves.\n\nThe alarm sounds."),

@@ -37,6 +37,7 @@ def run(reader: str, source: Source) -> Content:
 
 _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
+_OPEN = "application/vnd.oasis.opendocument"
 _HERE = "rag.readers"
 _HEADERS = 4  # the version that takes no row of values for the header of a table
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
@@ -106,6 +107,37 @@ FORMATS: tuple[Format, ...] = (
         False,
         _RECEIPTS,
     ),
+    Format(
+        ("odt",),
+        f"{_OPEN}.text",
+        f"{_HERE}.office.opendocument:read_odt",
+        ("opendocument",),
+        True,
+    ),
+    Format(
+        ("ods",),
+        f"{_OPEN}.spreadsheet",
+        f"{_HERE}.office.opensheets:read_ods",
+        ("opendocument",),
+        True,
+    ),
+    Format(("rtf",), "application/rtf", f"{_HERE}.office.rtf:read_rtf", ("rtf",), True),
+    Format(("epub",), "application/epub+zip", f"{_HERE}.markup.epub:read_epub", ("epub",), True),
+    Format(
+        ("ipynb",),
+        "application/x-ipynb+json",
+        f"{_HERE}.markup.notebooks:read_notebook",
+        _TEXT,
+        False,
+    ),
+    Format(("vtt",), "text/vtt", f"{_HERE}.markup.transcripts:read_transcript", _TEXT, False),
+    Format(
+        ("srt",),
+        "application/x-subrip",
+        f"{_HERE}.markup.transcripts:read_transcript",
+        _TEXT,
+        False,
+    ),
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
     Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),
@@ -130,13 +162,9 @@ _CONVERT = {
     "doc": "Save it as .docx in Word or LibreOffice and add that.",
     "ppt": "Save it as .pptx in PowerPoint or LibreOffice and add that.",
     "xls": "Save it as .xlsx or .csv in Excel or LibreOffice and add that.",
-    "rtf": "Save it as .docx or .txt and add that.",
-    "odt": "Save it as .docx or .pdf and add that.",
     "odp": "Save it as .pptx or .pdf and add that.",
-    "ods": "Save it as .xlsx or .csv and add that.",
     "adoc": _ASCIIDOC,
     "asciidoc": _ASCIIDOC,
-    "epub": "Convert it to .pdf or .html and add that.",
     "zip": "Unpack it and add the files in it.",
 }
 
@@ -184,6 +212,7 @@ def reader_version(media_type: str) -> int:
 
 
 _ALIASES = {
+    "text/rtf": "application/rtf",
     "application/x-pdf": "application/pdf",
     "application/xhtml+xml": "text/html",
     "text/x-markdown": "text/markdown",

@@ -23,7 +23,7 @@ def read_json(source: Source) -> Content:
     Raises UnreadableDocument (``damaged``) with the line of the first fault.
     """
     text, metadata = load(source)
-    value = _parse(text, 0) if text.strip() else []
+    value = parse_json(text) if text.strip() else []
     if isinstance(value, dict) and len(value) == 1:
         only = next(iter(value.values()))
         value = only if isinstance(only, list) else value
@@ -35,11 +35,12 @@ def read_jsonl(source: Source) -> Content:
     """One record per line. Raises UnreadableDocument (``damaged``) with the line of the fault."""
     text, metadata = load(source)
     rows = enumerate(lines_of(text))
-    records = (_parse(row.strip(), number) for number, row in rows if row.strip())
+    records = (parse_json(row.strip(), number) for number, row in rows if row.strip())
     return _compose(records, text.count("\n") + 1, metadata, source)
 
 
-def _parse(text: str, lines_before: int) -> object:
+def parse_json(text: str, lines_before: int = 0) -> object:
+    """A value in JSON. Raises UnreadableDocument (``damaged``) with the line of the fault."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

@@ -87,7 +87,8 @@ def _zip_kind(path: Path) -> str:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError):
         # The list of members stands at the end; the first members stand at the start.
         with path.open("rb") as file:
-            names, kind = file.read(65_536).decode("latin-1"), b""
+            start = file.read(65_536)
+        names, kind = start.decode("latin-1"), start[38:100] if b"mimetype" in start[:38] else b""
     if kind:
         return "epub" if b"epub" in kind else "opendocument"
     return next((kind for folder, kind in _OFFICE_FOLDERS.items() if folder in names), "zip")

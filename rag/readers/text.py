@@ -38,18 +38,19 @@ def read_code(source: Source) -> Content:
 def read_markdown(source: Source) -> Content:
     """The Markdown source, with the places of its headings; tables are rows of cells."""
     text, metadata = load(source)
-    return _markdown(text, metadata | {"title": front_matter_title(text)})
+    return markdown(text, metadata | {"title": front_matter_title(text)})
 
 
 def read_pasted(source: Source) -> Content:
     """Text that came without a file, and as ``media_type`` in the metadata what it looks like."""
     text = normalise(str(source.about["text"]))
     if looks_like_markdown(text):
-        return _markdown(text, {"media_type": "text/markdown"})
+        return markdown(text, {"media_type": "text/markdown"})
     return Content(text, metadata={"media_type": "text/plain"})
 
 
-def _markdown(text: str, metadata: dict[str, str]) -> Content:
+def markdown(text: str, metadata: dict[str, str]) -> Content:
+    """Markdown as a document, without what is struck."""
     shown, struck = without_struck(text)
     omissions = (Omission("struck_passage", struck),) if struck else ()
     return replace(markdown_content(with_pipe_tables(shown), metadata), left_out=omissions)

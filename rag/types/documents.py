@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Literal
 
 _EXTENSION = re.compile(r"(?<!/)\.[A-Za-z]\w{0,7}\Z")
-_BOOKS = (".xlsx", ".xlsm")
+_BOOKS = (".xlsx", ".xlsm", ".ods")
+_TRANSCRIPTS = (".vtt", ".srt")
 _HOST = re.compile(r"\w+://[^/]*")
 
 
@@ -231,8 +232,10 @@ def page_name(document: str, page: int | None, heading: str = "", before: str = 
     """Return ``"page 5"`` after ``before``, for a sheet ``"sheet Budget"``; "" without a page.
 
     ``document`` is the name of the document. The first of the headings of a sheet is its name;
-    without ``heading``, a sheet has only its number.
+    without ``heading``, a sheet has only its number. The heading of a transcript is its time.
     """
+    if heading and document.lower().endswith(_TRANSCRIPTS):
+        return f"{before}{heading}"
     if page is None:
         return ""
     if document.lower().endswith(_BOOKS):

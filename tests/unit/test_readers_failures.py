@@ -30,7 +30,8 @@ def test_supported_is_what_an_upload_widget_wants() -> None:
     assert (
         *("pdf", "txt", "text", "log", "md", "markdown", "rst"),
         *("html", "htm", "xhtml", "docx", "pptx"),
-        *("xlsx", "xlsm", "csv", "tsv", "tab", "png", "jpg", "jpeg", "tif", "tiff"),
+        *("xlsx", "xlsm", "csv", "tsv", "tab", "odt", "ods", "rtf", "epub", "ipynb", "vtt", "srt"),
+        *("png", "jpg", "jpeg", "tif", "tiff"),
         *("json", "jsonl", "ndjson"),
     ) == SUPPORTED
 
@@ -39,7 +40,8 @@ def test_supported_is_what_an_upload_widget_wants() -> None:
 @pytest.mark.parametrize("size", [0, 30])
 def test_nothing_in_it(tmp_path: Path, extension: str, size: int) -> None:
     reason = failure(tmp_path, b" \n" * size, f"x.{extension}").reason
-    binary = ("pdf", "docx", "pptx", "xlsx", "xlsm", "png", "jpg", "jpeg", "tif", "tiff")
+    office = ("docx", "pptx", "xlsx", "xlsm", "odt", "ods", "rtf", "epub")
+    binary = ("pdf", *office, "png", "jpg", "jpeg", "tif", "tiff")
     assert reason == ("wrong_extension" if size and extension in binary else "empty")
 
 

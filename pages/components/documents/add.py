@@ -94,8 +94,8 @@ def _name(sent: str) -> str:
 _BETWEEN_ADDRESSES = re.compile(r"\n|\s(?=https?://)")
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
 _TYPES = (
-    "PDF, Word, PowerPoint, Excel, Markdown, reStructuredText, HTML, CSV, TSV, JSON, pictures, "
-    "and any text or code"
+    "PDF, Word, PowerPoint, Excel, OpenDocument, RTF, EPUB, HTML, Markdown, reStructuredText, "
+    "notebooks, transcripts, CSV, JSON, pictures, and any text or code"
 )
 
 

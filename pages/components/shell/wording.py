@@ -27,12 +27,18 @@ _TYPES = {
     "text/x-code": "Code",
     "text/asciidoc": "AsciiDoc",
     "text/html": "Web page",
+    "text/vtt": "Transcript",
+    "application/x-subrip": "Transcript",
+    "application/x-ipynb+json": "Notebook",
+    "application/epub+zip": "Book",
+    "application/rtf": "Rich text",
+    "application/vnd.oasis.opendocument.text": "OpenDocument",
     "text/csv": "Table",
     "text/tab-separated-values": "Table",
     "application/json": "JSON",
     "application/x-ndjson": "JSON",
 }
-_OFFICE = {"wordprocessingml": "Word", "presentationml": "Slides", "spreadsheetml": "Sheet"}
+_OFFICE = {"wordprocessingml": "Word", "presentationml": "Slides", "spreadsheet": "Sheet"}
 
 
 CONTEXTS = {

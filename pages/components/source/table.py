@@ -18,6 +18,7 @@ _TABLES = {
     "text/csv",
     "text/tab-separated-values",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.oasis.opendocument.spreadsheet",
 }
 
 

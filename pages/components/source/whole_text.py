@@ -14,7 +14,11 @@ from rag import Document, fenced_code, front_matter, styled_words, without_attri
 
 MOST = 120_000  # characters sent to the browser; of longer documents a window around the passage
 # read as Markdown
-_MARKUP = {"text/markdown", "text/html", "text/x-rst", "text/asciidoc", "text/x-code"}
+_MARKUP = {
+    *("text/markdown", "text/html", "text/x-rst", "text/asciidoc", "text/x-code"),
+    *("application/epub+zip", "application/rtf", "application/x-ipynb+json"),
+    "application/vnd.oasis.opendocument.text",
+}
 # Ends a full line, not a paragraph, nor an entry of a list.
 _WRAPPED = re.compile(r"(?<=[^\n]{55})\n(?=[^\n])(?!\s*(?:\d{1,3}[.)]|[-*+•])\s)")
 

@@ -6,7 +6,7 @@ import itertools
 import re
 import string
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -98,11 +98,16 @@ def read_html(source: Source) -> Content:
     metadata |= encoding_metadata(encoding, is_guessed=is_guessed)
     if len(text) < _SHORT:
         content = _whole_body(tree, metadata)
+        if not content.text:
+            raise _empty_page()
     else:
         unread = {"unread_text": _unread(tree, text)}
         content = markdown_content(text, metadata | unread, unruled=True)
-    omissions = tuple(Omission(kind, count) for kind, count in left_out.items())
-    return replace(content, left_out=omissions)
+    return replace(content, left_out=_omissions(left_out))
+
+
+def _omissions(left_out: Mapping[str, int]) -> tuple[Omission, ...]:
+    return tuple(Omission(kind, count) for kind, count in left_out.items())
 
 
 def _published(tree: Any) -> str:
@@ -291,12 +296,15 @@ def _without_declaration(markup: str) -> str:
 def body_content(markup: str, metadata: dict[str, str]) -> Content:
     """All visible text of a page whose markup is sound, with the marks of Markdown.
 
-    The title is the first heading, if ``metadata`` has none. Raises UnreadableDocument (``empty``).
+    The title is the first heading, if ``metadata`` has none.
     """
     from lxml import html
 
+    if not markup or markup.isspace():
+        return Content("")
     parser = html.HTMLParser(huge_tree=True, remove_comments=True)
     tree = html.document_fromstring(markup, parser=parser)
+    omissions = _omissions(show(tree))
     for code in tree.iter("pre"):
         text = code.text_content().strip("\n")
         fence = code_fence(text)
@@ -309,7 +317,7 @@ def body_content(markup: str, metadata: dict[str, str]) -> Content:
     for item in tree.iterfind(".//ul/li"):
         first = _first_of(item)
         first.text = f"- {(first.text or '').lstrip()}"
-    return _whole_body(tree, metadata, marked=True)
+    return replace(_whole_body(tree, metadata, marked=True), left_out=omissions)
 
 
 def _whole_body(tree: Any, metadata: dict[str, str], *, marked: bool = False) -> Content:
@@ -332,7 +340,9 @@ def _whole_body(tree: Any, metadata: dict[str, str], *, marked: bool = False) ->
             is_item = marked and _ITEM.match(block) and _ITEM.match(last)
             composer.block(block, "\n" if is_item else "\n\n")
         last = block if isinstance(block, str) else ""
-    content = composer.content(**metadata | ({"title": title} if marked else {}))
+    content = composer.content(
+        **metadata | ({"title": metadata.get("title") or title} if marked else {})
+    )
     if not content.text:
         raise _empty_page()
     return content

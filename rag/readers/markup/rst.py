@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,6 @@ from docutils import nodes
 from docutils.core import publish_doctree, publish_from_doctree
 from docutils.parsers.rst import Parser
 
-from rag.errors import UnreadableDocument
 from rag.readers.content import Content, Source
 from rag.readers.html.reader import body_content
 from rag.readers.markup.rst_directives import (
@@ -49,10 +47,9 @@ def read_rst(source: Source) -> Content:
     lines = text.count("\n") + 1
     page = _page(text, _watched(source, lines))
     source.tick(lines, lines)
-    with contextlib.suppress(UnreadableDocument):  # nothing but comments and settings
-        if page:
-            return body_content(page, metadata)
-    return Content(text, metadata=metadata)
+    content = body_content(page, metadata)
+    # No text: nothing but comments and settings.
+    return content if content.text else Content(text, metadata=metadata)
 
 
 def _page(text: str, tick: Callable[[int], None]) -> str:

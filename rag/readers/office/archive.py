@@ -1,4 +1,4 @@
-"""Office files are ZIP archives: this looks at one before a parser unpacks it."""
+"""Office files and books are ZIP archives: this looks at one before a parser unpacks it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _HARMLESS_BYTES = 20_000_000  # to unpack
 _FRESH = "Open it in the program that made it, save a fresh copy, and add that."
 
 
-def check_archive(source: Source) -> None:
+def check_archive(source: Source, *, with_declarations: bool = False) -> None:
     """Raise UnreadableDocument: too_large for what would unpack to too much, damaged.
+
+    Document type declarations are no damage ``with_declarations``, for a parser without entities.
 
     Python's zipfile never unpacks more of a member than the size that the directory declares, so
     the declared sizes can be trusted.
@@ -22,7 +24,9 @@ def check_archive(source: Source) -> None:
     try:
         with zipfile.ZipFile(source.path) as archive:
             _check_size(archive, source)
-            declaring = any(_declares_entities(archive, name) for name in archive.namelist())
+            declaring = not with_declarations and any(
+                _declares_entities(archive, name) for name in archive.namelist()
+            )
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
         raise UnreadableDocument(
             "The file is damaged: it is incomplete, or was changed.",

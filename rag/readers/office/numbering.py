@@ -77,7 +77,7 @@ class Numbering:
         def written(place: re.Match[str]) -> str:
             at = int(place[1]) - 1
             form = "decimal" if legal else _value(levels.get(at), "numFmt")
-            return _written(counts.setdefault(at, _start(levels.get(at))), form)
+            return numeral(counts.setdefault(at, _start(levels.get(at))), form)
 
         if _value(levels[level], "numFmt") == "bullet":
             return ""
@@ -102,7 +102,7 @@ def _start(level: Any) -> int:
     return int(start) if start.isdigit() else 1
 
 
-def _written(count: int, form: str) -> str:
+def numeral(count: int, form: str) -> str:
     if form == "none" or (count < 1 and "decimal" not in form):
         return ""
     if form.endswith("Letter"):

@@ -72,7 +72,7 @@ def _read_book(book: Any, source: Source) -> Content:
         reader = _Sheet(sheet, composer)
         titled = False
         rows = reader.rows(lambda done=number - 1: source.tick(done, count))
-        for _, table in itertools.groupby(_by_table(rows), lambda pair: pair[0]):
+        for _, table in itertools.groupby(by_table(rows), lambda pair: pair[0]):
             cells = grid(row for _, row in table)
             if cells.columns and not titled:
                 composer.page(number)
@@ -92,7 +92,7 @@ def _read_book(book: Any, source: Source) -> Content:
     )
 
 
-def _by_table(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
+def by_table(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
     """Rows with the number of their table; empty rows part tables where a title or labels follow.
 
     Single cells between two gaps, such as a title, belong to what follows.

@@ -1,0 +1,218 @@
+"""OpenDocument text (.odt), as the web page that it would be."""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+from lxml import etree
+
+from rag.readers.content import Content, Source
+from rag.readers.dates import stated_day
+from rag.readers.html.reader import body_content
+from rag.readers.office.archive import check_archive
+from rag.readers.office.numbering import numeral
+from rag.types import Omission
+
+_TAGS = {"table": "table", "table-row": "tr"}
+_UNREAD = {"image": "picture", "object": "embedded_object", "object-ole": "embedded_object"}
+_NOTES = {"note": "footnotes", "annotation": "comments"}
+_SILENT = {"tracked-changes", "covered-table-cell", "forms", "sequence-decls", "title", "desc"}
+_MOST_SPACES = 100
+_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman"}
+_FORMS["I"] = "upperRoman"
+
+
+def open_document(source: Source) -> tuple[Any, Any, dict[str, str]]:
+    """The trees of the content and of the styles, and the metadata. Raises UnreadableDocument."""
+    check_archive(source)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    with zipfile.ZipFile(source.path) as archive:
+        names = set(archive.namelist())
+        content, styles, about = (
+            etree.fromstring(archive.read(name) if name in names else b"<none/>", parser)
+            for name in ("content.xml", "styles.xml", "meta.xml")
+        )
+    metadata = {
+        "title": about.findtext(".//{*}title") or "",
+        "author": about.findtext(".//{*}initial-creator") or about.findtext(".//{*}creator") or "",
+        "date": stated_day(about.findtext(".//{*}date")) or "",
+    }
+    return content, styles, metadata
+
+
+def read_odt(source: Source) -> Content:
+    """Headings, paragraphs, lists, tables and text boxes; notes and comments after their paragraph.
+
+    Left out, and counted: tracked changes, struck and hidden text, headers and footers, pictures
+    and embedded objects.
+    """
+    source.tick(0, 1)
+    content, styles, metadata = open_document(source)
+    page = _Page([content, styles])
+    text = content.find("./{*}body/{*}text")
+    page.unread["tracked_change"] = len(content.findall(".//{*}changed-region"))
+    for beside in styles.iterfind(".//{*}master-page/*"):
+        page.unread["header_or_footer"] += any(map(str.strip, beside.itertext()))
+    markup = "".join(page.inside(text))
+    source.tick(1, 1)
+    read = body_content(markup, metadata)
+    omissions = (Omission(kind, count) for kind, count in page.unread.items() if count)
+    return replace(read, read=dict(page.read), left_out=(*read.left_out, *omissions))
+
+
+def name_of(node: Any) -> str:
+    """The name of an element without its namespace; "" for a comment."""
+    return etree.QName(node).localname if isinstance(node.tag, str) else ""
+
+
+def value_of(node: Any, name: str) -> str:
+    """An attribute, whatever its namespace."""
+    values = (str(value) for key, value in node.items() if key.endswith(f"}}{name}"))
+    return next(values, "")
+
+
+def look(style: Any) -> tuple[str, str]:
+    """The tags around text of a style: struck, hidden, raised or lowered."""
+    start, end = "", ""
+    for part in style:
+        position = value_of(part, "text-position").split(" ")[0]
+        tag = "sup" if position.startswith(("super", *"123456789")) else ""
+        tag = "sub" if position.startswith(("sub", "-")) else tag
+        tag = "s" if value_of(part, "text-line-through-style") not in ("", "none") else tag
+        if tag:
+            start, end = f"{start}<{tag}>", f"</{tag}>{end}"
+        if value_of(part, "display") == "none":
+            start, end = f"{start}<span hidden>", f"</span>{end}"
+    return start, end
+
+
+class _Page:
+    """A writer of markup; ``read`` and ``unread`` count by kind."""
+
+    def __init__(self, trees: list[Any]) -> None:
+        self.read, self.unread = Counter[str](), Counter[str]()
+        self._looks = {
+            value_of(style, "name"): tags
+            for tree in trees
+            for style in tree.iter("{*}style")
+            if any(tags := look(style))
+        }
+        self._levels = {
+            value_of(style, "name"): {value_of(level, "level"): level for level in style}
+            for tree in trees
+            for style in tree.iter("{*}list-style")
+        }
+        self._outline = {
+            value_of(level, "level"): level
+            for tree in trees
+            for level in tree.iter("{*}outline-level-style")
+        }
+        self._counts: dict[str, list[int]] = {}
+        self._style, self._depth, self._label = "", 0, ""
+        self._beside: list[str] = []
+        """Notes and boxes of the paragraph at hand, which stand after it."""
+
+    def inside(self, node: Any) -> Iterator[str]:
+        """The markup of what is in an element."""
+        yield escape(node.text or "")
+        for child in node:
+            yield from self._element(child)
+            yield escape(child.tail or "")
+
+    def _element(self, node: Any) -> Iterator[str]:
+        name = name_of(node)
+        start, end = self._looks.get(value_of(node, "style-name"), ("", ""))
+        if name in _UNREAD:
+            if name != "image" or not _has_object(node):
+                self.unread[_UNREAD[name]] += 1
+                words = node.getparent().findtext("./{*}desc") or ""
+                yield f"[Picture: {escape(words)}]" if words else ""
+        elif name in _NOTES:
+            yield self._note(node, name)
+        elif name == "text-box":
+            self._beside.append(f"<div>{''.join(self.inside(node))}</div>")
+        elif name in ("h", "p"):
+            yield from self._paragraph(node, name, start, end)
+        elif name == "list":
+            style, self._depth = self._style, self._depth + 1
+            self._style = value_of(node, "style-name") or style
+            if self._depth == 1 and not (
+                value_of(node, "continue-numbering") == "true" or value_of(node, "continue-list")
+            ):
+                self._counts.pop(self._style, None)
+            yield from self.inside(node)
+            self._style, self._depth = style, self._depth - 1
+        elif name == "list-item":
+            if any(name_of(child) in ("h", "p") for child in node[:1]):
+                levels = self._levels.get(self._style, {})
+                self._label = self._counted(self._style, levels, self._depth) or "- "
+            yield from self.inside(node)
+        elif name == "table-cell":
+            heading = name_of(node.getparent().getparent()) == "table-header-rows"
+            tag = "th" if heading else "td"
+            spans = (
+                value_of(node, f"number-{part}-spanned") or "1" for part in ("columns", "rows")
+            )
+            over = 'colspan="{}" rowspan="{}"'.format(*spans)
+            yield f"<{tag} {over}>{''.join(self.inside(node))}</{tag}>"
+        elif name == "s":
+            yield " " * min(int(value_of(node, "c") or 1), _MOST_SPACES)
+        elif name in ("tab", "line-break"):
+            yield "\t" if name == "tab" else "<br>"
+        elif name == "section" and value_of(node, "display") in ("none", "condition"):
+            yield f"<div hidden>{''.join(self.inside(node))}</div>"
+        elif name and name not in _SILENT:
+            tag = _TAGS.get(name, "")
+            start, end = (f"<{tag}>", f"</{tag}>") if tag else (start, end)
+            yield f"{start}{''.join(self.inside(node))}{end}"
+
+    def _paragraph(self, node: Any, name: str, start: str, end: str) -> Iterator[str]:
+        waiting, self._beside = self._beside, []
+        label, self._label = self._label, ""
+        tag = "p"
+        if name == "h":
+            level = min(int(value_of(node, "outline-level") or 1), 6)
+            tag, label = f"h{level}", "" if label == "- " else label
+            if self._depth == 0:
+                label = self._counted("", self._outline, level)
+        yield f"<{tag}>{escape(label)}{start}{''.join(self.inside(node))}{end}</{tag}>"
+        beside, self._beside = self._beside, waiting
+        yield from beside
+
+    def _counted(self, style: str, levels: dict[str, Any], depth: int) -> str:
+        """The next number of a list or of headings with a blank; "" where they have none."""
+        level = levels.get(str(depth))
+        if level is None or value_of(level, "num-format") not in _FORMS:
+            return ""
+        counts = self._counts.setdefault(style, [])
+        del counts[depth:]
+        while len(counts) < depth:
+            missing = levels.get(str(len(counts) + 1))
+            start = value_of(missing, "start-value") if missing is not None else ""
+            counts.append(int(start or 1) - (len(counts) == depth - 1))
+        counts[depth - 1] += 1
+        shown = int(value_of(level, "display-levels") or 1)
+        forms = [value_of(levels.get(str(at), level), "num-format") for at in range(1, depth + 1)]
+        numbers = map(numeral, counts, (_FORMS.get(form, "decimal") for form in forms))
+        number = ".".join(list(numbers)[-shown:])
+        return f"{value_of(level, 'num-prefix')}{number}{value_of(level, 'num-suffix')} "
+
+    def _note(self, node: Any, name: str) -> str:
+        """The mark of a note; its text is kept for the end of the paragraph."""
+        self.read[_NOTES[name]] += 1
+        body = node.find("./{*}note-body") if name == "note" else node
+        words = " ".join(" ".join(part.itertext()) for part in body.iter("{*}p", "{*}h"))
+        mark = f"<sup>{escape(node.findtext('./{*}note-citation') or '')}</sup>"
+        mark = mark if name == "note" else ""
+        self._beside.append(f"<p>{mark or 'Comment:'} {escape(words)}</p>")
+        return mark
+
+
+def _has_object(image: Any) -> bool:
+    """Whether a picture is the look of an object, which stands beside it."""
+    return any(name_of(other).startswith("object") for other in image.itersiblings(preceding=True))

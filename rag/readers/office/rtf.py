@@ -1,0 +1,233 @@
+"""Rich text (.rtf), as the web page that it would be."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from html import escape
+
+from striprtf.striprtf import (
+    PATTERN,
+    charset_map,
+    destinations,
+    specialchars,
+)
+
+from rag.errors import UnreadableDocument
+from rag.readers.content import Content, Source
+from rag.readers.html.reader import body_content
+from rag.types import Omission
+
+_FONT = re.compile(r"\\f([0-9]{1,9})(?=[ \\])[^{};]{0,99}?\\fcharset([0-9]{1,3})")
+_BINARY = re.compile(rb"\\bin([0-9]{1,9}) ?")
+_TICK_EVERY = 20_000
+_UNREAD = {
+    "pict": "picture",
+    "object": "embedded_object",
+    "mmath": "formula",
+    "annotation": "comment",
+}
+_UNREAD |= {
+    f"{part}{page}": "header_or_footer"
+    for part in ("header", "footer")
+    for page in ("", "l", "r", "f")
+}
+_TEXT = {"footnote", "shp", "shpgrp", "shpinst", "shptxt", "pntext", "result"}
+_SIGNS = {**specialchars, "line": "\n", "nestcell": " ", "nestrow": "\n", "-": ""}
+_ENDS = {"par", "sect", "page", "cell", "row"}
+_TAGS = {"strike": "s", "striked": "s", "super": "sup", "sub": "sub", "v": "span hidden"}
+_TAGS["deleted"] = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The look of a group and of those in it; ``words`` are those of the text or of a note."""
+
+    words: list[tuple[tuple[str, ...], str]]
+    silent: bool = False
+    tags: tuple[str, ...] = ()
+    font: str = ""
+    skipped: int = 1  # signs after one in Unicode, for programs without it
+
+
+def read_rtf(source: Source) -> Content:
+    """Headings, paragraphs, numbers of lists, tables, text boxes, notes after their paragraph.
+
+    Left out, and counted: pictures, objects, formulas, comments, headers and footers, struck,
+    hidden and deleted text. Raises UnreadableDocument (``damaged``) for a file without its end.
+    """
+    text = _without_binary(source.path.read_bytes()).decode("latin-1")
+    writer = _Writer(text)
+    for count, match in enumerate(PATTERN.finditer(text)):
+        if count % _TICK_EVERY == 0:
+            source.tick(match.start(), len(text))
+        word, number, code, sign, brace, plain = match.groups()
+        if plain or code:
+            writer.add(plain or chr(int(code, 16)))
+        elif brace:
+            writer.group(opens=brace == "{")
+            if not writer.outer:
+                break
+        elif word or sign:
+            writer.command(word or sign, int(number) if number else None)
+    source.tick(len(text), len(text))
+    if writer.outer:
+        raise UnreadableDocument(
+            "The file is damaged: its end is missing.",
+            "Open it in the program that made it, save a fresh copy, and add that.",
+            reason="damaged",
+        )
+    content = body_content(writer.markup(), {})
+    omissions = (Omission(kind, number) for kind, number in writer.unread.items())
+    return replace(content, read=dict(writer.read), left_out=(*content.left_out, *omissions))
+
+
+def _without_binary(data: bytes) -> bytes:
+    """The file without pictures that are no text, which may hold any sign."""
+    parts, at = list[bytes](), 0
+    for match in _BINARY.finditer(data):
+        if match.start() >= at:
+            parts.append(data[at : match.start()])
+            at = match.end() + int(match[1])
+    return b"".join([*parts, data[at:]])
+
+
+class _Writer:
+    """A writer of markup; ``read`` and ``unread`` count by kind, ``outer`` are the open groups."""
+
+    def __init__(self, text: str) -> None:
+        self.read, self.unread = Counter[str](), Counter[str]()
+        self.outer: list[_State] = []
+        self._state = _State([])
+        fonts = _FONT.findall(text)
+        self._pages = {font: charset_map.get(int(charset), "") for font, charset in fonts}
+        self._pages[""] = self._page = "cp1252"
+        self._bytes, self._to_skip, self._starred = "", 0, False
+        self._done, self._notes = list[str](), list[str]()
+        self._rows, self._cells = list[str](), list[str]()
+        self._level, self._in_table = 0, False
+        self._above, self._merged, self._merge = dict[int, str](), list[str](), ""
+
+    def markup(self) -> str:
+        """All of it, with the pairs of signs that stand for one in Unicode."""
+        self._end("par")
+        whole = "".join([*self._done, *self._table()])
+        return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    def add(self, sign: str) -> None:
+        """Take a byte in the code page of the font at hand."""
+        if self._to_skip:
+            self._to_skip -= 1
+        elif not self._state.silent:
+            self._bytes += sign
+
+    def group(self, *, opens: bool) -> None:
+        """Open or close a group; a note ends with its own."""
+        self._decode()
+        self._to_skip = 0
+        if opens:
+            self.outer.append(self._state)
+        elif self.outer:
+            inner, self._state = self._state, self.outer.pop()
+            if inner.words is not self._state.words:
+                self._notes.append(f"<p>{self._written(inner.words)}</p>")
+
+    def command(self, word: str, number: int | None) -> None:
+        """Obey a control word."""
+        self._decode()
+        starred, self._starred, self._to_skip = self._starred, word == "*", 0
+        if self._state.silent:
+            return
+        if word in _UNREAD:
+            self.unread[_UNREAD[word]] += 1
+        if (word in destinations or starred) and word not in _TEXT:
+            self._state = replace(self._state, silent=True)
+        elif word == "footnote":
+            self.read["footnotes"] += 1
+            self._state = replace(self._state, words=[], tags=())
+        elif word == "chftn":
+            own = self._state.words is self.outer[-1].words if self.outer else True
+            self._state.words.append((("sup",), str(self.read["footnotes"] + own)))
+        elif word == "u" and number is not None:
+            self._put(chr(number % 0x10000))
+            self._to_skip = self._state.skipped
+        elif word in _ENDS:
+            self._end(word)
+        elif word in _SIGNS:
+            self._put(_SIGNS[word])
+        elif word in _TAGS or word in ("plain", "nosupersub"):
+            dropped = {"plain": set(_TAGS.values()) - {"deleted"}, "nosupersub": {"sup", "sub"}}
+            tags = dropped.get(word, {_TAGS.get(word)})
+            added = (_TAGS[word],) if word in _TAGS and number != 0 else ()
+            kept = tuple(tag for tag in self._state.tags if tag not in tags)
+            self._state = replace(self._state, tags=kept + added)
+        elif word in ("pard", "intbl"):
+            self._in_table = word == "intbl"
+            self._level = self._level if self._in_table else 0
+        elif word == "clvmrg":
+            self._merge = word
+        elif word == "cellx":
+            self._merged.append(self._merge)
+            self._merge = ""
+        elif word == "trowd":
+            self._merged.clear()
+        elif word == "outlinelevel" and number is not None:
+            self._level = number + 1
+        elif word == "uc" and number is not None:
+            self._state = replace(self._state, skipped=number)
+        elif word == "ansicpg":
+            self._page = "utf-8" if number == 65001 else f"cp{number}"
+        elif word == "f":
+            self._state = replace(self._state, font=str(number))
+
+    def _decode(self) -> None:
+        data, self._bytes = self._bytes.encode("latin-1"), ""
+        page = self._pages.get(self._state.font) or self._page
+        try:
+            self._put(data.decode(self._page if page == "cp1252" else page, "replace"))
+        except LookupError:
+            self._put(data.decode("cp1252", "replace"))
+
+    def _put(self, text: str) -> None:
+        if text and not self._state.silent:
+            self._state.words.append((self._state.tags, text))
+
+    def _written(self, words: list[tuple[tuple[str, ...], str]]) -> str:
+        """The markup of words, which are taken."""
+        parts = list[str]()
+        for tags, pieces in itertools.groupby(words, lambda piece: piece[0]):
+            text = escape("".join(piece for _, piece in pieces)).replace("\n", "<br>")
+            for tag in tags:
+                text = f"<{tag}>{text}</{tag.split(' ')[0]}>"
+            if "deleted" in tags:
+                self.unread["tracked_change"] += 1
+            else:
+                parts.append(text)
+        words.clear()
+        return "".join(parts)
+
+    def _end(self, word: str) -> None:
+        """End a paragraph, a cell or a row."""
+        words = self._state.words
+        if word == "row":
+            above, self._above = self._above, dict(enumerate(self._cells))
+            for at, merge in enumerate(self._merged[: len(self._cells)]):
+                if merge == "clvmrg":  # of the cell above
+                    self._above[at] = above.get(at, "")
+            self._rows.append(f"<tr>{''.join(self._above.values())}</tr>")
+            self._cells.clear()
+        elif word == "cell":
+            self._cells.append(f"<td>{self._written(words)}</td>")
+        elif self._in_table or (len(self.outer) > 1 and words is not self.outer[0].words):
+            words.append(((), "\n"))  # within a cell or a note
+        else:
+            tag = f"h{self._level}" if 1 <= self._level <= 6 else "p"
+            text = f"<{tag}>{self._written(words)}</{tag}>"
+            self._done += [*self._table(), text, *self._notes]
+            self._notes.clear()
+
+    def _table(self) -> list[str]:
+        rows, self._rows = self._rows, []
+        return [f"<table>{''.join(rows)}</table>"] if rows else []

@@ -1,0 +1,224 @@
+"""OpenDocument, RTF, books, notebooks and transcripts: their text, and what it leaves out."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rag.errors import UnreadableDocument
+from rag.readers import read
+from rag.types import Document, page_name
+from tests.sample_files import epub, open_row, open_sheet, open_text, zipped
+
+
+def document(folder: Path, data: bytes, name: str) -> Document:
+    path = folder / "content"
+    path.write_bytes(data)
+    return read(path, name)
+
+
+def left_out(read: Document) -> dict[str, tuple[int, str]]:
+    assert read.receipt is not None
+    return {part.kind: (part.count, part.first) for part in read.receipt.left_out}
+
+
+LOOKS = (
+    '<style:style style:name="struck"><style:text-properties '
+    'style:text-line-through-style="solid"/></style:style>'
+    '<style:style style:name="up"><style:text-properties style:text-position="super 58%"/>'
+    "</style:style>"
+    '<style:style style:name="gone"><style:text-properties text:display="none"/></style:style>'
+    '<text:list-style style:name="clauses"><text:list-level-style-number text:level="1" '
+    'style:num-format="1" style:num-prefix="§ "/><text:list-level-style-number text:level="2" '
+    'style:num-format="a" style:num-suffix=")"/></text:list-style>'
+    '<text:list-style style:name="points"><text:list-level-style-bullet text:level="1"/>'
+    "</text:list-style>"
+)
+
+
+def test_odt_has_numbers_notes_tables_and_no_struck_text(tmp_path: Path) -> None:
+    body = """<text:tracked-changes><text:changed-region>was 80</text:changed-region>
+</text:tracked-changes><text:list text:style-name="clauses"><text:list-item><text:h
+ text:outline-level="1">Rent</text:h><text:list><text:list-item><text:p>It is
+ <text:span text:style-name="struck">80</text:span> 90<text:span text:style-name="up">1</text:span>
+ euros<text:note><text:note-citation>2</text:note-citation><text:note-body><text:p>Net.</text:p>
+</text:note-body></text:note>.</text:p></text:list-item></text:list></text:list-item>
+<text:list-item><text:h text:outline-level="1">Notice</text:h></text:list-item></text:list>
+<text:list text:style-name="points"><text:list-item><text:p>Bring a rope.</text:p></text:list-item>
+</text:list><text:p text:style-name="gone">Secret.</text:p><table:table><table:table-header-rows>
+<table:table-row><table:table-cell><text:p>Zone</text:p></table:table-cell><table:table-cell>
+<text:p>Fee</text:p></table:table-cell></table:table-row></table:table-header-rows>
+<table:table-row><table:table-cell table:number-rows-spanned="2"><text:p>North</text:p>
+</table:table-cell><table:table-cell><text:p>10</text:p></table:table-cell></table:table-row>
+<table:table-row><table:covered-table-cell/><table:table-cell><text:p>20</text:p>
+</table:table-cell></table:table-row></table:table><text:p>Plan:<draw:frame><draw:image/>
+</draw:frame></text:p>"""
+    odt = document(tmp_path, open_text(body, LOOKS), "rules.odt")
+    assert odt.text == (
+        "# § 1 Rent\n\na) It is 90¹ euros².\n\n² Net.\n\n# § 2 Notice\n\n- Bring a rope.\n\n"
+        "Zone\tFee\nNorth\t10\nNorth\t20\n\nPlan:"
+    )
+    assert left_out(odt) == {
+        "struck_passage": (1, ""),
+        "hidden_passage": (1, ""),
+        "tracked_change": (1, ""),
+        "picture": (1, ""),
+    }
+    assert [heading.title for heading in odt.headings] == ["§ 1 Rent", "§ 2 Notice"]
+
+
+def test_ods_has_merged_cells_and_notes_but_no_hidden_rows(tmp_path: Path) -> None:
+    rows = (
+        '<table:table-column/><table:table-column table:visibility="collapse"/>'
+        '<table:table-column table:number-columns-repeated="16000"/>'
+        + open_row("Zone", "Margin", "Fee")
+        + '<table:table-row><table:table-cell table:number-rows-spanned="2"><text:p>North</text:p>'
+        "</table:table-cell><table:table-cell><text:p>7</text:p></table:table-cell>"
+        "<table:table-cell><office:annotation><text:p>Net.</text:p></office:annotation><text:p>90"
+        '<text:span text:style-name="up">1</text:span></text:p></table:table-cell>'
+        '<table:table-cell table:number-columns-repeated="16000"/></table:table-row>'
+        "<table:table-row><table:covered-table-cell/><table:table-cell/><table:table-cell>"
+        '<text:p><text:span text:style-name="struck">80</text:span>95</text:p></table:table-cell>'
+        "</table:table-row>"
+        + open_row("South", "", "60", visibility="collapse")
+        + '<table:table-row table:number-rows-repeated="1000000"><table:table-cell/>'
+        "</table:table-row>"
+    )
+    ods = document(tmp_path, open_sheet(rows, styles=LOOKS), "fees.ods")
+    assert ods.text == "Fees\n\nZone\tFee\nNorth\t90¹\nNorth\t95\nNote on 90¹: Net."
+    assert left_out(ods) == {
+        "hidden_column": (1, "Fees"),
+        "struck_passage": (1, "Fees"),
+        "hidden_row": (1, "Fees"),
+    }
+    assert page_name(ods.name, ods.page_at(10), ods.heading_at(10)) == "sheet Fees"
+
+
+def test_rtf_has_code_pages_notes_and_tables_but_no_struck_text(tmp_path: Path) -> None:
+    rtf = rb"""{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 A;}{\f1\fcharset204 B;}}
+{\stylesheet{\s1 Heading;}}{\header Page head\par}\pard\outlinelevel0 Rent\par
+\pard It is {\strike 80 }90{\super 1} \'80{\footnote \chftn\~Net.}, {\f1\'e4\'e0}, \u8364?.\par
+{\v Secret.}{\deleted old}{\listtext 1.\tab}First\par{\pict 0102}
+\trowd\cellx1\cellx2\intbl Zone\cell Fee\cell\row
+\trowd\clvmgf\cellx1\cellx2\intbl North\cell 10\cell\row
+\trowd\clvmrg\cellx1\cellx2\intbl\cell 20\cell\row\pard{\*\unknown words}End.\par}trailing"""
+    read = document(tmp_path, rtf, "rules.rtf")
+    assert read.text == (
+        "# Rent\n\nIt is 90¹ €, да, €.\n\n¹ Net.\n\n1. First\n\n"
+        "Zone\tFee\nNorth\t10\nNorth\t20\n\nEnd."
+    )
+    assert {kind: count for kind, (count, _) in left_out(read).items()} == {
+        "header_or_footer": 1,
+        "struck_passage": 1,
+        "hidden_passage": 1,
+        "tracked_change": 1,
+        "picture": 1,
+    }
+
+
+def test_chapters_of_a_book_come_in_its_order(tmp_path: Path) -> None:
+    chapters = (
+        '<a id="x"/><h1>Caf&eacute;</h1><p>90<sup>1</sup>&nbsp;euros &amp; a tip.</p><img/>',
+        "<h2>Rules</h2><p>No <del>dogs</del> boats.</p>",
+    )
+    book = document(tmp_path, epub(*chapters), "harbour.epub")
+    assert book.text == "# Café\n\n90¹ euros & a tip.\n\n## Rules\n\nNo boats."
+    assert book.metadata["title"] == "Harbour"
+    assert left_out(book) == {"struck_passage": (1, ""), "picture": (1, "book/c 0.xhtml")}
+
+
+def test_notebook_has_code_and_its_text_but_no_pictures(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": "# Rates\nAll in euros."},
+        {
+            "cell_type": "code",
+            "source": ["# a comment\n", "print(90)"],
+            "outputs": [
+                {"output_type": "stream", "text": ["90\n"]},
+                {"data": {"image/png": "iVBO", "text/plain": "<Figure size 1>"}},
+                {"data": {"text/html": "<b>x</b>", "text/plain": "<HTML object at 0x7f>"}},
+                {"ename": "ValueError", "traceback": ["..."]},
+            ],
+        },
+    ]
+    notebook = document(tmp_path, json.dumps({"cells": cells}).encode(), "rates.ipynb")
+    assert notebook.text == (
+        "# Rates\nAll in euros.\n\n```\n# a comment\nprint(90)\n```\n\n```\n90\n```"
+    )
+    assert [heading.title for heading in notebook.headings] == ["Rates"]
+    assert left_out(notebook) == dict.fromkeys(("picture", "output", "error_output"), (1, "cell 2"))
+
+
+def test_turns_of_a_transcript_have_their_times_as_places(tmp_path: Path) -> None:
+    vtt = """WEBVTT
+
+NOTE made by hand
+
+intro
+00:01.000 --> 00:03.000 align:start
+<v Ann>Welcome to the <i>harbour</i>.</v>
+
+00:03.000 --> 00:05.000
+<v Ann>Welcome to the harbour.
+<v Ann>Berths are let in May.</v>
+
+00:05.500 --> 00:07.000
+<v Bob>How much &amp; when?</v>
+
+01:02:03.000 --> 01:02:04.000
+<v Bob>And in June?</v>
+"""
+    transcript = document(tmp_path, vtt.encode(), "meeting.vtt")
+    assert transcript.text == (
+        "Ann: Welcome to the harbour. Berths are let in May.\n\nBob: How much & when?\n\n"
+        "Bob: And in June?"
+    )
+    at = transcript.text.index("How")
+    assert page_name(transcript.name, None, transcript.heading_at(at)) == "00:00:05"
+    assert transcript.headings[-1].title == "01:02:03"
+    srt = document(
+        tmp_path,
+        b"1\n00:00:01,000 --> 00:00:02,000\nAnn: Hello.\n\n2\n00:00:02,500 "
+        b"--> 00:00:03,000\nAnn: Bye.\n",
+        "meeting.srt",
+    )
+    assert srt.text == "Ann: Hello. Bye."
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "reason"),
+    [
+        (rb"{\rtf1 words", "x.rtf", "damaged"),
+        (b'{"cells": 3}', "x.ipynb", "damaged"),
+        (b'{"cells": [', "x.ipynb", "damaged"),
+        (b"[1]", "x.ipynb", "damaged"),
+        (b"words without times", "x.vtt", "damaged"),
+        (zipped(mimetype="application/epub+zip"), "x.epub", "damaged"),
+        (open_text("<text:p>a</text:p>")[:-40], "x.odt", "damaged"),
+        (open_text("<text:p>unclosed"), "x.odt", "damaged"),
+        (open_text("<!DOCTYPE x>"), "x.ods", "damaged"),
+        (epub("<img/>"), "x.epub", "empty"),
+        (
+            epub("<p>x</p>", encryption='<e><CipherReference URI="book/c0.xhtml"/></e>'),
+            "x.epub",
+            "encrypted",
+        ),
+    ],
+)
+def test_what_is_damaged_is_refused(tmp_path: Path, data: bytes, name: str, reason: str) -> None:
+    with pytest.raises(UnreadableDocument) as caught:
+        document(tmp_path, data, name)
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize("name", ["x.odt", "x.epub"])
+def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, name: str) -> None:
+    kind = "application/epub+zip" if name == "x.epub" else "application/vnd.oasis.opendocument.text"
+    path = tmp_path / "content"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", kind)
+        archive.writestr("content.xml", bytes(100_000_000))
+    with pytest.raises(UnreadableDocument) as caught:
+        read(path, name)
+    assert caught.value.reason == "too_large"
