@@ -75,16 +75,6 @@ def test_files_texts_and_pages_are_added_by_jobs(
     assert jobs["total"] == 4
 
 
-def test_the_same_upload_with_a_key_is_one_job(api: TestClient, manuals: str) -> None:
-    key = {"Idempotency-Key": "u1"}
-
-    def upload(content: bytes) -> Any:
-        return api.post(f"{manuals}/documents", files={"files": ("a.txt", content)}, headers=key)
-
-    assert upload(b"one").json() == upload(b"one").json()
-    problem(upload(b"two"), 422)
-
-
 def test_a_job_is_cancelled_and_its_events_end(
     api: TestClient, workspace: Workspace, manuals: str
 ) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from rag import Recipe, Workspace
-from rag.__main__ import main
 from rag.errors import AlreadyExists, InvalidInput
 from rag.storage.labels import FROM_USERS
 from tests.bundles import bundle, evaluated, parts_of, written
@@ -230,27 +229,3 @@ def test_the_parts_are_what_the_contract_says(here: Workspace, tmp_path: Path) -
         "format": 1,
         "made_with": dict(stored.environment),
     }
-
-
-def test_the_command_line_bundles_and_repeats(
-    here: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, target = here.base("handbook").runs.list_all()[0].id, str(tmp_path / "run.zip")
-    at = ["--home", str(tmp_path / "here"), "--json"]
-    assert main(["bundle", run, "-o", target, "--with-documents", *at]) == 0
-    assert json.loads(capsys.readouterr().out)["file"] == target
-    there = ["--home", str(tmp_path / "there"), "--json"]
-    assert main(["import-bundle", target, "--kb", "copy", *there]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["knowledge_base"], told["reproduced"], told["deviations"]) == ("copy", True, [])
-    assert main(["import-bundle", target, "--kb", "copy", *there]) == 2
-    assert main(["bundle", run, "-o", target, *at]) == 0
-    folder = tmp_path / "part"
-    folder.mkdir()
-    (folder / "a").write_text(DOCUMENTS["leave.md"])
-    capsys.readouterr()
-    empty = ["--home", str(tmp_path / "elsewhere"), "--json"]
-    command = ["import-bundle", target, "--kb", "part", "--documents", str(folder), *empty]
-    assert main(command) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert (told["reproduced"], told["missing"]) == (False, ["pump.txt", "travel.txt"])

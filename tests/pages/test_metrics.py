@@ -79,11 +79,6 @@ def test_a_run_leaves_as_files(labelled: Workspace, open_page: OpenPage) -> None
     assert {"Export JSONL", "Export CSV", "Export BEIR", "Export TREC qrels"} <= set(labels)
 
 
-def test_a_reload_keeps_the_figures(labelled: Workspace, open_page: OpenPage) -> None:
-    figures = evaluated(labelled)
-    assert _cards(open_page("metrics.py"))["MRR@10"] == f"{figures['mrr@10']:.3f}"
-
-
 def test_the_table_has_every_measure_at_every_k(labelled: Workspace, open_page: OpenPage) -> None:
     figures = evaluated(labelled)
     table = open_page("metrics.py").dataframe[0].value.set_index("Measure")
@@ -172,19 +167,6 @@ def test_nothing_is_tuned_by_refusals_alone(labelled: Workspace, open_page: Open
     assert "1 question, 1 of them without an answer" in "".join(each.value for each in app.caption)
     (error,) = open_page("tuning.py", set="refusals").error
     assert "Add questions that the documents answer" in error.value
-
-
-def test_tags_are_shown_as_they_are_written(labelled: Workspace, open_page: OpenPage) -> None:
-    base = labelled.base("notes")
-    question = base.questions.labelled("checks")[0]
-    tags = ["$x^2$ **b**", "law/2026"]
-    base.question_edits.edit_question("checks", question.id, tags=tags)
-    evaluated(labelled)
-    app = open_page("metrics.py")
-    options = app.get_by_key("tag").options
-    assert "law/2026" in options
-    assert plain(tags[0]) in options
-    assert tags[0] not in options
 
 
 def test_without_questions_there_are_three_ways(filled: Workspace, open_page: OpenPage) -> None:
@@ -282,17 +264,6 @@ def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> Non
         "Sick leave is reported before ten in the morning by telephone.",
         label.grade,
     )
-
-
-def test_lost_labels_count_as_misses(labelled: Workspace, open_page: OpenPage) -> None:
-    base = labelled.base("notes")
-    gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "pump.txt"]
-    base.documents.delete_documents(gone)
-    run = base.evaluator.evaluate("checks", base.recipe())
-    (q2,) = (result for result in run.results if result.question_id == "q2")
-    assert q2.metrics["ndcg@10"] == 0.0
-    told = [caption.value for caption in open_page("metrics.py").caption]
-    assert any(text.startswith("Metrics count them as relevant passages") for text in told)
 
 
 def _result(

@@ -28,34 +28,6 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]
     return code, json.loads(out) if out else None
 
 
-def test_every_build_is_listed(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = _run(capsys, "builds", "handbook")
-    assert (code, told["knowledge_base"]) == (0, "handbook")
-    passages = {build.hash: build.passages for build in base.documents.builds()}
-    assert [(row["hash"], row["active"], row["passages"]) for row in told["builds"]] == [
-        (WORDS.index.hash, True, passages[WORDS.index.hash]),
-        (OTHER.index.hash, False, passages[OTHER.index.hash]),
-    ]
-    assert passages[WORDS.index.hash] < passages[OTHER.index.hash]
-    for row, recipe in zip(told["builds"], (WORDS, OTHER), strict=True):
-        assert row["recipe"] == recipe.index.model_dump(mode="json")
-        assert (row["documents"], row["missing"]) == (len(DOCUMENTS), 0)
-        assert (row["vectors"]["kind"], row["vectors"]["limit"]) == ("flat", 1_562_500)
-
-
-def test_people_see_a_line_a_build(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
-    base.documents.prepare_build(WORDS.with_fields({"index.analyzer": "german"}).index)
-    assert main(["builds", "handbook"]) == 0
-    first, second, third = capsys.readouterr().out.splitlines()
-    counts = [build.passages for build in base.documents.builds()]
-    assert first == (
-        f"{WORDS.index.hash}  active  markdown 24/0 tokens of fake or estimated with table; "
-        f"fake, auto, auto: flat; 3 documents, {counts[0]} passages"
-    )
-    assert second.startswith(f"{OTHER.index.hash}          markdown 12/0 ")
-    assert third.endswith(f"fake, german, auto: flat; 0 documents, 3 missing, {counts[2]} passages")
-
-
 def test_a_build_is_deleted_by_the_beginning_of_its_id(
     base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
 ) -> None:

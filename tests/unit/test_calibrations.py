@@ -249,37 +249,6 @@ def test_a_damaged_calibration_in_a_bundle_is_refused(home: Path) -> None:
     workspace.close()
 
 
-def test_the_command_says_what_the_threshold_does(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    workspace, base = _workspace(home)
-    base.save_recipe(RECIPE)
-    workspace.close()
-    assert main(["calibrate", "parts", SET, "--json", "--precision", "0.7"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["questions"] == len(base.questions.split(SET).tuning)
-    assert (told["precision"], told["confidence"]) == (0.7, 0.9)
-    assert told["tuning"]["precision"] > told["promised"] >= 0.7
-    probability = RECIPE.with_fields(PROBABILITY)
-    point = base.tuning.calibrator.threshold_curve(SET, probability).at(told["threshold"])
-    assert told["held_out"] == json.loads(json.dumps(point.figures()))
-    fitted = base.tuning.calibrator.fitted(RECIPE.index)
-    assert (told["weights"], told["auto"]) == (dict(fitted.model.weights), fitted.threshold)
-    assert main(["calibrate", "parts", SET, "--precision", "0.7"]) == 0
-    shown = capsys.readouterr().out
-    assert "other questions, where nothing was chosen, it passes" in shown
-    assert "--set search.relevance=probability --set search.threshold=0." in shown
-    assert main(["calibrate", "parts", SET]) == 0
-    shown = capsys.readouterr().out
-    assert "Too few labels to promise a precision of 0.90. To promise it, label about " in shown
-    assert "The promise needs at least 57 questions" in shown
-    assert "search.threshold=" not in shown
-    cosine = ["--set", "search.threshold=0.3"]
-    assert main(["threshold", "parts", SET, "--precision", "0.5", *cosine]) == 0
-    now = base.tuning.calibrator.threshold_curve(SET, RECIPE).at(0.3)
-    assert f"threshold now 0.300: {now.sentence}" in capsys.readouterr().out
-
-
 def test_probabilities_of_questions_that_taught_them_are_cross_validated(
     parts: KnowledgeBase,
 ) -> None:

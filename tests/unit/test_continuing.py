@@ -33,12 +33,6 @@ def test_its_prompt_is_shortened_once_and_what_it_had_said_stays() -> None:
     assert second[3] == first[3]
 
 
-def test_one_that_stays_too_long_keeps_what_it_had_said() -> None:
-    answer = go_on(Turns(ContextOverflow("Too long.", "Less."), ContextOverflow("Too long.")))
-    assert (answer.status, answer.text) == ("interrupted", "Eight")
-    assert "Too long." in answer.note
-
-
 def test_what_it_thinks_before_it_goes_on_is_not_said() -> None:
     answer = go_on(Turns("<think>Eight what? [1]</think> days [1]."))
     assert (answer.status, answer.text) == ("complete", "Eight days [1].")

@@ -158,32 +158,6 @@ def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(
     assert base.decisions.state(run, other, P).next_hits[0] == first
 
 
-def test_decisions_are_listed_with_their_verdicts(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
-    _, base, run, other = opened
-    third = base.evaluator.evaluate(SET, LEFT, (5,)).run.id
-    assert base.decisions.list_all() == []
-    base.decisions.start(run, other, P)
-    base.decisions.start(third, other, "dcg@3")
-    _judge_all(base, run, other, ["left"])
-    entries = base.decisions.list_all()
-    assert [(entry.run, entry.metric) for entry in entries] == [(third, "dcg@3"), (run, P)]
-    assert entries[1].finished
-    (turned,) = base.decisions.list_all(other, run)
-    assert (turned.run, turned.other) == (other, run)
-    assert turned.decision == base.decisions.state(other, run, P)
-    assert turned.decision.headline("B", "A").startswith("B is worse than A: −")
-    assert base.decisions.list_all(run, third) == []
-    assert base.decisions.list_all(question_set=SET) == entries
-    assert base.decisions.list_all(question_set="others") == []
-    label = base.questions.usable(SET)[0].evidence[1]
-    base.documents.delete_documents([label.document_id])
-    (lost,) = base.decisions.list_all(run, other)
-    assert (lost.decision, lost.finished) == (None, False)
-    assert "earlier label" in lost.obstacle
-
-
 def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:

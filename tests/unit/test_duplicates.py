@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from rag import KnowledgeBase, NotAllowed, Workspace
-from rag.__main__ import main
 from rag.documents import copy_job
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, found, workspace_at
@@ -163,12 +161,3 @@ def test_only_an_owner_copies_and_owns_the_copy(workspace: Workspace) -> None:
         (line.entry.base, line.entry.action, line.entry.detail) for line in ann.audit(kind="base")
     ]
     assert ("manuals", "duplicate", "mine") in noted
-
-
-def test_the_verb(workspace: Workspace, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = str(workspace.settings.home)
-    assert main(["duplicate", "manuals", "trial", "--home", folder, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == {"duplicated": "manuals", "name": "trial", "documents": 2}
-    assert main(["duplicate", "manuals", "trial", "--home", folder]) == 2
-    assert "exists already" in capsys.readouterr().err

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from rag import KnowledgeBase, Recipe, Workspace, passage_key
-from rag.__main__ import main
+from rag import KnowledgeBase, Workspace, passage_key
 from rag.errors import InvalidInput, NotFound
-from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
-from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.runs import VECTORS, WORDS, handbook
 
 LEAVE = "How long may unused leave be carried over?"
 HYBRID = WORDS.with_fields({"search.mode": "hybrid", "search.candidates": 2, "search.top_k": 1})
@@ -103,42 +99,6 @@ def test_a_relevance_just_below_the_threshold_is_told_from_it(base: KnowledgeBas
     assert float(relevance) < float(limit)
 
 
-@pytest.mark.parametrize(
-    "steps",
-    [
-        {},
-        {"fusion": "rrf"},
-        {"fusion": "saturation"},
-        *({"fusion": fusion} for fusion in (*LIST_SCALES, QDRANT_RRF)),
-        {"spelling": True},
-        {"feedback": 2, "feedback_terms": 3},
-        {"mmr": 0.5, "duplicates": 0.6, "top_k": 3},
-    ],
-    ids=str,
-)
-def test_changes_are_those_that_a_search_confirms(
-    base: KnowledgeBase, steps: dict[str, Any]
-) -> None:
-    fields = {f"search.{name}": value for name, value in steps.items()}
-    recipe, stated = HYBRID.with_fields({"search.candidates": 100, **fields}), 0
-    explainer = base.explain(LEAVE, recipe)
-    for info in base.documents.documents(recipe.index):
-        for chunk in base.documents.chunks(info.id, recipe.index):
-            for change in explainer.changes(chunk.key):
-                for value, does_it in ((change.value, True), (change.shorter, False)):
-                    if value is not None:
-                        stated += does_it
-                        hits = _hits(base, recipe, change.field, value)
-                        assert (chunk.key in hits) == (change.enters == does_it)
-    assert stated > 2
-
-
-def _hits(base: KnowledgeBase, recipe: Recipe, field: str, value: float) -> set[int]:
-    whole = field in ("top_k", "candidates")
-    changed = recipe.with_fields({f"search.{field}": int(value) if whole else value})
-    return {hit.chunk.key for hit in base.search(LEAVE, changed).hits}
-
-
 def test_a_retrieval_without_a_prompt_ends_with_its_results(base: KnowledgeBase) -> None:
     trace = base.part(LEAVE, HYBRID).trace
     explainer = base.explain(LEAVE, HYBRID, trace)
@@ -224,78 +184,3 @@ def test_attribution_is_of_the_vectors_that_search(base: KnowledgeBase) -> None:
     found = explainer.attribution(wanted)
     assert found.cosine == pytest.approx(explainer.standing(wanted).figures.dense, abs=1e-6)
     assert {"unused", "leave"} <= {part.text for part in found.words if part.change > 0}
-
-
-def test_two_recipes_are_laid_side_by_side(base: KnowledgeBase) -> None:
-    words, vectors = (recipe.with_fields({"search.top_k": 3}) for recipe in (WORDS, VECTORS))
-    found = base.compare(LEAVE, words, vectors, SET)
-    assert [place.chunk.id for place in found.sides.before if place.chunk] == [
-        hit.chunk.id for hit in base.search(LEAVE, words).hits
-    ]
-    after = {place.chunk.id: place.rank for place in found.sides.after if place.chunk}
-    for place in found.sides.before:
-        assert place.chunk
-        if place.chunk.id in after:
-            assert place.other == after[place.chunk.id]
-    (label,) = found.labels
-    assert label.before == 1
-    assert found.sides.before[0].grade == 1
-    assert found.shown_labels()[0] == 1
-    assert base.compare(LEAVE, words, words).overlap == pytest.approx(1.0)
-    assert base.compare(LEAVE, words, words).labels == ()
-
-
-def test_passages_of_another_cut_are_the_same_where_they_share_half(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
-    small = WORDS.with_fields({"index.chunk_size": 12})
-    assert workspace.jobs.run(base.documents.build(small.index)).status == "done"
-    found = base.compare(LEAVE, WORDS, small, SET)
-    assert found.sides.before[0].chunk != found.sides.after[0].chunk
-    assert (found.sides.before[0].other, found.sides.after[0].other) == (1, 1)
-    assert found.overlap > 0.5
-    assert np.isfinite(found.overlap)
-
-
-def test_the_verb_prints_one_object(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chunk_id = f"{key(base, 'carried over until'):016x}"
-    fields = ("--set", "search.mode=hybrid", "--set", "search.candidates=2")
-
-    def run(*options: str) -> Any:
-        assert main(["explain", "handbook", LEAVE, *fields, *options, "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    told = run("--chunk", chunk_id, "--attribution")
-    assert (told["chunk_id"], told["lost"], told["rank"]) == (chunk_id, None, 1)
-    assert [change["field"] for change in told["changes"]] == [
-        "search.dense_weight",
-        "search.threshold",
-        "search.top_k",
-        "search.candidates",
-    ]
-    assert told["attribution"]["embeddings"] > 2
-    assert run("--find", "Hotels may cost 140 euros")["found"][0]["match"] == "exact"
-    assert run("--document", "pump.txt")["found"][0]["document"] == "pump.txt"
-    against = run("--against", "search.mode=dense")
-    assert 0 <= against["overlap"] <= 1
-    assert against["before"]["hits"][0]["document"] == "leave.md"
-    run_id = base.evaluator.evaluate(SET, VECTORS, (1,)).run.id
-    beside = run("--against-run", run_id)
-    assert beside["after"]["recipe"] == base.search(LEAVE, VECTORS).recipe
-    assert [hit["chunk_id"] for hit in beside["after"]["hits"]] == [
-        hit.chunk.id for hit in base.search(LEAVE, VECTORS).hits
-    ]
-
-
-def test_the_verb_speaks_to_people(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
-    chunk_id = f"{key(base, 'Train journeys'):016x}"
-    assert main(["explain", "handbook", LEAVE, "--chunk", chunk_id]) == 0
-    told = capsys.readouterr().out
-    assert "lost at candidates: it has no term of the question" in told
-    assert "The weight has no effect: the mode is lexical." in told
-    assert main(["explain", "handbook", LEAVE]) == 2
-    assert "Specify what to explain." in capsys.readouterr().err
-    assert main(["explain", "handbook", LEAVE, "--against", "index.chunk_size=12"]) == 2
-    assert "needs an index that is not built" in capsys.readouterr().err

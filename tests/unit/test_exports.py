@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from rag import EXPORT_TARGETS, InvalidInput, KnowledgeBase, Recipe, RecipeExport
-from rag.__main__ import main
 from rag.recipe.parts import IndexRecipe, SearchRecipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from tests.workspaces import QUICK, stocked
@@ -145,24 +144,6 @@ def test_requests_for_opensearch(base: KnowledgeBase) -> None:
 def test_another_target_is_refused(base: KnowledgeBase) -> None:
     with pytest.raises(InvalidInput, match="No export is for 'solr'"):
         base.recipe_exports.export(Recipe(), "solr")
-
-
-@pytest.mark.usefixtures("base")
-def test_the_verb_writes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "recipe.sql"
-    line = ["export-recipe", "handbook", "--target", "pgvector", "-o", str(file)]
-    line += ["--set", "search.mode=dense", "--set", "search.mmr=0.5"]
-    assert main([*line, "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
-    assert data["file"] == str(file)
-    assert [one["request"] for one in data["statements"]] == ["", "", ""]
-    text = file.read_text()
-    assert "-- search.mmr: not expressible; the step has to run in your own program" in text
-    assert "search.top_k" not in text
-    assert "CREATE TABLE passages" in text
-    assert main(line) == 0
-    exact = sum(one["fidelity"] == "exact" for one in data["fields"])
-    assert f"fields: {exact} exact, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

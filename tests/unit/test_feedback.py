@@ -8,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.lexical import LexicalIndex
-from rag.recipe import SearchRecipe
-from rag.retrieval import Candidates, select
 from rag.retrieval.diversity import Nearness, diversify, doubles
 from rag.retrieval.feedback import rm3, rocchio
 
@@ -128,23 +126,3 @@ def test_a_shorter_list_begins_like_a_longer_one(
     whole, _ = mmr(scores, rows, share, len(rows))
     part, _ = mmr(scores, rows, share, count)
     assert part.tolist() == whole.tolist()[:count]
-
-
-@given(vectors, st.floats(0.5, 1), st.one_of(st.none(), st.floats(0, 1)))
-def test_every_candidate_still_has_exactly_one_fate(
-    rows: np.ndarray, limit: float, share: float | None
-) -> None:
-    number = len(rows)
-    keys, cosine = np.arange(number) * 3, np.linspace(0.9, -0.2, number)
-    ranks = np.arange(number, dtype=np.int32)
-    found = Candidates(keys, cosine, np.zeros(number), ranks, ranks)
-    recipe = SearchRecipe(mode="dense", duplicates=limit, mmr=share, top_k=2)
-    nearness = Nearness(keys, lambda wanted: rows[wanted // 3])
-    chosen = select(found, recipe, 0.1, nearness=nearness)
-    same = [double.place for double in chosen.doubles]
-    fates = [*chosen.kept, *chosen.beyond, *chosen.below, *same]
-    assert sorted(fates) == list(range(number))
-    assert sorted(chosen.order.tolist()) == list(range(number))
-    better = {place: rank for rank, place in enumerate(chosen.order.tolist())}
-    if share is None:
-        assert all(better[double.of] < better[double.place] for double in chosen.doubles)

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import InvalidInput, InvalidRecipe, KnowledgeBase, NotFound
-from rag.__main__ import main
 from rag.recipe import SearchRecipe
 from rag.retrieval.filters import fits_passage, fitting_documents
 from rag.types import Hit
@@ -137,19 +136,6 @@ def test_tags_are_words_and_outlive_a_new_version(tmp_path: Path) -> None:
         base.documents.tag("travel.md", [" "])
     with pytest.raises(NotFound):
         base.documents.tag("absent.md", ["law"])
-
-
-def test_the_command_line_tags_and_filters(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make(home)[0].close()
-    assert main(["tag", "handbook", "travel.md", "trips", "money"]) == 0
-    assert capsys.readouterr().out == "travel.md: money, trips\n"
-    assert main(["tag", "handbook", "absent.md", "trips"]) == 2
-    capsys.readouterr()
-    change = ["--set", 'search.tags=["money"]', "--set", "search.threshold=null"]
-    assert main(["search", "handbook", LEAVE, *change]) == 0
-    told = capsys.readouterr().out
-    assert "travel.md" in told
-    assert "leave.md" not in told
 
 
 FILTERS = st.fixed_dictionaries(

@@ -175,26 +175,6 @@ def test_collections_and_judgements_tell_all_bad_lines(tmp_path: Path) -> None:
     assert len(notes.skipped) == 4
 
 
-def test_the_command_line_names_what_is_lost(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = [
-        json.loads(row(document="rules", page=1)),
-        {"id": "r", "text": "Lost?", "evidence": [{"document": "gone.pdf", "page": 7}]},
-    ]
-    file = tmp_path / "q.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)) + "\nbad\n")
-    home = ["--home", str(tmp_path / "home")]
-    assert main(["import-questions", "rules", str(file), *home]) == 2
-    assert "Line 3 is not JSON" in capsys.readouterr().err
-    assert main(["import-questions", "rules", str(file), "--skip-bad", *home]) == 0
-    told = capsys.readouterr().out
-    assert "  r: gone.pdf, page 7" in told
-    assert "  Line 3 is not JSON: Expecting value." in told
-    assert main(["evaluate", "rules", "q", "--set", "search.mode=lexical", *home]) == 0
-    assert "  r: gone.pdf, page 7" in capsys.readouterr().out
-
-
 def test_questions_that_nothing_can_be_measured_with_are_counted(
     base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from sqlalchemy import select
 
 from rag import KnowledgeBase, Workspace
-from rag.__main__ import main
 from rag.answering.shaping import shape_passages
 from rag.explanation.attribution import attribution
 from rag.protocols import InputType
@@ -108,17 +106,6 @@ def test_matched_words_of_text_and_context_stand_apart(base: KnowledgeBase) -> N
     around = base.word_finder(trace, recipe, context=True)(found)
     assert {found.chunk.text[start:end] for start, end in inside} == {"service"}
     assert [found.chunk.context[start:end] for start, end in around] == ["Corvane"]
-
-
-def test_the_command_line_says_what_is_indexed_with_a_passage(
-    base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = ["search", "devices", "Corvane service", "--home", str(home), "--set"]
-    assert main([*asked, "search.mode=lexical", "--json"]) == 0
-    hits = json.loads(capsys.readouterr().out)["hits"]
-    assert "Corvane C16R\nFaults" in {hit["context"] for hit in hits}
-    assert main([*asked, "search.mode=lexical"]) == 0
-    assert "     indexed with: Corvane C16R · Faults\n" in capsys.readouterr().out
 
 
 class _Pumps:

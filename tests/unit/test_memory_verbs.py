@@ -39,20 +39,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, 
     return code, json.loads(told.out) if told.out else None, told.err
 
 
-def test_interactions_are_listed_and_searched(
-    asked: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, found, _ = run(capsys, "memory", "notes")
-    assert (code, found["held"]) == (0, 2)
-    told = [(each["id"], each["question"], each["standing"]) for each in found["interactions"]]
-    assert told == [(2, ASK_PUMP, "thumb down"), (1, ASK_LEAVE, "usable")]
-    assert [each["cosine"] for each in found["interactions"]] == [None, None]
-    _, found, _ = run(capsys, "memory", "notes", "search", ASK_LEAVE, "--limit", "1")
-    [first] = found["interactions"]
-    assert (first["id"], round(first["cosine"], 5)) == (1, 1.0)
-    assert first["sources"][0]["document"] == "leave.txt"
-
-
 def test_one_is_shown_corrected_and_deleted(
     asked: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,23 +74,6 @@ def test_links_are_made_and_revoked(
     assert main(["link", "manuals", "create", "--days", "0"]) == 2
 
 
-def test_a_link_shows_one_tour(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
-    tour = workspace.base("manuals").tours.create("For the board")
-    made = told(capsys, "link", "manuals", "create", "board", "--tour", str(tour))
-    assert made["tour"] == tour
-    assert made["path"].startswith("/share/share_")
-    assert made["path"].endswith(f"/tour/{tour}")
-    assert main(["link", "manuals", "create", "board", "--tour", "99"]) == 2
-    del made["path"]
-    told(capsys, "link", "manuals", "create", "all")
-    assert told(capsys, "link", "manuals", "list", "--tour", str(tour)) == {"links": [made]}
-    assert told(capsys, "link", "manuals", "list", "--tour", "99") == {"links": []}
-    assert len(told(capsys, "link", "manuals")["links"]) == 2
-    assert main(["link", "manuals"]) == 0
-    assert f", tour {tour}\n" in capsys.readouterr().out
-    assert main(["link", "manuals", "revoke", made["id"], "--tour", str(tour)]) == 2
-
-
 def test_the_log_is_listed_and_saved(
     workspace: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, Workspace
-from rag.__main__ import main
 from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.storage.questions import MOST_KEPT
 from tests.api import client
-from tests.workspaces import DATABASES, QUICK, URL, add, stocked
+from tests.workspaces import QUICK, add, stocked
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -167,31 +166,6 @@ def test_a_set_that_is_there_can_be_refused(base: KnowledgeBase) -> None:
     assert [item.text for item in base.questions.labelled("new")] == [WHEN]
     with pytest.raises(InvalidInput, match="'merge'"):
         base.exchange.import_file(SET, "x.jsonl", FILE, existing="merge")
-
-
-def test_the_verbs_say_what_was_replaced_and_bring_it_back(
-    base: KnowledgeBase,
-    home: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    if DATABASES.server is not None:
-        monkeypatch.setenv(URL, DATABASES.of(home))
-    file = tmp_path / "checks.jsonl"
-    file.write_text(FILE)
-    version = base.questions.named(SET).version
-    at = ["--home", str(home)]
-    assert main(["import-questions", "handbook", str(file), "--existing", "refuse", *at]) == 2
-    assert "'checks' exists already" in capsys.readouterr().err
-    assert main(["import-questions", "handbook", str(file), *at]) == 0
-    way_back = f"question-versions handbook checks --restore {version}"
-    assert way_back in capsys.readouterr().out
-    assert main([*way_back.split(), "--json", *at]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["restored"], told["version"]) == (version, version + 2)
-    assert [each["version"] for each in told["versions"]] == [version + 1, version]
-    assert held(base) == BY_HAND
 
 
 def test_the_api_replaces_by_default_and_brings_back(

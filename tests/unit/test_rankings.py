@@ -56,19 +56,6 @@ def test_other_ranks_point_at_each_other(base: KnowledgeBase) -> None:
     }
 
 
-def test_passages_of_another_cut_are_matched_by_what_they_share(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
-    small = WORDS.with_fields({"index.chunk_size": 12})
-    assert workspace.jobs.run(base.documents.build(small.index)).status == "done"
-    fine, coarse = _run(base, small), _run(base, WORDS)
-    found = base.rankings.side_by_side(coarse, fine, "q2")
-    assert found.after[0].chunk
-    assert found.before[0].chunk
-    assert found.after[0].chunk.id != found.before[0].chunk.id
-    assert (found.before[0].other, found.after[0].other) == (1, 1)
-
-
 def test_what_is_gone_keeps_its_place(base: KnowledgeBase) -> None:
     words = _run(base, WORDS)
     infos = base.documents.documents(WORDS.index)

@@ -13,7 +13,6 @@ from rag import InvalidRecipe, Recipe, changed_recipe
 from rag.__main__ import main
 from tests.api import client
 from tests.runs import handbook
-from tests.workspaces import QUICK
 
 CHANGES = st.fixed_dictionaries(
     {},
@@ -50,24 +49,6 @@ def test_json_carries_every_field_exactly(changes: dict[str, object]) -> None:
     read = Recipe.parse(json.loads(recipe.model_dump_json()))
     assert read == recipe
     assert read.hash == recipe.hash
-
-
-def test_the_command_line_answers_with_an_exported_recipe(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    handbook(home)
-    recipe = QUICK.with_fields({"search.top_k": 2, "search.dense_weight": 0.1 + 0.2})
-    path = tmp_path / "recipe.json"
-    path.write_text(recipe.model_dump_json(indent=2))
-    command = ["search", "handbook", "grinding noise", "--recipe", str(path), "--json"]
-    assert main(command) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["recipe"], len(told["hits"])) == (recipe.hash, 2)
-    path.write_text("{")
-    assert main(command) == 2
-    path.write_text('{"search": {"top_k": 0}}')
-    assert main(command) == 2
-    assert "search.top_k" in capsys.readouterr().err
 
 
 def test_what_a_file_does_not_name_is_as_the_recipe_is_saved(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag import KnowledgeBase, Recipe
-from rag.__main__ import main
 from rag.errors import InvalidInput
 from rag.runs.recipe_names import described
-from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.runs import VECTORS, WORDS, handbook
 
 
 @pytest.fixture
@@ -57,22 +55,3 @@ def test_a_recipe_is_renamed_and_its_name_taken_away(base: KnowledgeBase) -> Non
     for name in ("x" * 81, "a\x00b"):
         with pytest.raises(InvalidInput, match="at most 80 printable"):
             base.recipe_names.give(WORDS, name)
-
-
-def test_runs_are_listed_with_names_and_places(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
-    base.recipe_names.give(WORDS, "Words alone")
-    words, vectors = (base.evaluator.evaluate(SET, each).run.id for each in (WORDS, VECTORS))
-    base.runs.describe(vectors, note="Vectors alone\nas an experiment")
-    assert main(["runs", "handbook", "--json"]) == 0
-    rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
-    assert {key: row["name"] for key, row in rows.items()} == {
-        words: "Words alone",
-        vectors: "Vectors alone",
-    }
-    assert sorted(row["place"] for row in rows.values()) == [1, 2]
-    assert [row["differs"] for row in rows.values()] == [[], []]
-    assert main(["runs", "handbook"]) == 0
-    assert f"{words}  " in (said := capsys.readouterr().out)
-    assert "  Words alone\n" in said

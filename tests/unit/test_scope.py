@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rag import FurtherBase, InvalidInput, InvalidRecipe, NotFound, Recipe, Workspace
-from rag.__main__ import main
 from rag.errors import ProviderUnavailable
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -24,12 +21,6 @@ def workspace(home: Path) -> Workspace:
     for name, text in (("pumps", PUMP), ("policies", LEAVE), ("copies", LEAVE + " Ask us.")):
         add(workspace, workspace.create(name, QUICK), {f"{name}.txt": text})
     return workspace
-
-
-def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
-    code = main([*arguments, "--json"])
-    told = capsys.readouterr()
-    return code, json.loads(told.out) if told.out else None, told.err
 
 
 @pytest.mark.parametrize(
@@ -134,25 +125,3 @@ def test_bases_that_cannot_be_searched_beside_it(
 ) -> None:
     with pytest.raises(error):
         workspace.beside("pumps", [FurtherBase.parse(also)])
-
-
-def test_the_command_line_searches_several(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, found, _ = _run(capsys, "search", "pumps", QUESTION, "--also", "policies:top_k=1")
-    assert (code, [hit["knowledge_base"] for hit in found["hits"]]) == (0, ["policies", "pumps"])
-    code, found, _ = _run(capsys, "search", "pumps", QUESTION, "--all", "--also", "copies:weight=9")
-    assert [hit["knowledge_base"] for hit in found["hits"]] == ["copies", "policies", "pumps"]
-    code, said, _ = _run(capsys, "ask", "pumps", QUESTION, "--also", "policies")
-    assert (code, said["citations"][0]["knowledge_base"]) == (0, "policies")
-    code, _, error = _run(capsys, "search", "pumps", QUESTION, "--also", "x:top_k=many")
-    assert (code, "top_k=many" in error) == (2, True)
-
-
-def test_the_text_form_names_the_bases(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["search", "pumps", QUESTION, "--also", "policies"]) == 0
-    told = capsys.readouterr().out
-    assert "policies: policies.txt" in told
-    assert "merged by cosine of fake-64" in told

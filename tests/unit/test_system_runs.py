@@ -123,18 +123,6 @@ def test_a_gate_measures_against_a_run_of_a_system(
     assert result["paired"]["ndcg@10"]["difference"] > 0
 
 
-def test_runs_lists_the_system(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
-    run = run_of_system(base)
-    assert main(["runs", "handbook"]) == 0
-    assert f"{run.id}" in (line := capsys.readouterr().out)
-    assert "system mine" in line
-    assert main(["runs", "handbook", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["runs"]
-    assert (row["recipe"], row["system"]) == (None, "mine")
-    assert main(["explain", "handbook", "grinding", "--against-run", run.id]) == 2
-    assert "measured a system" in capsys.readouterr().err
-
-
 def test_foreign_texts_cannot_be_decided_on(base: KnowledgeBase) -> None:
     first, second = run_of_system(base), run_of_system(base, foreign=True, name="other")
     with pytest.raises(InvalidInput, match="in no document"):
