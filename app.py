@@ -50,7 +50,7 @@ from pages.components.shell.cookies import (
     sign_in_key,
 )
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
-from rag import Settings, TouchstoneError
+from rag import Settings, TouchstoneError, write_log_lines
 from rag.api.connections import bound_connections
 from rag.api.hosts import Hosts, misdirected
 from rag.api.mounting import Api
@@ -67,7 +67,6 @@ SECONDS_TO_FOLLOW = 10.0
 SESSION_CHECK = "/_stcore/host-config"
 """Streamlit's page reads it before it opens a session, and shows the text of an error."""
 MOST_REFUSED = 100
-LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _REFUSED = set[tuple[str, str]]()
 SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
 INDEX = Path(st.__file__).parent / "static" / "index.html"
@@ -123,7 +122,7 @@ def headers(index: str) -> dict[str, str]:
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Warm up beside the first visitor, and hand unfinished jobs back at the end."""
-    write_log_lines()
+    write_log_lines("rag", "pages", __name__)
     limit_uploads()
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
     following = asyncio.create_task(_follow_sign_outs())
@@ -132,15 +131,6 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     from pages.components.shell import warm_up
 
     warm_up.stop()
-
-
-def write_log_lines() -> None:
-    """Write warnings and errors of the program with their time, once for the process."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter(LINE))
-    for logger in map(logging.getLogger, {"rag", "pages", __name__}):
-        if not logger.handlers:
-            logger.addHandler(handler)
 
 
 def limit_uploads() -> None:

@@ -329,10 +329,12 @@ from .systems.measuring import SystemEvaluation as SystemEvaluation
 from .systems.registry import StoredSystem as StoredSystem
 from .systems.registry import SystemTrial as SystemTrial
 from .systems.registry import TriedResult as TriedResult
+from .telemetry import REQUEST_ID as REQUEST_ID
 from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning
 from .telemetry import watch_work as watch_work
+from .telemetry import write_log_lines as write_log_lines
 from .tours import LONGEST_TOUR_TITLE as LONGEST_TOUR_TITLE
 from .tours import AnswerBasis as AnswerBasis
 from .tours import Tour as Tour

@@ -15,6 +15,10 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 log = logging.getLogger(__name__)
 
+REQUEST_ID: ContextVar[str] = ContextVar("REQUEST_ID", default="")
+"""The id of the request that this thread, or this task, answers; "" without one."""
+_LINE = "%(asctime)s %(levelname)s %(name)s: %(request)s%(message)s"
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -194,6 +198,23 @@ def came_of_it(about: Any) -> None:
     span = _current.get()
     if span is not None:
         span.about = about
+
+
+def write_log_lines(*loggers: str) -> None:
+    """Write what the program logs with time, level and request, once for the process."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter(_LINE))
+    handler.addFilter(_named_request)
+    for logger in map(logging.getLogger, loggers):
+        if not logger.handlers:
+            logger.addHandler(handler)
+            logger.setLevel(logging.INFO)
+
+
+def _named_request(record: logging.LogRecord) -> bool:
+    request = REQUEST_ID.get()
+    record.request = f"[{request}] " if request else ""
+    return True
 
 
 def _safely(observe: Callable[..., None], *what: Any) -> None:

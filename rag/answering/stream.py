@@ -37,6 +37,7 @@ class AnswerStream(Iterator[str]):
         self._asked_in = telemetry.current()
         self._span: telemetry.Span | None = None
         self._turn: telemetry.Span | None = None  # which ends with the answer
+        self._then: Callable[[Answer], None] | None = None
         self._look: Callable[[], None] | None = None
         self.error: TouchstoneError | None = None
 
@@ -50,9 +51,9 @@ class AnswerStream(Iterator[str]):
         self._look = look
         return self
 
-    def ending(self, turn: telemetry.Span) -> AnswerStream:
-        """The same stream, with whose end a turn ends."""
-        self._turn = turn
+    def ending(self, turn: telemetry.Span, then: Callable[[Answer], None]) -> AnswerStream:
+        """The same stream, with whose end a turn ends; ``then`` is called within the turn."""
+        self._turn, self._then = turn, then
         return self
 
     def __next__(self) -> str:
@@ -120,5 +121,8 @@ class AnswerStream(Iterator[str]):
         cost = self._price(answer.usage) if self._price else None
         self._answer = replace(answer, seconds=now - began, first_token=first, cost=cost)
         telemetry.note_work("answer", now - began, self._answer, status=self._answer.status)
+        if self._turn and self._then:
+            with telemetry.at(self._turn):
+                self._then(self._answer)
         for span in filter(None, (self._span, self._turn)):
             telemetry.end(span, self._answer, self.error)

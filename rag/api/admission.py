@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import re
+import uuid
 from time import perf_counter
 
 from anyio import CapacityLimiter, move_on_after, to_thread
 from fastapi import Request, Response
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag import (
     NOBODY_SIGNS_IN,
+    REQUEST_ID,
     NotAllowed,
     Person,
     Principal,
@@ -47,6 +50,7 @@ _TOO_MANY = problems.problem(
 )
 _TOO_LARGE = problems.problem(413, "The body is too large.")
 _MOST_DRAINED, _MOST_SECONDS_DRAINED = 256 << 20, 10.0  # of a body that is too large
+_ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _THREADS = 4
 # Anybody can send a method of any name, and each would be a figure of its own for ever.
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -67,6 +71,8 @@ class Admission:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # A request has a task of its own, and so a context that ends with it.
+        REQUEST_ID.set(_request_id(scope))
         caller = Headers(scope=scope).get("traceparent", "")
         with spanning("request", {"method": scope["method"]}, caller) as span:
             span.labels |= await self._timed(scope, receive, send)
@@ -79,6 +85,7 @@ class Admission:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = REQUEST_ID.get()
             await send(message)
 
         try:
@@ -125,6 +132,12 @@ class Admission:
             return None, False
         row = self._tokens.holder(secret)
         return row, row is None and self._tokens.ended(secret)
+
+
+def _request_id(scope: Scope) -> str:
+    """The id of a request: that of the proxy, where it is one, or a new one."""
+    sent = Headers(scope=scope).get("x-request-id", "")
+    return sent if _ACCEPTED_ID.fullmatch(sent) else uuid.uuid4().hex
 
 
 def busy(path: str) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -14,22 +14,20 @@ from rag import (
     LONGEST_QUESTION,
     VERSION,
     AnswerData,
+    FederatedBase,
     FindingsData,
     FurtherBase,
     Hit,
     KnowledgeBase,
     NotFound,
     Principal,
-    Recipe,
     Schema,
     ScopedWorkspace,
     TouchstoneError,
-    Trace,
     WordCorrection,
     Workspace,
     find_fault,
     findings_data,
-    spanning,
     validation_words,
 )
 from rag.api.threads import ANSWERS, in_thread
@@ -172,18 +170,17 @@ def _bases(workspace: ScopedWorkspace, name: str) -> list[KnowledgeBase]:
     return [workspace.base(base_name) for base_name in names]
 
 
-def _search_bases(
-    workspace: ScopedWorkspace, question: str, name: str
-) -> tuple[KnowledgeBase, Recipe, Trace]:
+def _bases_beside(
+    workspace: ScopedWorkspace, name: str
+) -> tuple[KnowledgeBase, Sequence[FederatedBase]]:
+    """The knowledge base that answers, and those whose passages it also gets."""
     first, *others = _bases(workspace, name)
-    beside = [FurtherBase(other.name) for other in others]
-    recipe = first.recipe()
-    trace = first.search(question, recipe, workspace.beside(first.name, beside))
-    return first, recipe, trace
+    return first, workspace.beside(first.name, [FurtherBase(other.name) for other in others])
 
 
 def _search(workspace: ScopedWorkspace, query: str, name: str) -> ResultsData:
-    first, _, trace = _search_bases(workspace, query, name)
+    first, beside = _bases_beside(workspace, name)
+    trace = first.search(query, first.recipe(), beside)
     ids = {info.name: info.id for info in workspace.bases()}
     results = [
         SearchResultData(
@@ -223,10 +220,9 @@ def _fetch(workspace: ScopedWorkspace, id: str) -> ExcerptData:
 
 
 def _ask(workspace: ScopedWorkspace, question: str, name: str) -> AnswerData:
-    with spanning("turn", {"question": question}) as span:
-        base, recipe, trace = _search_bases(workspace, question, name)
-        stream = base.answer(trace, recipe, base.memory.examples(trace.question, recipe))
-        span.about = answer = stream.answer
+    base, beside = _bases_beside(workspace, name)
+    stream = base.ask(question, base.recipe(), beside)
+    answer = stream.answer
     if answer.status == "failed":
         raise stream.error or TouchstoneError(answer.note)
     return AnswerData.of(answer)

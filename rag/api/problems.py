@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from rag import (
+    REQUEST_ID,
     AlreadyExists,
     BlockedAddress,
     InvalidInput,
@@ -60,6 +61,7 @@ _SCHEMA = {
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "what happened, and why"},
         "hint": {"type": "string", "description": "what to do about it"},
+        "request_id": {"type": "string", "description": "id of the request in the log"},
         "instance": {"type": "string", "description": "id of an unexpected error in the log"},
         "errors": {
             "type": "array",
@@ -136,7 +138,8 @@ def answer(
     path: str, body: dict[str, Any], headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """An answer that tells of a problem, to a request for an address."""
-    content = in_words_of(path, body)
+    request = REQUEST_ID.get()
+    content = in_words_of(path, body) | ({"request_id": request} if request else {})
     return JSONResponse(content, body["status"], headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 

@@ -205,7 +205,7 @@ class Conversations:
         with self._database.write() as connection:
             if turns.conclude(connection, self._scope, turn_id, noted, metrics):
                 self._memory.record(connection, turn_id, noted)
-        log_turn(self._scope.base_id, turn_id, metrics)
+        log_turn(self._scope.base_id, turn_id, noted)
         telemetry.came_of_it(noted)
 
     @operation("guest")

@@ -55,14 +55,19 @@ def turn_metrics(answer: Answer) -> Metrics:
     }
 
 
-def log_turn(base_id: int, turn_id: int, metrics: Metrics) -> None:
+def log_turn(base_id: int, turn_id: int | None, answer: Answer) -> None:
     """Write the figures of a turn as one line of JSON: no text of anybody, and no key.
 
-    Where traces are kept, it names the one of the turn.
+    An answer outside a conversation has no ``turn_id``. Where traces are kept, the line names the
+    one of the turn; of a request, its id.
     """
-    record = {"event": "turn", "knowledge_base": base_id, "turn": turn_id, **metrics}
+    if not log.isEnabledFor(logging.INFO):
+        return
+    record = {"event": "turn", "knowledge_base": base_id, "turn": turn_id, **turn_metrics(answer)}
     if trace := telemetry.trace_id():
         record["trace_id"] = trace
+    if request := telemetry.REQUEST_ID.get():
+        record["request_id"] = request
     log.info("%s", json.dumps(record, sort_keys=True))
 
 

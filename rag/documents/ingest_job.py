@@ -341,6 +341,7 @@ class _ItemReader:
             files.note_locked(connection, self._job.id, item.position, source)
 
     def _fail(self, item: JobItem, reason: str, hint: str) -> None:
+        log.info("Job %s: %r was not read: %s", self._job.id, item.name, reason)
         with self._services.database.write() as connection:
             rows.set_item(connection, self._job.id, item.position, "failed", reason, hint)
 

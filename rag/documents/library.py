@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ from rag.storage.builds import BuildRow
 from rag.storage.files import Arrival, Files, supersede_locked
 from rag.storage.shared.portions import Portions
 from rag.types import Chunk, Document, Receipt, Span
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class Reading:
             self.arrival.confirm(connection)
         jobs.supersede(connection, job)
         supersede_locked(connection, base_id, names)
+        log.info("Job %d of knowledge base %d: %s", job, base_id, title)
         return job
 
 

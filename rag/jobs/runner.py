@@ -349,6 +349,7 @@ class Jobs:
                 rows.finish(connection, job_id, self._owner, "cancelled", f"Stopped. {_STAYS}")
             elif code != BUSY and self._stands_still(connection, job_id):
                 message = f"The process of the job ended ({code}). {_STAYS}"
+                log.error("Job %s failed: %s", job_id, message)
                 rows.finish(connection, job_id, self._owner, "failed", message)
             else:
                 rows.give_back(connection, job_id, self._owner)

@@ -22,6 +22,7 @@ from rag.conversations.conversations import Conversations
 from rag.conversations.operations import Operations
 from rag.conversations.prompts import Prompts
 from rag.conversations.reviews import Reviews
+from rag.conversations.turn_metrics import log_turn
 from rag.documents import build_job
 from rag.documents.additions import Additions, LockedFiles
 from rag.documents.library import Library
@@ -366,7 +367,8 @@ class KnowledgeBase:
             else:
                 index, trace = self._index(recipe), unsearched(check_question(question), recipe)
             examples = self.memory.examples(trace.question, recipe, without=without)
-            return self._answers.answer(trace, recipe, index, examples).ending(turn)
+            stream = self._answers.answer(trace, recipe, index, examples)
+            return stream.ending(turn, partial(log_turn, self.id, None))
 
     @operation("guest", audit="ask", models="answer")
     def answer(

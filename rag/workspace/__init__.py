@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
-from rag import cluster, providers, tracing
+from rag import cluster, providers, telemetry, tracing
 from rag.access import Access
 from rag.bundles import Packer, Reproduction, Restorer, opened
 from rag.conversations.turn_metrics import write_log
@@ -446,6 +446,7 @@ class Workspace:
 
 def do_job() -> None:
     """Do the job that the process which started this one has claimed, or share in it."""
+    telemetry.write_log_lines("rag")
     request = process.read_task(sys.stdin.buffer)
     try:
         with patient():

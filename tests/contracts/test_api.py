@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import io
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from rag import Recipe, Workspace
+from rag import Recipe, Workspace, write_log_lines
 from tests.contracts.test_api_access import BASES, problem
 from tests.workspaces import QUICK, add, found
 
 LEAVE = "Unused leave may be carried over until the end of March.\n\n"
 TRAVEL = "Trains are booked by the office. Flights need the consent of the board.\n\n"
+
+
+@contextmanager
+def log_lines() -> Iterator[io.StringIO]:
+    """What a server writes to its log within the block."""
+    logger, written = logging.getLogger("rag"), io.StringIO()
+    with redirect_stderr(written):
+        write_log_lines("rag")
+    try:
+        yield written
+    finally:
+        logger.handlers.clear()
+        logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture
@@ -198,3 +216,46 @@ def test_what_nobody_expected_has_an_id_and_no_traceback(
     assert "Traceback" not in answer.text
     assert str(told["instance"]) in caplog.text
     assert "secret detail" in caplog.text
+
+
+def test_a_request_has_an_id_in_its_answer_its_problem_and_the_log(
+    api: TestClient, manuals: str
+) -> None:
+    mine = {"X-Request-ID": "proxy-1.a"}
+    assert api.get(manuals, headers=mine).headers["X-Request-ID"] == "proxy-1.a"
+    others = [api.get(manuals, headers={"X-Request-ID": name}) for name in ("", "a b", "a" * 65)]
+    assert len({answer.headers["X-Request-ID"] for answer in others}) == 3
+    told = problem(api.get(f"{BASES}/none", headers=mine), 404)
+    assert told["request_id"] == "proxy-1.a"
+    with log_lines() as written:
+        api.get(manuals, headers={**mine, "Authorization": "Bearer wrong"})
+        files = {"files": ("new.txt", b"Trains leave at nine.")}
+        api.post(f"{manuals}/documents", headers=mine, files=files)
+    refused, queued = [line for line in written.getvalue().splitlines() if "[proxy-1.a]" in line]
+    assert "token is unknown" in refused
+    assert "Reading new.txt" in queued
+
+
+def test_a_file_that_was_not_read_is_a_line_of_the_log(workspace: Workspace) -> None:
+    base = workspace.create("manuals", QUICK)
+    with log_lines() as written:
+        add(workspace, base, {"a.pdf": "no PDF", "b.txt": "Trains leave at nine."})
+    (line,) = [line for line in written.getvalue().splitlines() if "a.pdf" in line]
+    assert "plain text" in line
+
+
+def test_an_answer_outside_a_conversation_is_a_line_of_figures(
+    api: TestClient, manuals: str, workspace: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "touchstone.turns")
+    question = {"question": "How long may unused leave be carried over?"}
+    answer = api.post(f"{manuals}/ask", json=question)
+    streamed = api.post(f"{manuals}/ask", json=question | {"stream": True})
+    workspace.base("manuals").ask(question["question"], QUICK).close()
+    *lines, last = map(json.loads, caplog.messages)
+    requests = [each.headers["X-Request-ID"] for each in (answer, streamed)]
+    assert [line["request_id"] for line in lines] == requests
+    assert {(line["turn"], line["mode"], line["decision"]) for line in lines} == {
+        (None, "quotes", "complete")
+    }
+    assert (last["decision"], "request_id" in last) == ("interrupted", False)

@@ -16,6 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config
 
 import app as server
+from rag import write_log_lines
 from rag.api import connections
 from tests.api import served
 from tests.workspaces import workspace_at
@@ -159,13 +160,14 @@ def test_without_its_setting_there_are_no_metrics(tmp_path: Path) -> None:
 
 
 def test_lines_of_the_log_have_a_time_and_a_level(capsys: pytest.CaptureFixture[str]) -> None:
-    loggers = [logging.getLogger(name) for name in ("rag", "pages", server.__name__)]
+    names = ("rag", "pages", server.__name__)
     try:
-        server.write_log_lines()
-        server.write_log_lines()
+        write_log_lines(*names)
+        write_log_lines(*names)
         logging.getLogger("rag.jobs.runner").error("Job 7 failed.")
         (line,) = capsys.readouterr().err.splitlines()
     finally:
-        for logger in loggers:
+        for logger in map(logging.getLogger, names):
             logger.handlers.clear()
+            logger.setLevel(logging.NOTSET)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d [\d:,]+ ERROR rag\.jobs\.runner: Job 7 failed\.", line)

@@ -111,7 +111,7 @@ def test_a_line_of_the_log_has_figures_and_no_text(
     quiet_log: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_log()
-    log_turn(2, 7, turn_metrics(ANSWER))
+    log_turn(2, 7, ANSWER)
     [line] = capsys.readouterr().err.splitlines()
     told = json.loads(line)
     assert (told["event"], told["knowledge_base"], told["turn"]) == ("turn", 2, 7)
