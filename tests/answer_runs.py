@@ -1,7 +1,5 @@
 """A scripted model that answers and judges the questions of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import pytest

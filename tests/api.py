@@ -1,7 +1,5 @@
 """A client of the API of a workspace, and what its OpenAPI document says."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

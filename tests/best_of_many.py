@@ -1,7 +1,5 @@
 """Simulations of the best of many recipes, and of looking again until something wins."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bundles of a small evaluated knowledge base, and their parts."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A Dask cluster of processes on this machine, and embedders that wait on its workers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Every control that a page offers, used one after the other as a visitor would."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from typing import Any

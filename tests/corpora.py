@@ -1,7 +1,5 @@
 """A corpus in memory: texts, hashed words, exact search."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Values of all recipe fields that can have a provider asked, and providers that keep who asks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """A tiny cross-encoder, made on the spot: it adds up what the words of a passage are worth."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A real server of the dashboard, started as a user starts it."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

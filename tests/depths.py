@@ -1,7 +1,5 @@
 """Candidates of a shallower search, cut from those of a deep one."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rag.retrieval.candidates import NOT_FOUND, Candidates, Ranks

@@ -1,7 +1,5 @@
 """Checks of the documentation against the code; each returns the problems that it finds."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

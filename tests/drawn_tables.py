@@ -1,7 +1,5 @@
 """PDF pages with tables that are drawn here, so that every cell and label is known."""
 
-from __future__ import annotations
-
 import io
 import random
 from collections.abc import Callable, Sequence

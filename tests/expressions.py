@@ -4,8 +4,6 @@
 backtracking search, not in seconds: the same on every machine.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib

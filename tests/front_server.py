@@ -1,7 +1,5 @@
 """A small HTTP server in front of another one: it can hold back, and see who hangs up."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A knowledge base with two halves of documents that answer alike, of which one is judged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A small knowledge base for tests of pages: three documents, one question set, quick embedder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

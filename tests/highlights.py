@@ -1,7 +1,5 @@
 """Coverage of a passage's words by the boxes on its page, read back from the file itself."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

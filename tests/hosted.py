@@ -1,7 +1,5 @@
 """Hosted services at a scripted server."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

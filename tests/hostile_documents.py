@@ -1,7 +1,5 @@
 """Sixty documents that want to be more than text: to the model, to the page, or to both."""
 
-from __future__ import annotations
-
 from itertools import product
 
 ELSEWHERE = "hostile.example"

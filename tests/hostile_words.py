@@ -1,7 +1,5 @@
 """Inputs that an expression may be slow on, made of its own parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from re import _compiler as compiler
 from re import _constants as op

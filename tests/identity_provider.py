@@ -1,7 +1,5 @@
 """A tiny OpenID Connect provider: whoever comes is the person whose name is clicked."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time

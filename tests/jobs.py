@@ -1,7 +1,5 @@
 """Jobs of a worker alone, without a workspace."""
 
-from __future__ import annotations
-
 import time
 
 from rag.jobs import JobRow, Jobs

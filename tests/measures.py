@@ -1,7 +1,5 @@
 """Judgements and rankings by name, measured by the code that measures evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 

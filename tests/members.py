@@ -1,7 +1,5 @@
 """A knowledge base with a member for each role, and what pages say to whoever looks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest

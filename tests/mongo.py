@@ -4,8 +4,6 @@ No server with ``$vectorSearch`` can be had here. Commands and replies go throug
 what is written is what a server would have read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

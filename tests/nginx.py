@@ -1,7 +1,5 @@
 """nginx with the configuration of the documentation, in front of a server: TLS on a free port."""
 
-from __future__ import annotations
-
 import datetime
 import re
 import shutil

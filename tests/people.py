@@ -1,7 +1,5 @@
 """People who sign in, and what they see."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from rag import Claims, Person, Principal, ScopedWorkspace, Workspace

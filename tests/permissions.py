@@ -1,7 +1,5 @@
 """The page docs/permissions.md from the declarations: ``python -m tests.permissions > FILE``."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Qdrant in this process: its client's local mode, which is made for one thread at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, cast

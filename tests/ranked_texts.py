@@ -1,7 +1,5 @@
 """A small base, its labels, and the rankings of another system, written down once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

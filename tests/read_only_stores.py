@@ -4,8 +4,6 @@ Qdrant answers from the local mode of its client. Elasticsearch and OpenSearch c
 their answers have the documented form.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Recipes with everything off, as those were that the first version stored."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rag import SearchRecipe

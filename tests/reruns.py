@@ -1,7 +1,5 @@
 """Timing of the reruns of a page's script after an input changes, for the benchmarks of pages."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

@@ -1,7 +1,5 @@
 """Retrievers in Python that return the rankings of ``tests.ranked_texts``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from haystack import Document as HaystackDocument

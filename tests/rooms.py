@@ -4,8 +4,6 @@ A room is a folder or a single module. It may import rooms of the tiers above it
 also for type checking only, and nothing of its own tier or of those below.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import sys

@@ -1,7 +1,5 @@
 """A small evaluated knowledge base for tests of runs, reports and bundles."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

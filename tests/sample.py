@@ -1,7 +1,5 @@
 """The sample knowledge base with the shipped model, built once for all tests that ask it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

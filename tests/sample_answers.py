@@ -1,7 +1,5 @@
 """The expected answers of the sample's questions, cited with the passages of their evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Scans of text: a page as a scanner would make it, skewed, noisy and compressed."""
 
-from __future__ import annotations
-
 import io
 import random
 import re

@@ -1,7 +1,5 @@
 """A chat model that replies what a test wrote, and remembers what it was asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from rag.types import Delta, Message

@@ -4,8 +4,6 @@ Neither engine can be had here. What it answers has the documented form, scores 
 the requests and the reading of replies are tested; how the engines behave under load is not.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

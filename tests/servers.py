@@ -1,7 +1,5 @@
 """A local HTTP server that answers what a test tells it to, and keeps what it was asked."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

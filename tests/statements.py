@@ -1,7 +1,5 @@
 """Compiled SQL statements that all engines of a process share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial

@@ -1,7 +1,5 @@
 """Vectors of texts without a model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Spans that are kept in memory, as a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Questions with slips of the hand, the same ones every time."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -3,8 +3,6 @@
 Slow and exact: it is there to show that ``VectorServer`` can be kept over a wire.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

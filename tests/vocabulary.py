@@ -6,8 +6,6 @@ counts docstrings whose first sentence is neither a noun phrase nor an imperativ
 count phrases in prose: strings and docstrings of both folders, and the pages of the documentation.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

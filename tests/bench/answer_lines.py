@@ -10,8 +10,6 @@ Another line can answer as well, so the shares are lower bounds. Its figures:
 - ``first quote``: the first one does.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Mapping, Sequence

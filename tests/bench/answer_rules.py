@@ -12,8 +12,6 @@ fitted anew each time, without the collection that they assess. A row counts que
   on the sets that are not kept apart.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Mapping, Sequence

@@ -18,8 +18,6 @@ was fitted on the others prints
 that is named is kept, and nothing is read or embedded a second time.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import tempfile

@@ -7,8 +7,6 @@ of the workers. A process alone embeds on both cores already, so the ratio that 
 is spread is that of workers with a core of their own each.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -6,8 +6,6 @@ uploads are read, some in processes of their own. ``CONNECTIONS_PROJECT`` names 
 serve instead.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import tempfile

@@ -8,8 +8,6 @@ question. ``graded`` is with a model that finds four of five relevant hits and i
 other in ten, ``misled`` with one that tosses a coin.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ generated tables, and prints for each cause how many broke and the share that is
 and the processor seconds that the diagnosis of 300 questions takes, fixes included.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -3,8 +3,6 @@
 ``python -m rag bench --only embedding`` runs it.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import resource

@@ -3,8 +3,6 @@
 ``python -m rag bench --only explanations`` runs it, on the sample's questions and passages.
 """
 
-from __future__ import annotations
-
 import random
 import tempfile
 from collections import Counter

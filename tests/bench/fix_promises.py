@@ -6,8 +6,6 @@ it tells, the mean gain of the same fixes on the other half, the standard error 
 difference, and for comparison the mean gain on the questions that chose.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

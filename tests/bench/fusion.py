@@ -5,8 +5,6 @@ four collections, threshold and refusal off, and the p-value of their difference
 also prints nDCG@10 with the formulas of engines, which stretch each list alone.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path

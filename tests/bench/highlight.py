@@ -4,8 +4,6 @@
 20 evenly spaced pages of the PDFs in the collection ``aragog``.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path

@@ -6,8 +6,6 @@ errors). ``docs/how-do-you-know.md`` says what each is for. ``repetitions`` and 
 so two runs on one machine print the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

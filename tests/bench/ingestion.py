@@ -5,8 +5,6 @@ The sample's documents, without the vectors that ship with it, and a PDF of 200 
 ``python -m rag bench --only ingestion`` runs it.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ server runs it after each input, without a browser. Processor time is told besid
 clock, because a busy machine lengthens only the latter.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

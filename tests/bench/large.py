@@ -8,8 +8,6 @@ costs does not depend on where vectors come from. ``LARGE_HOME`` names a folder 
 for the next run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

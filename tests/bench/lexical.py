@@ -3,8 +3,6 @@
 ``python -m rag bench --only lexical`` runs it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -3,8 +3,6 @@
 ``python -m rag bench --only memory`` runs it; it takes several minutes.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys

@@ -9,8 +9,6 @@ first, and without, in this process and after a warm-up.
 The starts are told in processor time too, which a busy machine does not stretch.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import statistics

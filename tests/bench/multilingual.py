@@ -6,8 +6,6 @@ refusal off, dense weights at the default of the embedder. Speed is the processo
 paragraphs as a multiple of MiniLM's, taken in turns.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import time

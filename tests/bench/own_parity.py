@@ -4,8 +4,6 @@
 of the sample.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Collection
 from pathlib import Path

@@ -9,8 +9,6 @@ with FAISS in the process, and with pgvector's scan, by vectors, words and both.
 and ``hits`` says how many passages a question has.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import time

@@ -7,8 +7,6 @@ halves of the questions are drawn 200 times. ``PROMISES_HOME`` names a home that
 the collections.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Sequence

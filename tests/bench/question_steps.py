@@ -10,8 +10,6 @@ States, which are in the public domain and not kept here.
 read or embedded a second time.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import tempfile

@@ -4,8 +4,6 @@
 vectors in the same run, so that the figure can be read on any machine.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

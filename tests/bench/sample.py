@@ -6,8 +6,6 @@ with exact codes. Without context passages are indexed as they are shown.
 ``python -m rag bench --only sample`` runs it.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping

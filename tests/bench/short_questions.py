@@ -8,8 +8,6 @@ a part of about 200,000 characters is read. ``python -m tests.bench.short_questi
 [COLLECTION ...]`` keeps the home: nothing is embedded a second time.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

@@ -6,8 +6,6 @@ refused; and how many are read differently. ``python -m tests.bench.spelling FOL
 [COLLECTION ...]`` keeps the home: nothing is read or embedded a second time.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence

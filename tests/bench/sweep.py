@@ -5,8 +5,6 @@ mixed so that questions, relevant documents and passages that share words are ne
 the arithmetic costs depends on how far the two retrievers agree.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -4,8 +4,6 @@
 those of 20 evenly spaced pages of the PDFs in the collection ``aragog``, beside pypdf's.
 """
 
-from __future__ import annotations
-
 import difflib
 import tempfile
 import time

@@ -6,8 +6,6 @@ SciFact question. Cost is the time of a search without the embedding of the ques
 of plain hybrid search in the same run (medians over SciFact questions, taken in turns).
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import time

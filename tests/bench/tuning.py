@@ -6,8 +6,6 @@ nothing comes from a cache of figures. Passages are embedded with the fast model
 does not depend on where vectors come from.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

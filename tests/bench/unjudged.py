@@ -4,8 +4,6 @@
 thresholds off, each pair compared in three metrics by the labels of the collection.
 """
 
-from __future__ import annotations
-
 import itertools
 import tempfile
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ second one on the same home that answers the programs. ``USERS_PROJECT`` names a
 serve instead, so that two versions can be measured in turn.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

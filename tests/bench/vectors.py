@@ -5,8 +5,6 @@ rests on. The vectors are those that ship with the sample, each many times with 
 length; so are the 100 queries. Milliseconds are those of one search for 100 passages.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

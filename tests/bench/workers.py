@@ -7,8 +7,6 @@ A worker alone uses two cores already, so the ratio that tells how the work is s
 workers with a core of their own each.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Every page in both themes by axe-core: no serious violation but what Streamlit itself draws."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from importlib import resources

@@ -1,7 +1,5 @@
 """The dashboard behind nginx with the configuration of the documentation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

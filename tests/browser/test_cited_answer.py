@@ -1,7 +1,5 @@
 """From a question to its answer, to the document, to the reason, and to a link that shows it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Conversations in the browser: two visitors, an arena, and a review."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every page has an address that works in a fresh browser, on a fresh server."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

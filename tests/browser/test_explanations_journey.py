@@ -1,7 +1,5 @@
 """A passage that is missing is found, the change that brings it in is applied, and it is there."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Page

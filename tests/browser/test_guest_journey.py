@@ -1,7 +1,5 @@
 """Whoever has a link asks, opens sources, reads runs, takes a report away, and leaves."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable, Iterator

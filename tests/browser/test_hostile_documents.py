@@ -1,7 +1,5 @@
 """Sixty hostile documents and a model that repeats them: nothing is loaded, and nothing runs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import quote, urlsplit

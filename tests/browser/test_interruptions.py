@@ -3,8 +3,6 @@
 A stopped run draws no more, and a dialog runs without the page around it.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

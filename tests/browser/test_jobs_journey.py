@@ -1,7 +1,5 @@
 """An evaluation outlives the page, a reload and the click of a second tab: one run is stored."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

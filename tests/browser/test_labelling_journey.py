@@ -1,7 +1,5 @@
 """A passage is graded by click, exact words are labelled, and both outlive a reload."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

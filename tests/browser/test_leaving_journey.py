@@ -1,7 +1,5 @@
 """A guest leaves a server where nobody signs in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Page, expect

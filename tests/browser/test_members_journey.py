@@ -3,8 +3,6 @@
 They work, or are off. Every role does so in ``tests/pages/test_every_control.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple

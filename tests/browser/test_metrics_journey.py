@@ -1,7 +1,5 @@
 """A question set is evaluated, survives a reload, and its worst question opens in the inspector."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Page, expect

@@ -1,7 +1,5 @@
 """A chat follows its newest question, wherever the page stood before."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Questions are made and accepted, and a dialog that cannot do its work says so and stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Page

@@ -1,7 +1,5 @@
 """Questions are edited in their table and saved; a file of more comes in through its dialog."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two runs are compared, a lost question shows both rankings, and the report opens by itself."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 That the policy leaves the pages whole is shown by all browser tests: none may break it.
 """
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 import httpx

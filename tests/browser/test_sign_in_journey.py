@@ -1,7 +1,5 @@
 """Two people sign in by OpenID Connect: neither sees what is the other's until it is shared."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

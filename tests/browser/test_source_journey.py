@@ -1,7 +1,5 @@
 """From a citation to the page that says it, on to the next page, and to a place on the map."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import re

@@ -1,7 +1,5 @@
 """A slider moves and the figures follow; the best of a grid is searched, applied and saved."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A file is dropped, read, looked at, and answers with a citation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Page, expect

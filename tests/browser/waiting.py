@@ -1,7 +1,5 @@
 """Waiting for what a page does: nothing here depends on how quick the machine is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

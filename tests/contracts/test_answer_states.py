@@ -1,7 +1,5 @@
 """The state of an answer wherever one leaves: command line, REST, MCP, stored turns, exports."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A token without the scope ask has nobody asked who costs money, by whatever field or address."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Decisions between two runs by the API, as the command line makes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.api import client

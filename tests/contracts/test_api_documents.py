@@ -1,7 +1,5 @@
 """What the API says of documents beside their text: tags, the file itself, and the builds."""
 
-from __future__ import annotations
-
 import pytest
 from starlette.testclient import TestClient
 

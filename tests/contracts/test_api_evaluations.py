@@ -1,7 +1,5 @@
 """Answers that are measured by the API, as ``evaluate --answers`` measures them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests that nobody thought of get the answers that the OpenAPI document describes."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

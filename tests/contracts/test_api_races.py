@@ -1,7 +1,5 @@
 """A knowledge base that somebody else renames or deletes while a request is answered."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The OpenAPI document says what each operation answers, and which problems it may have."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Streams of the API end with the right to them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """Guided tours by the API."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rag import TourQuote, TourStop

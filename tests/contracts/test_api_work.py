@@ -1,7 +1,5 @@
 """What is brought in, asked, judged and measured by the API."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

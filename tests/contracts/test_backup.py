@@ -1,7 +1,5 @@
 """A home that is backed up while it is used comes back whole, or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import stat

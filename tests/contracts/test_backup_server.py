@@ -1,7 +1,5 @@
 """The backup of a database on a server: of one moment, checked by hash, restored anywhere."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """Amazon Bedrock by its own package, at a server that answers as documented."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """A bundled run is repeated elsewhere to the last digit; what changed on the way is said."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run whose recipe filters is repeated elsewhere: tags and dates travel with the documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime

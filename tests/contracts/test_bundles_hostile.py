@@ -1,7 +1,5 @@
 """Bundles come from anywhere: one that is hostile or damaged does nothing."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

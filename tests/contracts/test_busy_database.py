@@ -1,7 +1,5 @@
 """A PostgreSQL that takes no more connections, or holds locks for long: waited for, then told."""
 
-from __future__ import annotations
-
 import io
 import threading
 import time

@@ -1,7 +1,5 @@
 """A cancelled job ends, with every process that reads for it, and stays ended after a restart."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A job on a Dask cluster of two worker processes stores what it would have stored without it."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -1,7 +1,5 @@
 """The command line among odd terminals, file names, databases and other processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

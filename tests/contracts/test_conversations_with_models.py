@@ -4,8 +4,6 @@ The model is tiny: what it says is not asserted, only what became of the turn. I
 servers stands one that can hold a reply back, and see who hangs up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """The database as a file: who may read it, whether all of it is there, and that reading needs no
 right to write."""
 
-from __future__ import annotations
-
 import _thread
 import json
 import logging

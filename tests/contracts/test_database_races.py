@@ -1,7 +1,5 @@
 """What several people, threads or processes do at once, on SQLite and on PostgreSQL."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable

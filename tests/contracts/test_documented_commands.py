@@ -1,7 +1,5 @@
 """Every command in the documentation runs as it stands, page by page, on a home with the sample."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ BM25 differs from engine to engine. To test fusion, the BM25 scores of the recip
 LangChain and LlamaIndex cut words as the recipe does here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Several processes start at the same moment, on a PostgreSQL that nobody used before."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

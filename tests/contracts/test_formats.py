@@ -1,7 +1,5 @@
 """The same rankings have the same metrics in every format, and those of ir_measures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A client that a public generator makes from the OpenAPI document works against the API."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Sixty hostile documents stay text: in the prompt behind its marks, in the answer as words."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

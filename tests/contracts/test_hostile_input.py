@@ -1,7 +1,5 @@
 """Text that is none and numbers beyond all sense, in every field of the API and of tools of MCP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

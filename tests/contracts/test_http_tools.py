@@ -1,7 +1,5 @@
 """HTTP tools against a real local server: asked rightly, guarded, and failing in words."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """A process that is killed while it answers a question set: what it had stays, and is not asked."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A process that is killed while it evaluates: the next one finishes the run, once."""
 
-from __future__ import annotations
-
 import json
 import random
 import signal

@@ -1,7 +1,5 @@
 """A process that is killed while it imports a bundle leaves nothing that looks whole."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A process that is killed while it reads documents loses none and leaves none half-present."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random

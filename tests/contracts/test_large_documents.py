@@ -1,7 +1,5 @@
 """The passages of a large document: stored and deleted in portions, and seen all at once."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Model servers on this computer: known by what they answer, with the models that they offer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

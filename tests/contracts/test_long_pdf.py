@@ -1,7 +1,5 @@
 """A PDF of a thousand pages tells how far it is, and can be stopped on the way."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

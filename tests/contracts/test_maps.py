@@ -1,7 +1,5 @@
 """Maps of real builds: drawn by a job, kept in a file, brought up to date, gone with the build."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The official client of MCP, over HTTP and over standard input and output."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

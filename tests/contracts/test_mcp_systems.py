@@ -1,7 +1,5 @@
 """MCP servers as systems under test: their forms of answers, and servers that misbehave."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping

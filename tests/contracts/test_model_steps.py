@@ -3,8 +3,6 @@
 The model is tiny: what is asserted is that its words are used as they came, or not at all.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

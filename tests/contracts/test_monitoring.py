@@ -1,7 +1,5 @@
 """What Prometheus reads of a server, by the parser of its own client."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ They are of the last commit with permission audits, live traffic, learned fusion
 embedder and the drift watch: each left its rows, a job that was done, and a job that waited.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Pages as they were printed: where the words of passages are, and files that mean harm."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables of drawn PDFs keep their rows and labels; pages keep their words in order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Workspaces on PostgreSQL whose vectors are in pgvector, several of them on one database."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

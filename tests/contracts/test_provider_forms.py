@@ -1,7 +1,5 @@
 """Requests and replies of hosted services as they document them; none of them was asked."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text in pictures: scans in PDFs and pictures as documents, upright or turned."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

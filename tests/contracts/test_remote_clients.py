@@ -1,7 +1,5 @@
 """Connections to providers: one client for an endpoint, whoever asks, and none left open."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import ollama

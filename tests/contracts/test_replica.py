@@ -1,7 +1,5 @@
 """A replica that searches read, and that takes over when the primary is killed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The wire forms of reranking services, and everything such a service can do wrong."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

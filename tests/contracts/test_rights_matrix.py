@@ -3,8 +3,6 @@
 Which role an operation takes follows from its scope: the two can never say different things.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

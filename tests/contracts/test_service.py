@@ -1,7 +1,5 @@
 """The page about running a service is walked: its unit, its commands, its compose file."""
 
-from __future__ import annotations
-
 import configparser
 import os
 import re

@@ -1,7 +1,5 @@
 """One upload that two workers on one PostgreSQL share: each document and vector is done once."""
 
-from __future__ import annotations
-
 import io
 import signal
 import socket

@@ -1,7 +1,5 @@
 """A process that is asked to end (SIGTERM) hands its job back: nobody waits for its lease."""
 
-from __future__ import annotations
-
 import io
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Existing stores come in as they are, and nothing is written to them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

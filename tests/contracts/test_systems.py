@@ -1,7 +1,5 @@
 """Systems under test behind a real local server: their forms, and endpoints that misbehave."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of HTTP tools beside the passages: one relevance, one threshold, visible failures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Traces as a collector gets them: by OTLP over HTTP, from a process of its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The spans of what is asked: how they hang together, and what they tell of it."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

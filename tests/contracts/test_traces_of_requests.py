@@ -1,7 +1,5 @@
 """Spans of requests to services that embed and rerank, and of what the threads of jobs ask."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever a model or a tool does, the user's question and what was said of its answer are kept."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing

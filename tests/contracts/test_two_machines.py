@@ -1,7 +1,5 @@
 """Two machines on one PostgreSQL: each has a home of its own, and nothing is lost with one."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """The map's other projection, with the package that makes it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

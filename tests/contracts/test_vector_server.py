@@ -1,7 +1,5 @@
 """A knowledge base that lives on a server of vectors."""
 
-from __future__ import annotations
-
 import gc
 import io
 from collections.abc import Iterator

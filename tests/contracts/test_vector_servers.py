@@ -4,8 +4,6 @@ Qdrant is its client's local mode; Elasticsearch, OpenSearch and Atlas are stand
 documented requests alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Texts in other languages, with everything at its default: the right sentence answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

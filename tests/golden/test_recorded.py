@@ -1,7 +1,5 @@
 """What was recorded of the product holds: see ``tests/golden/recorded``."""
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Mapping, Sequence

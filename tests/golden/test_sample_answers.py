@@ -1,7 +1,5 @@
 """Answers without a language model on the sample: the right row, for codes and for tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The vectors that come with the sample are those that its passages would get."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Passages of a new recipe keep to their sections: in the sample, and in a PDF that is drawn."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 The expected answers of the sample are cited with the passages that hold their evidence.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

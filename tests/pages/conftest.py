@@ -1,7 +1,5 @@
 """Homes for page tests: quick to fill, opened by the page under test, closed after it."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Addresses with what makes no sense or is gone: said, never a raw message, nothing left over."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 

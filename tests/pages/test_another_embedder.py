@@ -1,7 +1,5 @@
 """The steps by which docs/using.md moves a knowledge base to another embedding model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest

@@ -1,7 +1,5 @@
 """The arena: two answers without names, a vote, and what all votes say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The chat page: what is asked is kept, what is answered cites, what fails can be retried."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable
@@ -64,27 +62,6 @@ def test_a_question_without_a_sure_answer_is_not_suggested(base: KnowledgeBase) 
     app.button(key="chat_new").click().run()
     assert base.conversations.unsure() == [questions[0]]
     assert app.get("pills")[0].options == [plain(text) for text in questions[1:]]
-
-
-def test_what_an_earlier_run_with_answers_fails_is_not_suggested(base: KnowledgeBase) -> None:
-    quotes = {
-        "travel.md": "A hotel may cost $120 a night.",
-        "leave.md": "It lapses after that day.",
-    }
-    questions = "What may a hotel cost?", "When does leave lapse?"
-    lines = [
-        {"id": f"a{n}", "text": text, "evidence": [{"document": document, "quote": quote}]}
-        for n, (text, (document, quote)) in enumerate(zip(questions, quotes.items(), strict=True))
-    ]
-    base.question_edits.delete_set("questions")
-    base.exchange.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    scores = {
-        f"a{n}": {"correct_decision": float(n), "false_doubt": float(not n)} for n in range(2)
-    }
-    words = base.recipe().with_fields({"search.mode": "lexical"})
-    base.evaluator.evaluate("asked", words, (1, 2, 10), beside=scores)
-    base.evaluator.evaluate("asked", words, (1, 2, 10))
-    assert visit("chat.py").get("pills")[0].options == [plain(questions[1])]
 
 
 def test_a_suggestion_that_is_sent_again_is_not_asked_again(base: KnowledgeBase) -> None:
@@ -335,15 +312,6 @@ def test_a_source_that_is_gone_says_so_and_shows_what_was_cited(base: KnowledgeB
     assert again.get("pills")[0].options[0].endswith(":orange[:material/delete: deleted]")
     assert "carried over until 30 June" in texts(again)
     assert not again.error
-
-
-def test_an_answer_during_a_deletion_names_what_went_away(base: KnowledgeBase) -> None:
-    recipe = base.recipe()
-    trace = base.search(LEAVE, recipe)
-    base.documents.delete_documents([trace.hits[0].chunk.document_id])
-    answer = base.answer(trace, recipe).answer
-    assert answer.citations[0].hit.document == "leave.md"
-    assert answer.note == "Deleted or replaced while this was answered: leave.md."
 
 
 def test_inspecting_an_answer_opens_its_question_and_passage(base: KnowledgeBase) -> None:

@@ -1,7 +1,5 @@
 """From a chat to a question set: grades of what was retrieved, and questions without an answer."""
 
-from __future__ import annotations
-
 from pages.components.labels.grading import FIRST_SET, targets
 from pages.components.shell import session
 from rag import SAMPLE, KnowledgeBase

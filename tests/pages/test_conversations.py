@@ -1,7 +1,5 @@
 """Conversations on the chat page: the list, names, settings of their own, and whose they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two runs side by side: the verdict meter, judging in place, and the parity strip."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Whoever was deleted is out, and does not come back by a browser that is still signed in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The failures of a set on the Metrics page: causes, fixes, and one click to use a fix."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What was typed or graded in a dialog or form stays there until it is stored."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

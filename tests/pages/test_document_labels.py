@@ -1,7 +1,5 @@
 """Labels that name whole documents: said before the import, beside the cards and when judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The Documents page: what is in, adding, cutting, building, deleting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from io import BytesIO
 
@@ -74,13 +72,6 @@ def test_a_document_names_the_parts_that_were_not_read(
     assert "1 hidden slide (slide 2)" in app.button(key="documents_omission_hidden_slide").label
     app.button(key="documents_omission_picture").click().run()
     assert not app.exception
-
-
-def test_the_sidebar_names_the_base_and_its_size(filled: Workspace, open_page: OpenPage) -> None:
-    app = open_page("upload.py")
-    (info,) = filled.bases()
-    assert app.sidebar.selectbox(key="kb").value == "notes"
-    assert app.sidebar.caption[0].value == f"3 documents · {info.passages} passages"
 
 
 def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> None:
@@ -401,19 +392,6 @@ def test_files_in_another_language_come_with_an_embedder_that_supports_it(
     assert not [one for one in app.markdown if "seems to be" in one.value]
     app.button(key="documents_add_now").click().run()
     assert base.recipe().index.embedder == "multilingual-e5"
-
-
-def test_the_outcome_of_an_upload_names_languages_that_the_embedder_lacks(
-    filled: Workspace, open_page: OpenPage
-) -> None:
-    base = filled.create("leer", Recipe())
-    files = {"pumpe.txt": GERMAN, "pump.txt": DOCUMENTS["pump.txt"]}
-    job = fill(base, files)
-    assert filled.jobs.run(job).status == "done"
-    app = open_page("upload.py", kb="leer")
-    app.session_state["documents_job"] = {base.id: job}
-    app.run()
-    assert not app.exception
 
 
 def test_the_first_files_are_previewed_with_cost_cut_and_embedder(

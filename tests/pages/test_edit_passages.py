@@ -1,7 +1,5 @@
 """The Documents page lays hands on passages."""
 
-from __future__ import annotations
-
 from rag import Workspace
 from tests.pages.conftest import OpenPage
 

@@ -1,7 +1,5 @@
 """What one page calls by one name is one number, wherever on the page it stands."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Whatever a page offers to somebody, that role may do: every control is used by every role."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Callable

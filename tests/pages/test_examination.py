@@ -1,7 +1,5 @@
 """The Documents page checks the documents against each other, and settles findings."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """From a failed question of the metrics page to the passage that it missed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Labelling in the inspector: grades, exact words, questions without an answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import plotly.graph_objects as go

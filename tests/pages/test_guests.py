@@ -1,7 +1,5 @@
 """Guests get the chat and the runs of one knowledge base, and its saved recipe."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

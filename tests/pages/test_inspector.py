@@ -1,7 +1,5 @@
 """The inspector: the numbers, the cards and the cuts agree, and the URL brings them back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The inspector says where any passage went, what would change that, what other recipes do."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

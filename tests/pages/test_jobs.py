@@ -1,7 +1,5 @@
 """Long work stands where its button was, in every tab, and its result where it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

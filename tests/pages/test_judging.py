@@ -1,7 +1,5 @@
 """Judging what decides most: the queue of a run, and of two."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """All knowledge bases at the top of Documents: opened, renamed, deleted and made there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

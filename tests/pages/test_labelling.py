@@ -1,7 +1,5 @@
 """Questions without labels, one after the other in the inspector."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.testing.v1 import AppTest
 

@@ -1,7 +1,5 @@
 """What a page reads again when nothing changed: counted in SQL statements, not in seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models that run on this computer: offered where answers are quotes, used by one click."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

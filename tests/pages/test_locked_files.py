@@ -1,7 +1,5 @@
 """On the Documents page an encrypted PDF waits in a row for its password."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

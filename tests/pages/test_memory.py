@@ -1,7 +1,5 @@
 """The memory page: what was asked is found, corrected and forgotten."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rag import KnowledgeBase

@@ -1,7 +1,5 @@
 """The memory page says whether memory helps, and the runs page whose answers a judge prefers."""
 
-from __future__ import annotations
-
 import pytest
 
 from pages.components.shell.text import plain

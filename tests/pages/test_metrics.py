@@ -1,7 +1,5 @@
 """The Metrics page: evaluating, figures, changes, failures, question sets."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

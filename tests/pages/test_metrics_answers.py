@@ -1,7 +1,5 @@
 """The metrics page measures answers too, and lets a model judge hits."""
 
-from __future__ import annotations
-
 import pytest
 
 from pages.components.metrics.failures import _answer, _counts

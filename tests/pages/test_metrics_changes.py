@@ -1,7 +1,5 @@
 """What the cards of the Metrics page say of changes: against what, and what else differs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

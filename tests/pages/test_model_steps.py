@@ -1,7 +1,5 @@
 """Steps that ask a model, on the pages: switched on, used, corrected, and forgiven."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.testing.v1 import AppTest
 

@@ -1,7 +1,5 @@
 """What next: one line from the state of a knowledge base, with the button that does it."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The operations page: figures of use over time, and the turns worth a look."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The page overlay of the inspector: passages of two recipes and a label on one printed page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The map: drawn once in the background, coloured in three ways, every point a passage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

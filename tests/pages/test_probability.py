@@ -1,7 +1,5 @@
 """Pages say "probability" where the threshold is one, and what to do while there is none."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from rag import KnowledgeBase

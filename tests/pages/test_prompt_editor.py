@@ -1,7 +1,5 @@
 """The wording of prompts on the settings page: changed, compared, brought back, reset."""
 
-from __future__ import annotations
-
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell.text import plain

@@ -1,7 +1,5 @@
 """The questions of a set as a table to edit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest

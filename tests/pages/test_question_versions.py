@@ -1,7 +1,5 @@
 """Before an import takes the place of a set the dialog asks, and what was replaced comes back."""
 
-from __future__ import annotations
-
 from streamlit.testing.v1 import AppTest
 
 from rag import Workspace

@@ -1,7 +1,5 @@
 """The Documents page offers to read documents again that an earlier reader has read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Two people change the recipe of one knowledge base: nobody's change goes without a word."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

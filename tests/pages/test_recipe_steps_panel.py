@@ -1,7 +1,5 @@
 """The steps of a search as widgets: they change the recipe, the URL and the funnel."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pages are drawn in turns, and whoever takes long holds nobody up."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The review page: what failed somebody becomes a labelled question, or is dismissed."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.testing.v1 import AppTest
 

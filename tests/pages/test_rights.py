@@ -1,7 +1,5 @@
 """Pages by every role: whoever signs in sees what is theirs, by the address of anything too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any

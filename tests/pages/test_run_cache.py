@@ -1,7 +1,5 @@
 """What a page reads alike is read once while it is drawn, and afresh after that."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the answers of runs took, on the Runs page."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag import Workspace

@@ -1,7 +1,5 @@
 """The Runs page: leaderboard, baseline, comparison, passages side by side, what is done to runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

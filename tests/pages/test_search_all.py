@@ -1,7 +1,5 @@
 """Search all on the tuning page: chosen on all questions, judged on those left out."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 

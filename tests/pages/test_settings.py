@@ -1,7 +1,5 @@
 """The Settings page: providers, places, deleting a knowledge base; never a key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

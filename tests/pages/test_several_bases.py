@@ -1,7 +1,5 @@
 """Chat and inspector over several knowledge bases and tools: every hit says whose it is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

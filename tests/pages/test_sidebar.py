@@ -1,7 +1,5 @@
 """The sidebar: the knowledge base, jobs that run, the recipe chip."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

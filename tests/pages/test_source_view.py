@@ -1,7 +1,5 @@
 """The source of a passage: printed page, rows of a table, text; all of it can be walked."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator

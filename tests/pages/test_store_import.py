@@ -1,7 +1,5 @@
 """The tab *From a store* of the page Documents: a preview, and the import that follows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading a slow stream: the page draws meanwhile, and what fails there is raised here."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

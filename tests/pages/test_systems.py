@@ -1,7 +1,5 @@
 """The tab Systems of the page Runs: added, tried with a real call, evaluated, held beside a run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """What the curves of the tuning page say: what is within noise is called so."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from pages.components.tuning.takeaways import (

@@ -1,7 +1,5 @@
 """HTTP tools on the settings page: added, tried with a real call, changed, deleted after asking."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

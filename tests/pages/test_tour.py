@@ -1,7 +1,5 @@
 """The Tour page, and the button that keeps what a page shows as a stop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """The Tuning page: figures that follow the sliders, curves, the best recipe, the threshold."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a question set can show at all, what a difference means, and sets of refusals alone."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Counterfactuals: the change stated turns the fate of a passage, and a shorter one does not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

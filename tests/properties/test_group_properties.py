@@ -1,7 +1,5 @@
 """Groups of questions are those that a comparison of every pair finds, at a bounded cost."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Whatever stands on a PDF page, and wherever: every word of it is in the text, once."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What people decided about passages holds in every cut."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A sweep gives the figures of the ordinary pipeline, to the last bit, whatever the recipe."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever fields a grid has, a sweep gives the figures of the ordinary pipeline."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import fields

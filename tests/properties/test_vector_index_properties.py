@@ -1,7 +1,5 @@
 """An index of vectors that grows and shrinks, against brute force over what it should hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

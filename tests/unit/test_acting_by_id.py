@@ -1,7 +1,5 @@
 """What is allowed for one knowledge base is done to that one, whatever has its name by then."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How many requests of a token are under way, and what is told and changed of each answer."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Advice against causes: a larger top-k, an off-topic limit, and which search finds a passage."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from types import SimpleNamespace

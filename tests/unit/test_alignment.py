@@ -1,7 +1,5 @@
 """Texts that systems return are located in documents."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

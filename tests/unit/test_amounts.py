@@ -1,7 +1,5 @@
 """Amounts of a question: each is one key term, as it is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.answering.assessing.key_terms import KeyTerm, key_terms

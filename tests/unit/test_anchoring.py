@@ -1,7 +1,5 @@
 """A quote is found however its white space was set, where it was before, and nearly unchanged."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.evaluation.anchoring import Haystack, nearest_words

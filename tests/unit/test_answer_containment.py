@@ -1,7 +1,5 @@
 """Containment of the expected answer: figures, dates and codes in any form, most of the words."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.evaluation.answers.containment import contains_answer

@@ -1,7 +1,5 @@
 """What answers and judges cost: by the table, by a file of one's own, and as a budget."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path

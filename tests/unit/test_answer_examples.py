@@ -1,7 +1,5 @@
 """Past interactions in a prompt, and the times of an answer."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from dataclasses import replace

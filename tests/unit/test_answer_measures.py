@@ -1,7 +1,5 @@
 """Measures of answers: words shared with the expected one, citations, refusals."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

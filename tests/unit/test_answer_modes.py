@@ -1,7 +1,5 @@
 """What a model may draw on: passages alone, general knowledge, tools; each decision is told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Evaluations with answers, and judges of hits: killed, paused, broken off, and gone on with."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

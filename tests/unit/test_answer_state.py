@@ -1,7 +1,5 @@
 """The state of an answer: key terms, evidence, and what follows from them."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.answering.assessing.assess import probability_of

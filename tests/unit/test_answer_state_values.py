@@ -1,7 +1,5 @@
 """Values, names and figures without which an answer is doubtful, and those that are not needed."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.answering.assessing.assess import NO_CODE, probability_of

@@ -1,7 +1,5 @@
 """Answers in the next sentence, in the heading or in all steps, and quotes with a sibling only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the page on the API says is what the OpenAPI document says."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Votes on two recipes: the order is random, questions count once, and chance decides nothing."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The verb for votes: both answers are asked for, hidden until the vote, and summed up."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

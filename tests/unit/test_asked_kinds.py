@@ -1,7 +1,5 @@
 """Contacts, weights, ports, fees and defaults: what a question asks for, and texts that give it."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.answering.assessing.key_terms import key_terms

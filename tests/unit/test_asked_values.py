@@ -1,7 +1,5 @@
 """The kind of value that a question asks for, and texts that have one of that kind."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.answering.asked_values import KINDS, asked_value

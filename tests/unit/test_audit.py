@@ -1,7 +1,5 @@
 """The audit log: what is kept of whom, who sees it, and what outlives an account."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

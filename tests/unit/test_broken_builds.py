@@ -1,7 +1,5 @@
 """A build that cannot be made is refused before it exists, and never keeps documents out."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

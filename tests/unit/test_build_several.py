@@ -1,7 +1,5 @@
 """Building the indexes of a grid as one job: what is done stays, the rest goes on later."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

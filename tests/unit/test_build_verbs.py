@@ -1,7 +1,5 @@
 """``builds`` and ``remove-build`` on the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Caches: bounded, forgetful, shared between threads, and never a keeper of half a result."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from threading import Thread
 

@@ -1,7 +1,5 @@
 """Probabilities of relevance from labels to search, evaluation and sweep."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

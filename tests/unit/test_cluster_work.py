@@ -1,7 +1,5 @@
 """What a cluster is sent: texts in even pieces, files ahead of the one that is waited for."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -1,7 +1,5 @@
 """The command line on bad input: what it says, how it ends, and what it leaves behind."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

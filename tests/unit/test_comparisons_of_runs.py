@@ -1,7 +1,5 @@
 """Comparisons of runs by metrics of which less is better, and of runs without a difference."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

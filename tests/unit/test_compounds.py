@@ -1,7 +1,5 @@
 """Compounds that no passage has are searched with their parts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The image has what the program needs, and runs it without rights."""
 
-from __future__ import annotations
-
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is indexed with a passage and not shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """An answer that goes on where an earlier one broke off, with a prompt too long for the model."""
 
-from __future__ import annotations
-
 from rag import answering, providers
 from rag.errors import ContextOverflow
 from rag.recipe import AnswerRecipe

@@ -1,7 +1,5 @@
 """Conversations: whose they are, their names, their branches, and how they leave."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

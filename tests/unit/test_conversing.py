@@ -1,7 +1,5 @@
 """Conversations on the command line: asked, listed, renamed, deleted, exported."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

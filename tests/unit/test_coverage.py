@@ -1,7 +1,5 @@
 """What questions reach: documents, passages that answer everything, and questions of chats."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

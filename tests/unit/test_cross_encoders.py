@@ -1,7 +1,5 @@
 """Cross-encoders from a folder: a tiny model, made here, whose every score is known."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

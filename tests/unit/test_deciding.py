@@ -1,7 +1,5 @@
 """The better of two runs by few labels: the draw, its interval, and the verdict."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A decision between two stored runs: its draw stays, whoever judges, and whenever."""
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Sequence

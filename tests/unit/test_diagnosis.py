@@ -1,7 +1,5 @@
 """Causes of failed questions, each planted, and fixes measured on questions that did not choose."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

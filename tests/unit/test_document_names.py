@@ -1,7 +1,5 @@
 """Different files are different documents, however alike their names; the same stay the same."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What was found in a document comes back from database, pipe and bundle as it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whoever may not spend has nothing sent to a provider, whatever recipe is drawn."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A copy of a knowledge base: what it holds, what it leaves, and what a killed one costs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

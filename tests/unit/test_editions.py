@@ -1,7 +1,5 @@
 """Editions of a document: which names belong together, which is newest, where they differ."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The best of many recipes: chosen on all questions, worth what others say, no coin of a split."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

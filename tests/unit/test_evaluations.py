@@ -1,7 +1,5 @@
 """Evaluations as jobs: one run each, whatever happens to the process, the set and the base."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Codes: a passage with a rare one of the question passes the threshold, everywhere alike."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The examination of documents: what is an edition or a copy, and what is settled."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

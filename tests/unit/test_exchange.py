@@ -1,7 +1,5 @@
 """Question sets and runs go out to other tools and come back the same."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc

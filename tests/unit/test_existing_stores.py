@@ -1,7 +1,5 @@
 """Existing stores: what is sent to them, what they may cost, and what becomes of their values."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections.abc import Callable, Iterator

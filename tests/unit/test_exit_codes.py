@@ -1,7 +1,5 @@
 """How verbs end: each exit code that they declare, and no other."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

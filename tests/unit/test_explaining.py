@@ -1,7 +1,5 @@
 """Explanations of a small knowledge base: look-ups, finding the missing, side by side."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

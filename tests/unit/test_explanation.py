@@ -1,7 +1,5 @@
 """Explanations by hand: ranks, reasons, least changes, shares of the cosine, overlap."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

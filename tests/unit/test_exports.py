@@ -1,7 +1,5 @@
 """Exported recipes: the fidelity of each field, and the requests for engines that tests lack."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

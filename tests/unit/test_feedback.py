@@ -1,7 +1,5 @@
 """Feedback, spelling and diversity against figures worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

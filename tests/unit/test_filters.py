@@ -1,7 +1,5 @@
 """Filters let through exactly what fits, in every mode and kind of index."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A home of the first version, opened by this one, holds nothing that a check finds fault with."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Fixes of failed questions, measured on questions that did not choose them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """How far a job is and how much longer it takes follows from its work and from its own pace."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

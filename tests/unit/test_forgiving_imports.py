@@ -1,7 +1,5 @@
 """Imports that forgive and tell: pages, names without suffix, all bad lines, lost labels."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fusion and selection as arithmetic, against figures worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

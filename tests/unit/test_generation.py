@@ -1,7 +1,5 @@
 """Questions from a model are checked; those cut without one say what they are."""
 
-from __future__ import annotations
-
 import json
 from math import log
 

@@ -1,7 +1,5 @@
 """Groups of questions: by source, by words and as told; they stay whole and count once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

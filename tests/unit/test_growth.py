@@ -1,7 +1,5 @@
 """What texts of others go through takes work that grows with their length, and no faster."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Indexes in memory: those used last, up to a bound, whoever asks at the same time."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor

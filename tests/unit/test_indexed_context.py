@@ -1,7 +1,5 @@
 """Context that is indexed and not shown: in vectors, in BM25, in what explains them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Uploads tell their progress truly, let small documents in first, and leave others alone."""
 
-from __future__ import annotations
-
 import io
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Documents go in whole, stay apart by content, and leave without a trace."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

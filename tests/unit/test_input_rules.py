@@ -1,7 +1,5 @@
 """The rule of what is taken in at every door: which texts and numbers it refuses, and why."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Jobs that are done in a process of their own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """A long job gives way, between two items, to a job of another knowledge base that waits."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Jobs are durable, belong to one worker at a time, tell their progress and can be stopped."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

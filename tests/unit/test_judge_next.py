@@ -1,7 +1,5 @@
 """The hits on which a comparison hangs come first."""
 
-from __future__ import annotations
-
 import json
 from math import log2
 

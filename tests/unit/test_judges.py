@@ -1,7 +1,5 @@
 """Language models as judges: what they are told, which replies count, and positions swapped."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.errors import ProviderMisbehaved

@@ -1,7 +1,5 @@
 """A restore that is killed while it puts things in place is finished by the next start."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What one click says of passages is one version of the set, or nothing at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Labels are judgements of spans: any passage, any index, relevant or not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

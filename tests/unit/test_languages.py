@@ -1,7 +1,5 @@
 """The language of texts, and an index whose passages are cut by the analyzer of their own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An encrypted PDF waits for its password, is read with it, and leaves no trace of it."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """Labels whose document is not here count as relevant and never found, as trec_eval counts them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

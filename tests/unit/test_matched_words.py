@@ -1,7 +1,5 @@
 """Words that match: a passage with enough of them reaches the default threshold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

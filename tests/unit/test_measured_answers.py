@@ -1,7 +1,5 @@
 """Durations, measures, limits and ranges: figures that answer a question only with their unit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is remembered of turns, which of it helps, and what is not used any more."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

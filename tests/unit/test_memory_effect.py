@@ -1,7 +1,5 @@
 """Whether memory helps: the same questions with past interactions and without."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The verbs for past interactions, and for how a knowledge base does in use."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

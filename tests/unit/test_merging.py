@@ -1,7 +1,5 @@
 """Several retrievals as one: order, scales, copies, and what the stages say."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

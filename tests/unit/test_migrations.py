@@ -1,7 +1,5 @@
 """The migrations build the schema that the queries expect."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

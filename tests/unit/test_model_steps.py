@@ -1,7 +1,5 @@
 """Steps that ask a model, seen from a knowledge base: what is remembered, kept, and measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Next steps by expected gain per minute, and the value of labels and builds."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """A paid embedder hears nothing of a start, a look at a build, or an attribution by a reader."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Parts of an answer (nuggets), and passages that mislead: labels, files and figures."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

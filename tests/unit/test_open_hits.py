@@ -1,7 +1,5 @@
 """A verdict that judging open hits could turn is none, wherever it is told."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How a knowledge base does in use: figures over time, and the turns worth a look."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

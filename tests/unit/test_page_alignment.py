@@ -1,7 +1,5 @@
 """Finding the words of a passage again among the characters of the printed page."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

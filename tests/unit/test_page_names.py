@@ -1,7 +1,5 @@
 """Different addresses are different documents; the same one again replaces its own version."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

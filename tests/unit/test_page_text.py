@@ -1,7 +1,5 @@
 """Text of documents is shown as it is: no markdown, no links, no formulas, no icons."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The colours can be told apart, by everybody, in light and dark."""
 
-from __future__ import annotations
-
 import itertools
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parity of two runs: overlap at k, rank-biased overlap and the first rank that differs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

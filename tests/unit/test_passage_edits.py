@@ -1,7 +1,5 @@
 """Hands on passages: they hold, survive new cuts and versions, and count as another state."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A passage has one grade, whatever spans stand behind it, and is graded without knowing those."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

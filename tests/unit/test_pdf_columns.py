@@ -1,7 +1,5 @@
 """Cells of a table's row in a PDF: a line between two columns parts the rows that it runs along."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

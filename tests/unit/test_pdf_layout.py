@@ -1,7 +1,5 @@
 """PDF pages as they were meant: heads, tables, captions, fonts that say nothing."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from types import SimpleNamespace

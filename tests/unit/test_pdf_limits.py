@@ -1,7 +1,5 @@
 """Exactly at the limits by which PDF pages are read: gaps, rules, ruled rows and turned letters."""
 
-from __future__ import annotations
-
 import io
 
 import pypdfium2

@@ -1,7 +1,5 @@
 """Members, people, links and the audit log on the command line; how long things are kept."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Shares in percent: halves are rounded up on pages, in reports and on the command line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

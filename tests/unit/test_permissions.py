@@ -1,7 +1,5 @@
 """What each role may do, decided in one place: every name of a knowledge base is decided about."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What unjudged hits could do to a difference, by hand and against every possible judgement."""
 
-from __future__ import annotations
-
 import itertools
 from math import log2
 

@@ -1,7 +1,5 @@
 """A judge that compares the answers of two runs: both orders, ties, groups, budget, going on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

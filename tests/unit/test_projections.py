@@ -1,7 +1,5 @@
 """From vectors to points: known shapes come out as they are, and nothing depends on chance."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

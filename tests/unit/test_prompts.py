@@ -1,7 +1,5 @@
 """Prompts of a knowledge base: changed, compared, reset; turns know which they were asked by."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Generated questions are stored as they are made, and count once someone accepts them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

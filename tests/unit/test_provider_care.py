@@ -1,7 +1,5 @@
 """Requests at once, requests a minute, and a provider that is left alone after failures."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """Editing question sets: every edit is a version, and two who edit at once lose nothing."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Question files and data sets: what a line may hold, and what is said about one that is wrong."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

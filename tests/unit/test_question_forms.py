@@ -1,7 +1,5 @@
 """What a question asks for, a limit, a price, an option, a figure in words, and its answer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions are understood in the tables that people have, and columns can be named."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

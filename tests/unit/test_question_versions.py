@@ -1,7 +1,5 @@
 """An import that takes the place of a question set loses nothing: its version is brought back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

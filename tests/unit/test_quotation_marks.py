@@ -1,7 +1,5 @@
 """Quotation marks around statements of documents: none stands twice."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag.answering.quoting import in_quotation_marks, words_of_quotation

@@ -1,7 +1,5 @@
 """Why each passage behind an answer of quotes is quoted, or is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag import answering, providers

@@ -1,7 +1,5 @@
 """Answers from editions that others supersede, and from documents named by a date or version."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

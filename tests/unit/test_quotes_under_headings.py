@@ -1,8 +1,6 @@
 """Quotes by what stands over them: headings of their own, announcements of lists, numbered names;
 and by the form that answers the question: a reason, an instruction, a time of the day."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

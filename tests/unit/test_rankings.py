@@ -1,7 +1,5 @@
 """Two runs side by side: the passages that were measured, and which of them moved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Dates that files state: read where they can be believed, never made up."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

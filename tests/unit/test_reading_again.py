@@ -1,7 +1,5 @@
 """Documents of an earlier reader are read again under their id; labels follow their words."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

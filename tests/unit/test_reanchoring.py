@@ -1,7 +1,5 @@
 """Labels outlive their documents: new versions, deletion, and coming back."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Every field of a recipe has a bound, and what is beyond one is refused quickly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

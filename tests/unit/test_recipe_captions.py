@@ -1,7 +1,5 @@
 """Captions of recipe fields, in the panel and in sentences."""
 
-from __future__ import annotations
-
 from rag import CAPTIONS, Recipe, phrase
 
 

@@ -1,7 +1,5 @@
 """A recipe that was exported as JSON is read back as the same recipe."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recipes that older versions stored keep what they mean, and their hashes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

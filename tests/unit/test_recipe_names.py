@@ -1,7 +1,5 @@
 """Recipes and runs are called what is particular about them, or what people call them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Steps of a recipe that are off by default: bounds, hash, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

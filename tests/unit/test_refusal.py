@@ -1,7 +1,5 @@
 """Refusal: whether the documents speak of a question, told, swept and explained alike."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

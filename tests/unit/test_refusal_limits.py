@@ -1,7 +1,5 @@
 """The limit of refusal that labels choose, and what it does to questions that it never saw."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Another name for a knowledge base, and recipes that cannot be saved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Imported quotes that their document has in several places."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

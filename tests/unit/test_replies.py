@@ -1,7 +1,5 @@
 """What counts as said in a reply of a model, and what of it is checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """A report is one file that shows the figures, loads nothing, and lets no text become markup."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

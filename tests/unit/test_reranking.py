@@ -1,7 +1,5 @@
 """Reranking: the order that comes of it, and what becomes of one that fails."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Mistyped words of a question, as the words of the documents say that they were meant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

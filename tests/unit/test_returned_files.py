@@ -1,7 +1,5 @@
 """Files of other tools are read as what their retrievers returned."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

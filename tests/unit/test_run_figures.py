@@ -1,7 +1,5 @@
 """Intervals of the figures of a run, and what its unjudged hits leave open."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs know what they measured, are compared question by question, and keep notes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import replace

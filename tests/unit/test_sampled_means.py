@@ -1,7 +1,5 @@
 """Means from a random sample and a judge that is not believed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Searching several knowledge bases: from the command line down to the trace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences of answers against what they cite: figures, names, words, and marks of citations."""
 
-from __future__ import annotations
-
 from unittest.mock import Mock
 
 import pytest

@@ -1,7 +1,5 @@
 """What goes into the prompt around a hit, and that it is still the document's own text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the retrievers contributed adds up to the score that a passage is ranked by."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

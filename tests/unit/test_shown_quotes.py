@@ -1,7 +1,5 @@
 """The reason for a state agrees with the quotes that are shown."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

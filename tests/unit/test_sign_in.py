@@ -1,7 +1,5 @@
 """Who becomes an administrator by signing in, and who is taken for whom."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress

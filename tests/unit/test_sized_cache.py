@@ -1,7 +1,5 @@
 """What is read of runs is kept for whoever asks for the same, within bounds."""
 
-from __future__ import annotations
-
 from rag.runs.sized_cache import SizedCache
 
 

@@ -1,7 +1,5 @@
 """Snapshots of indexes and maps: whatever happens to their files, a base answers as before."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Span metrics in ordinary evaluations: by hand, and only where labels are spans."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What costs money is asked by who may spend, and else as the saved recipe asks it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

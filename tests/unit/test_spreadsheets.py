@@ -1,7 +1,5 @@
 """No cell of a CSV is a formula; texts come back as they were, and numbers are numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """The table of stages: what it says is what happens, and a new stage is a row and a function."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import fields, replace

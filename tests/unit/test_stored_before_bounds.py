@@ -1,7 +1,5 @@
 """What was stored before it was refused is read all the same, and repaired."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

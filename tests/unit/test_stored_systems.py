@@ -1,7 +1,5 @@
 """Systems of a knowledge base: versions, trials, evaluations as jobs, and who may name keys."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

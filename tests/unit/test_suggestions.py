@@ -1,7 +1,5 @@
 """Questions that suggestions leave out, for owners and for guests with a link to one tour."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rag import Principal, ScopedWorkspace, TourStop

@@ -1,7 +1,5 @@
 """Sweeps of a knowledge base: what they measure, confirm and refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

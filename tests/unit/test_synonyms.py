@@ -1,7 +1,5 @@
 """Words of a question that no passage has, and the synonyms that passages have."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Metrics of what another system returned: located texts, graded by the labels of a set."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

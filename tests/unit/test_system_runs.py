@@ -1,7 +1,5 @@
 """Runs of systems beside runs of recipes: everything that reads runs knows both."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Answers from tables: a row is whole, for itself, named by its columns, and cited as it stands."""
 
-from __future__ import annotations
-
 import pytest
 
 from rag import answering, providers

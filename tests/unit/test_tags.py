@@ -1,7 +1,5 @@
 """Tags decide what a filter by tag finds, and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

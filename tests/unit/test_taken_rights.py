@@ -1,7 +1,5 @@
 """A role that is taken, a link that is over: what was opened before does not go on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Promised precision: kept on other questions, or refused with what it would take."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import betaincinv, stdtrit

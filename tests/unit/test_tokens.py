@@ -1,7 +1,5 @@
 """Tokens: made once, kept as a digest, over in time."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pages of a tour without the fields before the text of a Markdown file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Quotes of a tour as readers see them: without marks, with flowing lines, code by itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from rag import CodeBlock, TourQuote, TourStop

@@ -1,7 +1,5 @@
 """The text around a cited page of a tour."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

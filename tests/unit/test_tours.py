@@ -1,7 +1,5 @@
 """Guided tours: stops from real states, what guests read, and the page to print."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial

@@ -1,7 +1,5 @@
 """A tour says which of several sources that disagree is in force."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Attributes of spans are called what the packages of the conventions call them."""
 
-from __future__ import annotations
-
 from openinference.semconv import trace as openinference
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
 from opentelemetry.semconv.attributes import error_attributes, http_attributes

@@ -1,7 +1,5 @@
 """Steps on the question within a search: what is searched, what stays true, what is said."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The tuner: the figures of the ordinary pipeline, by question, and an honest best recipe."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Searches, tables of cuts and fits as jobs: queued once, kept, true in what they tell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The results of the command line are types: no verb writes the fields of its JSON by hand."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Documents and questions in a language that the embedder does not know: length, rank, words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The largest upload: Streamlit has the number of the settings."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit import config
 

@@ -1,7 +1,5 @@
 """``index.vector_index=auto``: flat up to a size, a graph beyond; no search waits for it."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

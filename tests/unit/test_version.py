@@ -1,7 +1,5 @@
 """The release is written down once, and a checkout knows its commit without asking git."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A browser is known again by a key that nobody can guess, read or take from the database."""
 
-from __future__ import annotations
-
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse

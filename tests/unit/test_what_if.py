@@ -1,7 +1,5 @@
 """Curves and fronts around a recipe: each point is the figure of an ordinary evaluation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """An operation that changes several things changes all of them, or none."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

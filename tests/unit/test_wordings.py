@@ -1,7 +1,5 @@
 """What is made of a language model's replies: little is believed, and much is forgiven."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import pytest

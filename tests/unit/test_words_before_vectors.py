@@ -1,7 +1,5 @@
 """A document answers by words as soon as it is stored, and by meaning when its vectors are in."""
 
-from __future__ import annotations
-
 import io
 import json
 import threading

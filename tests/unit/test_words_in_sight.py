@@ -1,7 +1,5 @@
 """One word per thing: what pages, command line and reports show has none of the other words."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What one search computes is computed once: counted, not timed."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable

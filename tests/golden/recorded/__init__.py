@@ -6,8 +6,6 @@ property or value. Times, ids and dates are left out, figures have four digits, 
 lists are cut, with a hash of the rest.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import html

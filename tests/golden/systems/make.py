@@ -12,8 +12,6 @@ what to install for them:
 ``made_by.json`` names what wrote each file.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib.metadata import version
