@@ -5,7 +5,13 @@ from rag.answering.asking.prompt import Beside
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
 from rag.answering.examples import passage_budget
-from rag.answering.generate import QuotesExplanation, answer, explain_quotes
+from rag.answering.generate import (
+    QuotesExplanation,
+    answer,
+    explain_quotes,
+    sentence_prompt,
+    words_quotes,
+)
 from rag.answering.prompting import NO_ANSWER, messages, prompt_text
 from rag.answering.reading import PassageReader
 from rag.answering.stream import AnswerStream
@@ -29,5 +35,7 @@ __all__ = [
     "passage_budget",
     "prompt_text",
     "renumbered",
+    "sentence_prompt",
     "with_context",
+    "words_quotes",
 ]

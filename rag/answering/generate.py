@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rag.answering.asking.model_answer import ModelAnswer, Parts
-from rag.answering.asking.prompt import Beside
+from rag.answering.asking.prompt import Beside, Prompt
+from rag.answering.asking.quote_sentence import QuotesAnswer, QuoteSentence, quotes_prompt
 from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.suspicious import count_suspicious
+from rag.answering.asking.wording import Wording
 from rag.answering.assessing.assess import Assessor, with_assessment
 from rag.answering.checking import with_checks
 from rag.answering.dating import Dated
@@ -25,6 +27,7 @@ from rag.recipe import AnswerMode, AnswerRecipe
 from rag.types import Answer, AnswerStatus, Assessment, Citation, Delta, Example, Trace, Usage
 
 QUOTES_MODE = "quotes"
+_OF_PASSAGES = frozenset({"strict", "grounded", "auto"})
 _NEEDS_MODEL = "needs a language model: choose a provider under Answers, or with answer.provider."
 
 
@@ -54,6 +57,15 @@ def answer(
     shown to it, and stand in the answer. Quotes and refusals have no use for any.
     """
     words = (words or Vocabulary()).for_question(trace.corrections)
+    reader = PassageReader(sources)
+    choose = partial(choose_quotes, trace, embedder, reader, words)
+    if chat is not None and words_quotes(recipe, trace):
+        quote = partial(_quotes_answer, trace, embedder, sources, reader, words)
+        wording = beside.wording if beside else Wording()
+        sentence = QuoteSentence(
+            trace, recipe, chat, quote, embedder=embedder, words=words, wording=wording
+        )
+        return sentence.stream()
     if chat is not None:
         parts = Parts(
             embedder, sources, words, replace(beside or Beside(), examples=tuple(examples)), tools
@@ -67,9 +79,30 @@ def answer(
         return _refused(
             trace, text, " ".join(filter(None, (trace.read_as, note, _unmet(recipe.mode))))
         )
-    reader = PassageReader(sources)
-    choose = partial(choose_quotes, trace, embedder, reader, words)
     return _quoted(trace, choose, embedder, sources, reader, words, _unmet(recipe.mode))
+
+
+def words_quotes(recipe: AnswerRecipe, trace: Trace) -> bool:
+    """Whether a model words the quotes for a recipe, in place of reading passages."""
+    return recipe.evidence == "quotes" and recipe.mode in _OF_PASSAGES and bool(trace.context)
+
+
+def sentence_prompt(
+    trace: Trace,
+    *,
+    embedder: Embedder,
+    sources: Sources | None,
+    words: Vocabulary,
+    wording: Wording,
+) -> Prompt:
+    """Return the prompt that asks a model to word the quotes of ``trace``.
+
+    Raises ProviderError when a remote embedder fails.
+    """
+    words = words.for_question(trace.corrections)
+    quotes = _quotes_answer(trace, embedder, sources, PassageReader(sources), words)
+    shown = quotes.shown(trace.corrected, words)
+    return quotes_prompt(trace.corrected, shown, wording)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +147,18 @@ def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
 
     assessed = with_assessment(finish, None)
     return AnswerStream((Delta(part) for part in (text,)), assessed, trace)
+
+
+def _quotes_answer(
+    trace: Trace,
+    embedder: Embedder,
+    sources: Sources | None,
+    reader: PassageReader,
+    words: Vocabulary,
+) -> QuotesAnswer:
+    choice = choose_quotes(trace, embedder, reader, words)
+    stream = _quoted(trace, lambda: choice, embedder, sources, reader, words, "")
+    return QuotesAnswer(stream.answer, choice.selection, sources)
 
 
 def _quoted(

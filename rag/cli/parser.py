@@ -77,4 +77,5 @@ def parser(*mounted: Call) -> Parser:
     added = verb(benchmarks.bench)
     added.add_argument("--data", type=Path, help="folder with BEIR collections")
     added.add_argument("--only", help="one benchmark by name")
+    added.add_argument("--model", help="sentences: an OpenAI-compatible server")
     return root

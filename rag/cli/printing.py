@@ -302,6 +302,8 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
         for check in answer_.sentences
         if not check.borne_out
     ]
+    if answer_.written:
+        lines.append(f"What the model wrote: {answer_.written}")
     if answer_.quotes:
         lines += ["", "What the passages say:"]
         lines += [

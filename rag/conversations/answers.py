@@ -68,10 +68,11 @@ class Answers:
     ) -> QuotesExplanation | None:
         """Return the state of an answer of quotes and what became of each passage.
 
-        None where a model answers, or nothing is searched.
+        None where a model reads the passages, or nothing is searched.
         """
         services = self._services
-        if services.models.chat(recipe.answer.provider, recipe.answer.model) is not None:
+        chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
+        if chat is not None and not answering.words_quotes(recipe.answer, trace):
             return None
         if not searches(recipe.answer):
             return None
@@ -92,8 +93,16 @@ class Answers:
             term.text for term in terms if not term.indexed and not words_in(term.text) <= read
         )
 
-    def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
+    def prompt(self, trace: Trace, recipe: Recipe, index: Index) -> Prompt:
         """Return the prompt of a language model for a retrieval, without previous messages."""
+        if answering.words_quotes(recipe.answer, trace):
+            return answering.sentence_prompt(
+                trace,
+                embedder=self._services.remembering(recipe.index.embedder),
+                sources=self._sources,
+                words=answering.Vocabulary(index.lexical, len(index.passages)),
+                wording=self._prompts.wording(),
+            )
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         reader = answering.PassageReader(self._sources)
         beside = Beside(wording=self._prompts.wording())

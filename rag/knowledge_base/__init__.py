@@ -403,16 +403,16 @@ class KnowledgeBase:
         cosine = float(vectors_of(index).vectors(np.array([key]))[0] @ vector)
         return Hit(*rows[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
 
-    @operation("guest", models="none")
+    @operation("guest")
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
         """The exact prompt that a language model would get for a retrieval, and what it takes."""
-        return self._answers.prompt(trace, recipe)
+        return self._answers.prompt(trace, recipe, self._index(recipe))
 
     @operation("viewer")
     def explain_quotes(self, trace: Trace, recipe: Recipe) -> QuotesExplanation | None:
         """Return the state of an answer of quotes, and why each passage is quoted or not.
 
-        None where a model answers.
+        None where a model reads the passages.
         """
         return self._answers.explain_quotes(trace, recipe, self._index(recipe))
 

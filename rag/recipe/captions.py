@@ -59,6 +59,7 @@ CAPTIONS: Mapping[str, str] = {
     "answer.provider": "Provider",
     "answer.model": "Model",
     "answer.mode": "Draws on",
+    "answer.evidence": "Model reads",
     "answer.temperature": "Temperature",
     "answer.max_tokens": "Maximum answer length, tokens",
     "answer.context_tokens": "Context budget, tokens",

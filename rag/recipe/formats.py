@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 """The format that this version writes. Recipes stored without a format have format 0."""
 
 ADDED: Mapping[int, Mapping[str, Any]] = {
@@ -32,7 +32,8 @@ ADDED: Mapping[int, Mapping[str, Any]] = {
         "answer.memory": 0,
         "answer.tool_calls": 2,
         "answer.tools": None,
-    }
+    },
+    2: {"answer.evidence": "passages"},
 }
 """The fields that each format added, at the value that a recipe of an older format means.
 

@@ -43,6 +43,7 @@ Fusion = Literal[
 ]
 Relevance = Literal["cosine", "probability"]
 AnswerMode = Literal["strict", "balanced", "general", "auto", "grounded"]
+Evidence = Literal["quotes", "passages"]
 Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
 Text = Annotated[str, AfterValidator(_checked)]
 Name = Annotated[Text, Field(max_length=LONGEST_NAME)]
@@ -339,6 +340,12 @@ class AnswerRecipe(RecipePart):
         "knowledge too, marked; general, only that, without a search; auto, strict where "
         "a passage reaches the threshold, else a tool or general knowledge, as the model "
         "decides; grounded, the passages, asked once and without the conversation",
+    )
+    evidence: Evidence = Field(
+        "passages",
+        description="strict, auto and grounded: what a model reads; quotes, the sentences that "
+        "answer without a model, which it words in one sentence that is checked against them; "
+        "passages, all of them",
     )
     temperature: float = Field(0.0, ge=0, le=2)
     max_tokens: Annotated[int, AsksChat] = Field(

@@ -134,6 +134,7 @@ class AnswerData(Schema):
     budget: list[BudgetPart]
     prompt: str = attribute("prompt_version")
     quotes: list[CitationData]
+    written: str
     reading: str = attribute("trace", "searched")
     corrections: list[WordCorrection] = attribute("trace", "corrections")
     examples: list[ExampleData]

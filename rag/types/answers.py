@@ -102,9 +102,10 @@ class SentenceCheck:
         return self.verdict == "supported"
 
 
-DecisionStep = Literal["sources", "tool", "citations", "context", "general"]
+DecisionStep = Literal["sources", "tool", "citations", "context", "general", "wording"]
 """What was decided: where the answer comes from, a call of a tool, whether to ask once more for
-citations or with a shorter prompt, and what counts as general knowledge."""
+citations or with a shorter prompt, what counts as general knowledge, and whether the sentence of a
+model stands as the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +187,12 @@ class Answer:
     ``mode`` says how it was made (``"quotes"``: sentences of the passages, no language model;
     ``"grounded"``, ``"strict"``: a language model restricted to the passages; ``"balanced"``: to
     passages and general knowledge that is marked; ``"general"``: to what it knows; ``"tool"``: to
-    the result of a tool). ``unsupported`` lists the citation numbers in the text that no passage
-    has. ``note`` is for the reader (why refused, why interrupted). ``decisions`` tell how the
-    answer came about, ``budget`` how its prompt was spent, ``prompt_version`` names the wording of
-    the prompt. ``quotes`` are what the passages say, beside an answer that cites none.
+    the result of a tool; ``"sentence"``: a language model worded the quotes). ``unsupported`` lists
+    the citation numbers in the text that no passage has. ``note`` is for the reader (why refused,
+    why interrupted). ``decisions`` tell how the answer came about, ``budget`` how its prompt was
+    spent, ``prompt_version`` names the wording of the prompt. ``quotes`` are what the passages say,
+    beside an answer that cites none, or that words them. ``written`` is what a model wrote that the
+    quotes do not bear out; they are the answer then.
     ``suspicious`` counts the passages shown that hold what reads like instructions. ``examples``
     are the past interactions that the prompt held. ``seconds`` passed from the moment the stream
     was first read to the end of the text, ``first_token`` of them until its first piece; None where
@@ -219,6 +222,7 @@ class Answer:
     suspicious: int = 0
     cost: Cost | None = None
     assessment: Assessment | None = None
+    written: str = ""
 
     @property
     def state(self) -> AnswerState | None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from pages.components.chat.answer_state import state_heading
 from rag import AnswerState, Assessment, KnowledgeBase
+from rag.services import Models
 from tests.handbook import LEAVE, ask, texts, visit
+from tests.scripted_chat import ScriptedChat
 
 UNKNOWN = "Until when may unused leave RX-77 be carried over?"
 
@@ -67,3 +71,23 @@ def test_what_the_quotes_lack_is_named_in_every_state(base: KnowledgeBase) -> No
     named = heading("doubtful", "No quoted passage has “a1”.", "a1", "b2")
     assert named.endswith(":gray[Also not in the quotes: “b2”]")
     assert "in the quotes:" not in heading("doubtful", "No passage has a1.", "a1")
+
+
+def test_a_sentence_has_its_quotes_folded_and_gives_way_to_them_where_they_lack_it(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = ScriptedChat("Until 30 June.", "Until 31 July, says Ms Brandl.")
+    monkeypatch.setattr(Models, "chat", lambda *_: chat)
+    worded = {"provider": "compatible", "reads": "quotes"}
+    app = ask(visit("chat.py", **worded), LEAVE)
+    assert "Until 30 June" in texts(app)
+    assert "quotes, worded by a language model" in texts(app)
+    assert [fold.label for fold in app.expander if "quote" in fold.label] == ["1 quote"]
+    app = ask(app, LEAVE)
+    [sentence, quotes] = base.conversations.turns(1)
+    assert (sentence.mode, sentence.answer) == ("sentence", "Until 30 June [1].")
+    assert (quotes.mode, quotes.details.written) == ("quotes", "Until 31 July, says Ms Brandl.")
+    (fold,) = (fold for fold in app.expander if fold.label == "What the model wrote")
+    assert "31 July" in fold.markdown[0].value
+    shown = [each.value for each in app.markdown if "30 June" in each.value]
+    assert shown

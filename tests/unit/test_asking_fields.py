@@ -21,7 +21,7 @@ ASKING = [
 ASKS_NOBODY = {
     *(f"index.{name}" for name in ("chunker", "chunk_size", "chunk_overlap", "chunk_unit")),
     *(f"index.{name}" for name in ("analyzer", "vector_index", "context")),
-    *("index.breakpoint_percentile", "answer.temperature"),
+    *("index.breakpoint_percentile", "answer.temperature", "answer.evidence"),
     *(f"search.{name}" for name in ("mode", "top_k", "threshold", "relevance", "exact_codes")),
     *(f"search.{name}" for name in ("refuse", "other_languages", "candidates", "fusion")),
     *(f"search.{name}" for name in ("dense_weight", "rrf_k", "bm25_pivot", "k1", "b")),

@@ -64,6 +64,7 @@ NOT_TINY: Mapping[str, str] = {
     "fix_promises": "diagnoses three whole collections",
     "own_parity": "serves the sample, and asks it every question four times",
     "pgvector": "needs a PostgreSQL server",
+    "sentences": "asks a language model",
     "users": "starts servers of the dashboard, with tabs and programs for minutes",
     "workers": "needs a PostgreSQL server",
 }

@@ -139,7 +139,7 @@ def test_planted_faults_are_found() -> None:
     ]
     assert field_problems("| `search.top_k` | `6` | x |")[:2] == [
         "answer.context_tokens",
-        "answer.max_tokens",
+        "answer.evidence",
     ]
     assert missing_names("`Grid`, `Flask`, `ROWS`", "class Grid:\nROWS = 3") == ["Flask"]
     assert missing_sources("`rag/flask.py`, `rag.flask`, `rag.recipe`") == [

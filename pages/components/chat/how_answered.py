@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.recipe.token_budget import budget_lines
-from pages.components.shell.text import plain
+from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import shortened
 from rag import Decision, StoredCitation, Turn, counted, money, page_name
 
@@ -51,9 +51,19 @@ def _spent(metrics: Mapping[str, Any]) -> str:
 
 
 def quotes_beside(turn: Turn) -> None:
-    """Draw quotes from the passages, next to an answer that cites none of them."""
+    """Draw what the passages say beside an answer that cites none of them, or words them folded.
+
+    What a model wrote that they do not bear out is folded below the quotes.
+    """
     quotes = turn.details.quotes
+    if turn.details.written:
+        with st.expander("What the model wrote", icon=":material/edit_off:"):
+            st.markdown(lines(turn.details.written))
     if not quotes:
+        return
+    if turn.mode == "sentence":
+        with st.expander(counted(len(quotes), "quote"), icon=":material/format_quote:"):
+            st.markdown("\n".join(map(_quote, quotes)))
         return
     with st.container(border=True, gap="xsmall"):
         st.caption(":material/format_quote: The answer cites nothing. What the passages say:")
@@ -63,7 +73,8 @@ def quotes_beside(turn: Turn) -> None:
 def _quote(quote: StoredCitation) -> str:
     page = page_name(quote.document, quote.page, before=", ")
     where = f"{plain(shortened(quote.document, 60))}{page}"
-    return f"- “{plain(quote.quote or quote.text)}” :gray[{where}]"
+    text = " · ".join(filter(None, map(str.strip, (quote.quote or quote.text).split("\t"))))
+    return f"- “{plain(text)}” :gray[{where}]"
 
 
 def _decision(decision: Decision) -> str:
@@ -78,4 +89,5 @@ _STEPS = {
     "citations": "citations: ",
     "context": "prompt too long: ",
     "general": "",
+    "wording": "the answer is ",
 }

@@ -60,6 +60,7 @@ _MODES = {
     "balanced": "language model, passages and general knowledge",
     "general": "language model, general knowledge, no passages",
     "tool": "language model, result of a tool",
+    "sentence": "quotes, worded by a language model",
 }
 _THIS_ONE = "For this question only. The recipe does not change."
 _BESIDE_PASSAGES = ("tool", "general")  # modes whose answers are of no passages

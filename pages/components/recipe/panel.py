@@ -50,13 +50,21 @@ from rag import (
 
 MOST_SHOWN = 50
 _ABOVE = {"mode", "by", "w", "k"}  # in sight on every page
-_OF_ANSWERS = {"provider", "model", "draws_on", "tool_calls", "may_call", "temperature", "length"}
+_OF_ANSWERS = {
+    *("provider", "model", "draws_on", "reads"),
+    *("tool_calls", "may_call", "temperature", "length"),
+}
 _DRAWS_ON = {
     "strict": "Strict: the passages alone.",
     "balanced": "Balanced: the passages first, general knowledge marked as such.",
     "general": "General: what the model knows; nothing is searched.",
     "auto": "Auto: strict where a passage reaches the threshold; otherwise the model decides "
     "between the HTTP tools that it may call and what it knows.",
+}
+_READS = {
+    "quotes": "Quotes: the sentences that answer without a model, which it words in one sentence. "
+    "This suits small models.",
+    "passages": "Passages: all that the search returns.",
 }
 _THRESHOLD_HELP = {
     "cosine": "The lowest cosine of question and passage that a result can have.",
@@ -294,6 +302,14 @@ class _Panel(Widgets):
             str.lower,
             help=" ".join(_DRAWS_ON.values()),
         )
+        if self.recipe.answer.mode in ("strict", "auto"):
+            self.pick(
+                "reads",
+                [sentence_case(evidence) for evidence in _READS],
+                sentence_case,
+                str.lower,
+                help=" ".join(_READS.values()),
+            )
         if self.recipe.answer.mode == "auto":
             self.number("tool_calls")
             self._may_call()

@@ -81,6 +81,7 @@ PARAMETERS: Mapping[str, str] = {
     "provider": "answer.provider",
     "model": "answer.model",
     "draws_on": "answer.mode",
+    "reads": "answer.evidence",
     "tool_calls": "answer.tool_calls",
     "may_call": "answer.tools",
     "temperature": "answer.temperature",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 from rag.answering.asking.speech import readable, spoken
 from rag.errors import ProviderUnavailable
@@ -27,7 +27,7 @@ class Listener:
         self.usage = Usage()
         self.last = Usage()
 
-    def stream(self, messages: Sequence[Message], max_tokens: int) -> Iterator[Delta]:
+    def stream(self, messages: Sequence[Message], max_tokens: int) -> Generator[Delta, None, None]:
         """The reply, piece by piece, without the thoughts that it begins with.
 
         Raises ProviderError, also in the middle.

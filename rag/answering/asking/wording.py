@@ -49,6 +49,7 @@ PROMPTS: Mapping[str, PromptFile] = {
         _file("decide", "Auto: a tool or general knowledge", "mark", "tools"),
         _file("citations", "Asking once more for citations", "no_answer"),
         _file("grounded", "Passages, asked once", "fence", "no_answer"),
+        _file("quotes", "Quotes, worded in one sentence"),
     )
 }
 

@@ -46,12 +46,15 @@ class SentenceChecker:
         embedder: Embedder | None = None,
         reader: PassageReader | None = None,
         words: Vocabulary | None = None,
+        evidence: Mapping[int, Evidence] | None = None,
     ) -> None:
+        """``evidence`` is what bears out a sentence, in place of the cited passages."""
         self._words = words or Vocabulary()
         self._reader = reader or PassageReader()
         self._question = question
         self._embedder = embedder
         self._citations = {citation.n: citation for citation in citations}
+        self._evidence = evidence
 
     @cached_property
     def _question_terms(self) -> Terms:
@@ -59,7 +62,7 @@ class SentenceChecker:
 
     @cached_property
     def _cited(self) -> Mapping[int, Evidence]:
-        return {
+        return self._evidence or {
             n: Evidence.of(citation, self._reader, self._words)
             for n, citation in self._citations.items()
         }
@@ -174,6 +177,8 @@ class SentenceChecker:
                 continue
             terms = self._words.terms(name)
             parts = {part.casefold() for part in re.findall(r"\w+", name)}
+            if evidence.figures.holds_month(name):
+                continue
             if not (parts <= evidence.words or terms <= evidence.terms | self._question_terms):
                 unknown[name] = None
         return list(unknown)

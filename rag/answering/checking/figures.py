@@ -40,6 +40,8 @@ _SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "tausend": 1e3}
 _SCALE |= {"mio": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9}
 _SCALED = re.compile(rf"{_GAP}?({'|'.join(_SCALE)})s?\b", re.IGNORECASE)
 _UNIT = re.compile(rf"{_GAP}?({_LETTER}+|%|[^\W\d_])")
+_CLOCK = "time of day"
+"""The measure of the numbers of 15:30, which are no 15 days."""
 _LISTED = re.compile(r"^[ \t]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
 
 
@@ -103,8 +105,9 @@ class KnownFigures:
         self._units = {one.unit for one in parsed if one.unit}
         self._values: dict[float, set[str]] = {}  # and the units of measure that each has
         for one in parsed:
+            measure = _CLOCK if _of_clock(text, one) else one.measure
             for value in one.parts:
-                self._note(value, one.measure)
+                self._note(value, measure)
             for value in one.apart:
                 self._note(value)
         for value, measure in _spelt(text):
@@ -134,6 +137,10 @@ class KnownFigures:
         """Whether a number word has a value that is there: "four" where the text says 4."""
         value = _SPELT.get(word.casefold())
         return value is not None and self._has(value)
+
+    def holds_month(self, name: str) -> bool:
+        """Whether a month is there, by its name or its number."""
+        return bool(_MONTH.fullmatch(name)) and _month_number(name) in self._months
 
     def holds_otherwise(self, figure: Figure) -> bool:
         """Whether a figure is there, but with other units of measure only."""
@@ -281,6 +288,12 @@ def _spelt(text: str) -> Iterator[tuple[float, str]]:
         if len(values) > 1 and len(values) == len(parts):
             yield sum(values), measure
     yield from ((one.value, unit_at(text, one.start, one.end)) for one in spelt_fractions(text))
+
+
+def _of_clock(text: str, figure: Figure) -> bool:
+    """Whether a number is the hours or the minutes of a time of day."""
+    around = text[max(figure.start - 3, 0) : figure.end + 3]
+    return re.search(r"\d:\d\d", around) is not None
 
 
 def _month_number(name: str) -> float:

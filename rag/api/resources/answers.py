@@ -46,6 +46,7 @@ EXAMPLE = {
     "budget": [],
     "prompt": "",
     "quotes": [],
+    "written": "",
     "reading": "How long may leave be carried over?",
     "corrections": [],
     "examples": [],
@@ -80,8 +81,9 @@ class AskRequest(SearchRequest):
 async def ask_question(workspace: Shared, base: Base, body: AskRequest) -> Response:
     """Answer a question with citations.
 
-    With ``stream`` as server-sent events: ``passages`` once, ``text`` for each piece, then
-    ``answer`` with all of it, or ``problem``.
+    With ``stream`` as server-sent events: ``passages`` once, ``text`` for each piece, ``replaced``
+    with another text where the pieces do not stand as the answer, then ``answer`` with all of it,
+    or ``problem``.
     """
     if not body.stream:
         answer = await in_thread(_answer, ANSWERS)(workspace, base, body)
@@ -111,6 +113,8 @@ def _events(stream: AnswerStream) -> Iterator[bytes]:
             why = stream.error or ProviderError(stream.answer.note)
             yield event("problem", problems.of(why))
         else:
+            if stream.answer.written:
+                yield event("replaced", stream.answer.text)
             yield event("answer", AnswerData.of(stream.answer).dump())
     except Exception as error:  # the answer has begun: only an event can still tell
         yield event("problem", problems.of(error))

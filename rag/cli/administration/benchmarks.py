@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ class BenchmarksData(VerbData):
 
 def bench(args: argparse.Namespace) -> Output:
     """Print ratios against other libraries, measured side by side."""
-    return _ratios(run(args.data, args.only))
+    return _ratios(run(args.data, args.only, args.model))
 
 
 def names() -> list[str]:
@@ -31,13 +32,18 @@ def names() -> list[str]:
     return sorted(path.stem for path in BENCHMARKS.glob("*.py") if path.stem != "__init__")
 
 
-def run(data: Path | None, only: str | None) -> dict[str, Mapping[str, float]]:
-    """Figures by benchmark. Raises InvalidInput for an unknown name or absent data."""
+def run(
+    data: Path | None, only: str | None, model: str | None = None
+) -> dict[str, Mapping[str, float]]:
+    """Figures by benchmark; those of answers ask the model at an address.
+
+    Raises InvalidInput for an unknown name or absent data.
+    """
     chosen = [name for name in names() if only in (None, name)]
     if not chosen:
         raise InvalidInput(f"No benchmark is called {only!r}.", "There are: " + ", ".join(names()))
     folder = data or BENCHMARKS.parents[2] / "shared" / "datasets"
-    return {name: _measure(name, folder) for name in chosen}
+    return {name: _measure(name, folder, model) for name in chosen}
 
 
 def load(name: str) -> ModuleType:
@@ -48,9 +54,11 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(f"tests.bench.{name}")
 
 
-def _measure(name: str, folder: Path) -> Mapping[str, float]:
+def _measure(name: str, folder: Path, model: str | None) -> Mapping[str, float]:
+    measure = load(name).measure
+    asks = model and "model" in inspect.signature(measure).parameters
     try:
-        figures: Mapping[str, float] = load(name).measure(folder)
+        figures: Mapping[str, float] = measure(folder, **({"model": model} if asks else {}))
     except FileNotFoundError as error:
         raise InvalidInput(
             f"The benchmark {name!r} needs {error.filename}.", "Name BEIR collections with --data."

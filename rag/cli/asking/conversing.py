@@ -122,6 +122,8 @@ def chat(args: argparse.Namespace) -> Output:
             print(f"Error: {error.message} {error.hint}".strip(), file=sys.stderr)
             continue
         output = printing.answer(stream.answer, stream.error)
+        if stream.answer.written:
+            say(f"\n\n{stream.answer.text}")
         below = output.text[len(stream.answer.text) :].strip()
         print(f"\n\n{printing.harmless(below)}\n", file=out, flush=True)
         turns.append(output.data.extend(TurnData, question=question))

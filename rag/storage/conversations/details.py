@@ -37,7 +37,8 @@ class StoredCitation:
 class TurnDetails:
     """The decisions of a turn, how its prompt was spent, and in which wording it was asked.
 
-    ``quotes`` are what the passages say, where the answer cites none; ``suspicious`` counts the
+    ``quotes`` are what the passages say, where the answer cites none or words them; ``written`` is
+    what a model wrote that the quotes do not bear out. ``suspicious`` counts the
     passages that were shown and hold what reads like instructions. ``assessment`` is None of turns
     from before answers had a state. ``base_version`` is the version of the documents at its end, 0
     where that is not known.
@@ -50,6 +51,7 @@ class TurnDetails:
     suspicious: int = 0
     assessment: Assessment | None = None
     base_version: int = 0
+    written: str = ""
 
 
 NO_DETAILS = TurnDetails()
@@ -65,6 +67,7 @@ def details_of(answer: Answer, base_version: int = 0) -> dict[str, Any]:
         "suspicious": answer.suspicious,
         "assessment": asdict(answer.assessment) if answer.assessment else None,
         "base_version": base_version,
+        "written": answer.written,
     }
     return {name: value for name, value in details.items() if value}
 
@@ -83,6 +86,7 @@ def read_details(stored: Mapping[str, Any]) -> TurnDetails:
         stored.get("suspicious", 0),
         _assessment(stored.get("assessment")),
         stored.get("base_version", 0),
+        stored.get("written", ""),
     )
 
 

@@ -1,0 +1,169 @@
+"""One sentence of a language model that words what the selected quotes say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from rag.answering.asking.borne_out import QuoteChecker
+from rag.answering.asking.listening import Listener
+from rag.answering.asking.prompt import Prompt
+from rag.answering.asking.shown_quotes import ShownQuote, shown_quotes
+from rag.answering.asking.wording import Wording
+from rag.answering.extractive import QuoteSelection
+from rag.answering.sources import Sources, place_citations
+from rag.answering.statements.sentences import sentence_spans
+from rag.answering.stream import AnswerStream
+from rag.answering.vocabulary import Vocabulary
+from rag.fences import neutral
+from rag.lexical.languages import SUREST, likeliest
+from rag.protocols import ChatModel, Embedder
+from rag.recipe import AnswerRecipe
+from rag.types import Answer, AnswerStatus, Decision, Delta, Message, Trace, Usage
+
+SENTENCE = "sentence"
+"""The mode of an answer that words quotes."""
+PROMPT = "quotes"
+"""The name of its prompt."""
+LONGEST = 120
+"""Tokens of a sentence."""
+SHORTEST = 3
+"""Words; what is shorter goes on with the next sentence."""
+WORDED = frozenset({"answered", "conflicting"})
+"""The states that a model is asked in."""
+_INSTRUCTION = re.compile(r"^([a-z]{2}): *(\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotesAnswer:
+    """An answer of quotes with its state, and the quotes as they were chosen for it."""
+
+    answer: Answer
+    selection: QuoteSelection
+    sources: Sources | None
+
+    def shown(self, question: str, words: Vocabulary) -> list[ShownQuote]:
+        """Return the quotes as a prompt shows them."""
+        assessment = self.answer.assessment
+        editions = assessment.editions if assessment else ()
+        shown = shown_quotes(self.selection, question, words, editions)
+        placed, _ = place_citations([quote.citation for quote in shown], self.sources)
+        return [
+            replace(quote, citation=citation) for quote, citation in zip(shown, placed, strict=True)
+        ]
+
+
+class QuoteSentence:
+    """Makes one answer; ``stream`` may be read once.
+
+    The quotes and the state come first, without the model. Only where they answer the question is
+    the model asked to word them. Its sentence is the answer if the quotes bear it out; else they
+    are, and the answer has the sentence in ``written``.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        recipe: AnswerRecipe,
+        chat: ChatModel,
+        quote: Callable[[], QuotesAnswer],
+        *,
+        embedder: Embedder,
+        words: Vocabulary,
+        wording: Wording,
+    ) -> None:
+        self._trace, self._recipe = trace, recipe
+        self._listener = Listener(chat, recipe.temperature)
+        self._quote = quote
+        self._embedder, self._words, self._wording = embedder, words, wording
+        self._quotes: Answer | None = None
+        self._shown: Sequence[ShownQuote] = ()
+        self._prompt: Prompt | None = None
+
+    def stream(self) -> AnswerStream:
+        """The answer, piece by piece. Nothing happens before it is read."""
+        return AnswerStream(self._deltas(), self._finish, self._trace)
+
+    def _deltas(self) -> Generator[Delta, None, None]:
+        quotes = self._quote()
+        self._quotes, assessment = quotes.answer, quotes.answer.assessment
+        if assessment is None or assessment.state not in WORDED:
+            yield Delta(quotes.answer.text)
+            return
+        question = self._trace.corrected
+        self._shown = quotes.shown(question, self._words)
+        self._prompt = quotes_prompt(question, self._shown, self._wording)
+        most = min(self._recipe.max_tokens, LONGEST)
+        text, stream = "", self._listener.stream(self._prompt.messages, most)
+        with closing(stream):
+            for delta in stream:
+                text += delta.text
+                yield delta
+                if _is_whole(text):
+                    break
+
+    def _finish(self, text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
+        quotes, prompt = self._quotes, self._prompt
+        if quotes is None:  # ended before they were chosen
+            return Answer(text, (), self._trace, SENTENCE, status, usage, note=note)
+        if prompt is None:
+            return replace(quotes, status=status, note=note or quotes.note)
+        asked = replace(
+            quotes,
+            status=status,
+            usage=self._listener.usage,
+            prompt=prompt.text,
+            prompt_version=prompt.version,
+        )
+        if status != "complete":
+            stopped = replace(asked, text=text, citations=(), sentences=(), assessment=None)
+            return replace(stopped, mode=SENTENCE, note=note)
+        text = _sentence(text)
+        checker = QuoteChecker(self._trace.corrected, self._shown, self._words, self._embedder)
+        borne_out = checker.check(text)
+        if borne_out.reason:
+            why = f"The quotes do not bear out what the model wrote: {borne_out.reason}."
+            decision = Decision("wording", "quotes", borne_out.reason, failed=True)
+            note = " ".join(filter(None, (why, quotes.note)))
+            return replace(asked, written=text.strip(), note=note, decisions=(decision,))
+        by_number = {quote.citation.n: quote.citation for quote in self._shown}
+        cited = (replace(by_number[n], n=k) for k, n in enumerate(borne_out.cited, start=1))
+        return replace(
+            asked,
+            text=borne_out.text,
+            mode=SENTENCE,
+            citations=tuple(cited),
+            sentences=borne_out.sentences,
+            quotes=tuple(by_number.values()),
+        )
+
+
+def _sentence(text: str) -> str:
+    """The beginning of a text up to the end of a sentence of three words or more: "Yes. It is."."""
+    for _, end in sentence_spans(text):
+        if len(text[:end].split()) >= SHORTEST:
+            return text[:end]
+    return text
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a sentence ended, and another text begins."""
+    return len(_sentence(text)) < len(text.rstrip())
+
+
+def quotes_prompt(question: str, shown: Sequence[ShownQuote], wording: Wording) -> Prompt:
+    """The prompt that asks a model to word quotes, in the language of the question."""
+    quotes = "\n".join(quote.text for quote in shown)
+    instructions = dict(_INSTRUCTION.findall(wording.text(PROMPT)))
+    code, probability = likeliest(question)
+    if probability < SUREST:  # a few words may be of any language
+        code = likeliest(f"{question} {quotes}")[0]
+    rules = instructions.get(code) or instructions.get("en") or wording.text(PROMPT)
+    messages = [
+        Message("system", rules),
+        Message("user", f"{quotes}\n\n{neutral(question)}"),
+    ]
+    hits = tuple(quote.citation.hit for quote in shown)
+    return Prompt(messages, hits, None, wording.version(PROMPT))

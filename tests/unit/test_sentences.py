@@ -1,0 +1,176 @@
+"""A model words the selected quotes in one sentence, which they have to bear out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag import Answer, KnowledgeBase, Recipe, Workspace
+from rag.services import Models
+from tests.api import client
+from tests.scripted_chat import ScriptedChat
+from tests.workspaces import add, workspace_at
+
+DOCUMENTS = {
+    "fares.md": "# Fares\n\n| Vehicle | Tjelde - Vestvik | Tjelde - Orrin |\n|---|---|---|\n"
+    "| Camper 6-8 m | 945 | 1,352 |\n| Motorcycle | 210 | 300 |\n",
+    "office.md": "# Office\n\nThe office in Tjelde is open from 8:00 to 15:30. "
+    "Tickets are refunded within 14 days. The harbour master is Runa Aasen.\n",
+    "events.csv": "event,date,place\nSummer party,2025-07-04,Quay 3\nRegatta,2025-08-16,Pier 1\n",
+    "buero.md": "# Büro\n\nFundsachen werden im Büro vier Wochen lang aufbewahrt. "
+    "Der Schlüssel für die Schranke kostet 20 Euro Kaution.\n",
+    "guichet.md": "# Guichet\n\nLes chiens voyagent gratuitement sur le pont ouvert. "
+    "La consigne pour une clé coûte 20 euros par semaine.\n",
+}
+REFUNDS = "Within how many days are tickets refunded?"
+ON = {"answer.provider": "compatible", "answer.evidence": "quotes", "search.threshold": None}
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    base = workspace.create("ferry", Recipe())
+    add(workspace, base, {name: text.encode() for name, text in DOCUMENTS.items()})
+    return base
+
+
+def asked(
+    monkeypatch: pytest.MonkeyPatch, base: KnowledgeBase, question: str, reply: str
+) -> tuple[ScriptedChat, Answer]:
+    chat = ScriptedChat(reply)
+    monkeypatch.setattr(Models, "chat", lambda *_: chat)
+    return chat, base.ask(question, base.recipe().with_fields(ON)).answer
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "text"),
+    [
+        (
+            REFUNDS,
+            "Tickets are refunded within 14 days.",
+            "Tickets are refunded within 14 days [1].",
+        ),
+        (REFUNDS, "Within 14 days [1].", "Within 14 days [1]."),
+        (REFUNDS, "Within 14 days [7].", "Within 14 days [1]."),
+        (
+            "When is the summer party?",
+            "The summer party is on July 4, 2025.",
+            "The summer party is on July 4, 2025 [1].",
+        ),
+        (
+            "Wie lange werden Fundsachen aufbewahrt?",
+            "Fundsachen werden vier Wochen aufbewahrt.",
+            "Fundsachen werden vier Wochen aufbewahrt [1].",
+        ),
+        (
+            "Combien coûte la consigne pour une clé ?",
+            "La consigne pour une clé coûte 20 euros.",
+            "La consigne pour une clé coûte 20 euros [1].",
+        ),
+    ],
+)
+def test_a_sentence_that_the_quotes_bear_out_is_the_answer_and_cites_them(
+    monkeypatch: pytest.MonkeyPatch, base: KnowledgeBase, question: str, reply: str, text: str
+) -> None:
+    _, answer = asked(monkeypatch, base, question, reply)
+    assert (answer.text, answer.mode, answer.status) == (text, "sentence", "complete")
+    assert (answer.state, answer.written) == ("answered", "")
+    [citation] = answer.citations
+    assert citation.quote in citation.hit.chunk.text
+    assert [check.borne_out for check in answer.sentences] == [True]
+    assert citation.quote in [quote.quote for quote in answer.quotes]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Tickets are refunded within 15 days.",
+        "Tickets are refunded within 14 weeks.",
+        "Tickets are refunded within 14 days by Tove Lind.",
+        "Tickets are refunded within 14 days, as rule RF-14 says.",
+        "[1]",
+        " ",
+        "Tickets are refunded.",
+        "The passages do not answer this question.",
+    ],
+)
+def test_what_the_quotes_do_not_bear_out_gives_way_to_them(
+    monkeypatch: pytest.MonkeyPatch, base: KnowledgeBase, reply: str
+) -> None:
+    _, answer = asked(monkeypatch, base, REFUNDS, reply)
+    assert (answer.mode, answer.status, answer.state) == ("quotes", "complete", "answered")
+    assert "refunded within 14 days.” [1]" in answer.text
+    assert answer.written == reply.strip() or reply == " "
+    assert [(one.step, one.failed) for one in answer.decisions] == [("wording", True)]
+
+
+def test_of_a_row_the_model_sees_the_cell_that_the_question_names(
+    monkeypatch: pytest.MonkeyPatch, base: KnowledgeBase
+) -> None:
+    question = "What does a camper of 6-8 m cost from Tjelde to Vestvik?"
+    chat, answer = asked(monkeypatch, base, question, "It costs 945.")
+    [[_, user]] = chat.asked
+    assert "945" in user.content
+    assert "1,352" not in user.content
+    assert answer.text == "It costs 945 [1]."
+    _, other = asked(monkeypatch, base, question, "It costs 1,352.")
+    assert (other.mode, other.written) == ("quotes", "It costs 1,352.")
+
+
+@pytest.mark.parametrize(
+    "question", ["Who won the world cup in 1954?", "What is the phone number?"]
+)
+def test_what_is_refused_or_doubtful_asks_no_model(
+    monkeypatch: pytest.MonkeyPatch, base: KnowledgeBase, question: str
+) -> None:
+    chat, answer = asked(monkeypatch, base, question, "Germany won in 1954.")
+    assert chat.asked == []
+    assert answer.state in ("refused", "doubtful")
+
+
+def test_the_prompt_is_in_the_language_of_the_question_and_can_be_edited(
+    monkeypatch: pytest.MonkeyPatch, base: KnowledgeBase
+) -> None:
+    german = "Wie lange werden Fundsachen aufbewahrt?"
+    chat, _ = asked(monkeypatch, base, german, "Vier Wochen.")
+    assert chat.asked[0][0].content.startswith("Beantworte die Frage")
+    base.prompts.save("quotes", "Say it like a captain.")
+    chat, answer = asked(monkeypatch, base, german, "Vier Wochen.")
+    assert chat.asked[0][0].content == "Say it like a captain."
+    assert answer.prompt_version == base.prompts.wording().version("quotes")
+
+
+@pytest.mark.parametrize(
+    ("reply", "names"),
+    [
+        ("Within 14 days.", ["passages", "text", "text", "answer"]),
+        ("Within 15 days.", ["passages", "text", "text", "replaced", "answer"]),
+    ],
+)
+def test_a_stream_says_when_its_pieces_do_not_stand(
+    monkeypatch: pytest.MonkeyPatch,
+    workspace: Workspace,
+    base: KnowledgeBase,
+    reply: str,
+    names: list[str],
+) -> None:
+    monkeypatch.setattr(Models, "chat", lambda *_: ScriptedChat(reply))
+    fields = {"provider": "compatible", "evidence": "quotes"}
+    body = {"question": REFUNDS, "stream": True, "recipe": {"answer": fields}}
+    text = client(workspace).post(f"/api/v1/knowledge-bases/{base.id}/ask", json=body).text
+    events = [
+        dict(line.split(": ", 1) for line in block.splitlines())
+        for block in text.split("\n\n")[:-1]
+    ]
+    assert [event["event"] for event in events] == names
+    data = [json.loads(event["data"]) for event in events]
+    assert "".join(data[1:3]) == reply
+    if "replaced" in names:
+        assert data[-2] == data[-1]["answer"]
+        assert data[-1]["written"] == reply
