@@ -61,11 +61,13 @@ class Database:
         self._avoided = -math.inf  # when the replica was found away
         self.file = sqlite_file.of(url)
         self._mark: int | None = None
+        self._full = False  # the disk, when it was opened
         try:
             self._open(url, pool, self.file is not None and not sqlite_file.writable(self.file))
         except DiskFull:
             log.warning("The disk is full: data is read, and not changed, until the next start.")
             self._engine.dispose()
+            self._full = True
             self._open(url, pool, read_only=True)
         self._leave = weakref.finalize(self, _leave, self._engine, self._replica, self.file)
 
@@ -142,6 +144,11 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction: all of it is stored when the block ends, or none. Raises StorageError."""
+        if self._full:
+            raise DiskFull(
+                "The disk was full when this process started, so it stores nothing.",
+                "Free some space, then start it again.",
+            )
         with translate_errors():
             with self._writer.begin() as connection:
                 first = self._mark == sqlite_file.CLOSED

@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from rag import Settings, Upload, Workspace
 from rag.__main__ import main
 from rag.api.mounting import Api
+from rag.errors import DiskFull
 from rag.jobs import runner
 from tests.workspaces import QUICK, add
 
@@ -81,6 +82,8 @@ def test_a_server_that_starts_on_a_full_disk_answers_and_says_so(small_home: Pat
     assert outside.get("/api/v1/knowledge-bases").status_code == 401
     base = workspace.base("notes")
     assert base.search("When does leave lapse?", QUICK).hits
+    with pytest.raises(DiskFull):
+        workspace.create("other", QUICK)
     filler.unlink()
     workspace.close()
 
