@@ -54,6 +54,7 @@ from rag import Settings, TouchstoneError, write_log_lines
 from rag.api.connections import bound_connections
 from rag.api.hosts import Hosts, misdirected
 from rag.api.mounting import Api
+from rag.api.scarcity import refusal, scarcity
 from rag.api.sockets import Sockets
 
 if TYPE_CHECKING:
@@ -176,9 +177,12 @@ class Guard:
             return
 
         set_cookie, by_tls = _new_visitor(scope), _by_tls(HTTPConnection(scope))
+        begun = False
 
         async def guarded(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 answer = MutableHeaders(scope=message)
                 answer.update(self._headers)
                 if set_cookie:
@@ -189,6 +193,18 @@ class Guard:
                     await _end_sign_in(sign_in_key(HTTPConnection(scope).cookies))
             await send(message)
 
+        try:
+            await self._answer(scope, receive, guarded, accepted=accepted)
+        except Exception as error:
+            lack = scarcity(error)
+            if begun or not lack:
+                raise
+            log.error("%s %r", lack[0], error)
+            await refusal(lack)(scope, receive, guarded)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, guarded: Send, *, accepted: bool
+    ) -> None:
         hidden = not self._shows_metrics and scope["path"].endswith("/_stcore/metrics")
         if not accepted:
             await misdirected(scope)(scope, receive, guarded)

@@ -7,7 +7,8 @@ cannot open its database. uvicorn itself bounds only the time between two reques
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import contextlib
+from typing import Any, Literal
 
 from uvicorn import config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -15,12 +16,34 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 WHOLE_REQUEST_SECONDS = 30.0
 """How long the head of a request may take."""
 MOST_CONNECTIONS = 512
-"""How many may be open at once: half of the file handles that a process usually has."""
+"""How many may be open at once: half of the file handles that a process usually has. Where it has
+fewer, a quarter of them: the database, models and indexes need some, too."""
+
+_REFUSED_SECONDS = 2.0  # that a client has to read why
+
+_BODY = b"""{"type": "about:blank", "title": "Service Unavailable", "status": 503, \
+"detail": "The server has too many open connections.", \
+"hint": "Try again in a moment. If it goes on, raise its limit of open files (ulimit -n)."}"""
+_TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
+    b"Retry-After: 5\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
+)
 
 
 def bound_connections() -> None:
     """Make every server of this process that is started from now on use ``BoundedProtocol``."""
     config.HTTP_PROTOCOLS["auto"] = f"{__name__}:BoundedProtocol"
+
+
+def most_connections() -> int:
+    """Return how many connections may be open at once in this process."""
+    with contextlib.suppress(ImportError):
+        import resource  # not on Windows
+
+        handles, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if handles != resource.RLIM_INFINITY:
+            return min(MOST_CONNECTIONS, max(handles // 4, 1))
+    return MOST_CONNECTIONS
 
 
 class _Bounded(asyncio.Protocol):
@@ -31,16 +54,32 @@ class _Bounded(asyncio.Protocol):
     loop: asyncio.AbstractEventLoop
     transport: Any
     _timer: asyncio.TimerHandle | None = None
+    _state: Literal["accepted", "refusing", "refused"] = "accepted"
 
     def connection_made(self, transport: Any) -> None:
-        """Close a connection at once where there are too many."""
+        """Refuse a connection where there are too many; close it at once where there are twice as
+        many."""
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
+        most = most_connections()
+        if len(self.connections) > most:
+            self._state = "refusing"
+        if len(self.connections) > 2 * most:
             transport.close()
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came; the time for a request ends when it is whole."""
+        """Take in what came; the time for a request ends when it is whole.
+
+        A refusal waits for the request, and for the client to close the connection: closed before,
+        it would not see the answer.
+        """
+        if self._state == "refusing":
+            self._state = "refused"
+            self.transport.write(_TOO_MANY)
+            self.transport.write_eof()
+            self.loop.call_later(_REFUSED_SECONDS, self.transport.close)
+        if self._state == "refused":
+            return
         super().data_received(data)
         self._await_request()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -47,6 +48,7 @@ Authenticate = Callable[[Context[Any, Any]], tuple[Principal, tuple[str, ...]]]
 
 def server(workspace: Workspace, authenticate: Authenticate) -> MCPServer[Any]:
     """A server of the knowledge bases of a workspace."""
+    handlers = list(logging.root.handlers)
     made = _Server(
         "touchstone",
         title="Touchstone",
@@ -54,6 +56,8 @@ def server(workspace: Workspace, authenticate: Authenticate) -> MCPServer[Any]:
         instructions=_INSTRUCTIONS,
         log_level="WARNING",
     )
+    # Without its handler: it would repeat each line of the log, and needs files to format an error.
+    logging.root.handlers[:] = handlers
     tools = _Tools(workspace, authenticate)
     for tool in (tools.search, tools.fetch, tools.ask, tools.explain):
         made.add_tool(tool, annotations=_READ_ONLY)

@@ -31,6 +31,7 @@ from rag import (
     validation_words,
     why_not_json,
 )
+from rag.api.scarcity import RETRY_SECONDS, scarcity
 
 log = logging.getLogger(__name__)
 
@@ -146,6 +147,8 @@ def answer(
 def refusal(path: str, error: Exception) -> JSONResponse:
     """The answer to a request for an address that an error ended."""
     seconds = error.retry_after if isinstance(error, TouchstoneError) else None
+    if scarcity(error):
+        seconds = RETRY_SECONDS
     return answer(path, of(error), None if seconds is None else retry_after(seconds))
 
 
@@ -169,6 +172,9 @@ def of(error: Exception) -> dict[str, Any]:
     """The problem that an error is; one that nobody expected is logged under an id."""
     if isinstance(error, TouchstoneError):
         return problem(_status(error), error.message, error.hint)
+    if lack := scarcity(error):
+        log.error("%s %r", lack[0], error)
+        return problem(503, *lack)
     identity = uuid.uuid4().hex[:8]
     log.error("Unexpected error, id %s.", identity, exc_info=error)
     detail = f"Unexpected error, id {identity}."

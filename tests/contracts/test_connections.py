@@ -53,8 +53,12 @@ def test_there_are_never_more_connections_than_file_handles_allow(
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 2)
     with served(workspace_at(tmp_path)) as address:
         first, second = _opened(address), _opened(address)
-        with _opened(address) as third:
-            assert third.recv(1) == b""
+        refused = httpx.post(f"{address}/mcp", content=b"x" * 200_000)
+        assert refused.status_code == 503
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert refused.json()["hint"]
+        with _opened(address), _opened(address), _opened(address) as one_too_many:
+            assert one_too_many.recv(1) == b""
         first.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         assert first.recv(15) == b"HTTP/1.1 200 OK"
         first.close()

@@ -7,6 +7,7 @@ import importlib
 import logging
 import threading
 import time
+from contextlib import suppress
 
 from pages.components.shell.session import opened, start_work
 
@@ -36,19 +37,27 @@ def _load() -> None:
         for name in _SLOW_MODULES:
             importlib.import_module(name)
         opened().warm_up()
-        start_work()
     except Exception:
         log.warning("The workspace could not be warmed up.", exc_info=True)
+    _start_work()
+
+
+def _start_work() -> None:
+    """Start the worker if it does not work yet, whatever failed before."""
+    with suppress(Exception):  # logged where the workspace was opened first
+        start_work()
 
 
 def _collect_garbage() -> None:
     """Free cycles of old reruns now and then: after every rerun would cost more than the rerun.
+    Where the worker could not be started, try that again.
 
     What is loaded by now stays for good, so it is not looked through again.
     """
     gc.collect()
     gc.freeze()
     while not _stopped.wait(_SECONDS_BETWEEN_COLLECTIONS):
+        _start_work()
         gc.collect()
 
 

@@ -92,7 +92,12 @@ def _is_away(error: DBAPIError) -> bool:
 def _hint(message: str) -> str:
     if "disk I/O" in message:
         return "The disk may be full or damaged. Free some space and try again."
-    if "readonly" in message or "unable to open" in message:
+    if "unable to open" in message:
+        return (
+            "Check that the folder exists and may be written to (TOUCHSTONE_HOME), and that the "
+            "process may open more files (ulimit -n)."
+        )
+    if "readonly" in message:
         return "Check that the folder exists and may be written to (TOUCHSTONE_HOME)."
     if message.startswith("connection ") or "getaddrinfo" in message or "resolve host" in message:
         return "Check TOUCHSTONE_DATABASE_URL, and that the server is up."
