@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from email.message import EmailMessage
 from functools import cache
 from typing import Any
 
@@ -199,6 +200,18 @@ def epub(*chapters: str, encryption: str = "") -> bytes:
     return zipped(**members)
 
 
+def message(text: str, *attachments: tuple[str, bytes], page: str = "") -> bytes:
+    """A message with a text, or with a page alone, and with attached files."""
+    mail = EmailMessage()
+    mail["Subject"], mail["From"], mail["To"] = "Berth 7", "Ann <ann@a.example>", "b@a.example"
+    mail["Date"] = "Fri, 02 Jan 2026 10:00:00 +0100"
+    mail.set_content(page or text, subtype="html" if page else "plain")
+    for name, data in attachments:
+        kind = ("image", "png") if name.endswith(".png") else ("application", "octet-stream")
+        mail.add_attachment(data, *kind, filename=name)
+    return mail.as_bytes()
+
+
 PEOPLE = [["Name", "Note"], ["Ada", "first"], ["Bob", "second"]]
 MARKDOWN = f"# Top\n\n{PROSE}\n\nSecond\n------\n\n{PROSE}\n".encode()
 OUTLINE = ((3, 1, "Later"), (1, 1, "Early"), (1, 2, "Absent"))
@@ -221,6 +234,9 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     ).encode(),
     "vtt": lambda: b"WEBVTT\n\n00:01.000 --> 00:03.000\nWelcome.\n",
     "srt": lambda: b"1\n00:00:01,000 --> 00:00:03,000\nWelcome.\n",
+    "eml": lambda: message("The berth is let.", ("fees.csv", b"Berth,Fee\n7,90\n")),
+    "mbox": lambda: b"From a Fri Jan  2 10:00:00 2026\n" + message("The berth is let."),
+    "zip": lambda: zipped(**{"notes/a.md": "# A", "notes/b.txt": "B"}),
     "csv": lambda: b"Name,Note\r\nAda,first\r\n",
     "tsv": lambda: b"Name\tNote\nAda\tfirst\n",
     "png": lambda: picture("PNG", "Wear gloves.\n\nThe alarm sounds."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import logging
+import tempfile
 import threading
 import time
 import uuid
@@ -15,10 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rag import readers
 from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, spread
+from rag.documents.file_names import Item, distinct
 from rag.documents.ingestion import Ingestion, ProgressCallback, Stored
 from rag.documents.job_size import WaitingItem, list_items
 from rag.documents.job_vectors import JobVectors, refresh
@@ -42,7 +45,7 @@ from rag.storage import Connection, documents, files
 from rag.storage import jobs as rows
 from rag.storage.jobs import ItemStatus, JobItem, JobRow
 from rag.storage.shared.claims import Claims
-from rag.types import Document, percent
+from rag.types import Document, Receipt, percent
 
 log = logging.getLogger(__name__)
 
@@ -208,7 +211,7 @@ class _ItemReader:
         if source.get("again") and self._ingestion.present(source["file"]) is None:
             self._fail(item, "It was deleted in the meantime.", "Add it again.")
             return
-        if not source.get("again") and self._kept(item, source):
+        if not source.get("again") and (self._unpacked(item, source) or self._kept(item, source)):
             return
         try:
             document = self._read(item, source, on_progress)
@@ -232,6 +235,37 @@ class _ItemReader:
 
         self._ingestion.take(document, on_progress, book)
         self._services.files.discard()
+
+    def _unpacked(self, item: JobItem, source: Mapping[str, Any]) -> bool:
+        """Make items of the files within a file; return whether it is no document itself."""
+        form = readers.format_of(source["name"])
+        if not form.unpacker or source.get("pasted") or item.payload.get("unpacked"):
+            return False
+        kept, depth = self._services.files, source.get("depth", 0)
+        about = {"source": source["source"] or source["name"], "depth": depth + 1}
+        new = list[Item]()
+        with tempfile.TemporaryDirectory() as folder, kept.arriving() as arrival:
+            parts, left_out = readers.unpack(
+                kept.path(source["file"]),
+                source["name"],
+                Path(folder),
+                depth=depth,
+                limits=self._limits(),
+                cancelled=self._reporter.cancelled,
+            )
+            for name, place in parts:
+                with place.open("rb") as content:
+                    new.append((name, {"file": arrival.put(content).sha256, **about}))
+            unread = Receipt(left_out=left_out).words
+            reason = f"{len(new):,} file{'s' * (len(new) != 1)}"
+            reason += f"; not read: {unread}" if unread else ""
+            with self._services.database.write() as connection:
+                present = [(row.name, row.payload) for row in rows.items(connection, item.job_id)]
+                named = distinct([*present, *new])[len(present) :]
+                outcome = reason if form.is_archive else None
+                files.add_unpacked(connection, item.job_id, item.position, named, reason=outcome)
+                arrival.confirm(connection)
+        return form.is_archive
 
     def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
         """Whether these bytes are stored already, which is then noted.
@@ -294,11 +328,13 @@ class _ItemReader:
 
     def _file(self, source: Mapping[str, Any]) -> StoredFile:
         path = self._services.files.path(source["file"])
+        return StoredFile(path, source["name"], source["source"], self._limits())
+
+    def _limits(self) -> readers.Limits:
         settings = self._services.settings
-        limits = readers.Limits(
+        return readers.Limits(
             max_bytes=settings.max_upload_mb << 20, max_characters=settings.max_document_characters
         )
-        return StoredFile(path, source["name"], source["source"], limits)
 
     def _to_read(self, position: int) -> StoredFile | None:
         """The file of an item that waits, where a worker may read it ahead."""

@@ -24,13 +24,14 @@ from rag.readers.formats import (
     extension_of,
     format_of,
     reader_version,
+    refusal_of,
     unsupported,
 )
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
-from rag.readers.sniff import DESCRIPTIONS, HEAD, kind_of, kind_of_head
-from rag.types import Document, Receipt
+from rag.readers.sniff import DESCRIPTIONS, HEAD, kind_of
+from rag.types import Document, Omission, Receipt
 
 __all__ = [
     "SUPPORTED",
@@ -46,6 +47,7 @@ __all__ = [
     "read_text",
     "refusal",
     "size_of",
+    "unpack",
 ]
 
 _DEFAULT = Limits()
@@ -109,16 +111,40 @@ def refusal(name: str, content: BinaryIO) -> UnreadableDocument | None:
 
     ``content`` stands at its beginning then.
     """
-    try:
-        format_of(name)
-    except UnreadableDocument as error:
-        return error
-    if extension_of(name) in (*SUPPORTED, *TEXT_EXTENSIONS):
-        return None  # reading it says more about what is wrong
     content.seek(0)
     head = content.read(HEAD)
     content.seek(0)
-    return None if kind_of_head(head) in ("text", "html") else unsupported(name)
+    return refusal_of(name, head)
+
+
+def unpack(
+    path: Path,
+    name: str,
+    folder: Path,
+    *,
+    depth: int = 0,
+    limits: Limits = _DEFAULT,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[list[tuple[str, Path]], tuple[Omission, ...]]:
+    """Write the files within a file into ``folder``, in a process apart.
+
+    Returns the name and the place of each, and what was left out. Files without any inside have
+    none. ``depth`` is how many files the file itself came out of. Raises UnreadableDocument, or
+    Cancelled.
+    """
+    form = format_of(name)
+    if not form.unpacker:
+        return [], ()
+    _check_size(path, limits)
+    _check_kind(path, name, form)
+    about = {"folder": str(folder.resolve()), "name": name, "depth": str(depth)}
+    unpacking = replace(form, reader=form.unpacker)
+    source = Source(path.resolve(), limits, about=about)
+    content = shared_pool().read(unpacking, source, cancelled)
+    names = content.text.split("\n") if content.text else []
+    if form.is_archive and not names:
+        raise _empty()
+    return [(inner, folder / str(at)) for at, inner in enumerate(names)], content.left_out
 
 
 def count_pages(path: Path) -> int:

@@ -8,6 +8,7 @@ from typing import cast
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Content, Source
+from rag.readers.sniff import kind_of_head
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Format:
     in processes apart, because parsers can hang, crash or eat all memory on hostile input; those of
     ``heavy`` formats also leak, and take longer than sending a file to another machine. ``version``
     grows whenever the reader makes another text of a file:
-    documents that were read before can then be read again.
+    documents that were read before can then be read again. ``unpacker`` writes the files within a
+    file, which become documents of their own, into a folder (see ``containers``).
     """
 
     extensions: tuple[str, ...]
@@ -27,6 +29,12 @@ class Format:
     kinds: tuple[str, ...]
     heavy: bool
     version: int = 0
+    unpacker: str = ""
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether there is no document of the file itself."""
+        return self.unpacker == self.reader
 
 
 def run(reader: str, source: Source) -> Content:
@@ -41,6 +49,9 @@ _OPEN = "application/vnd.oasis.opendocument"
 _HERE = "rag.readers"
 _HEADERS = 4  # the version that takes no row of values for the header of a table
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
+_CONTAINERS = f"{_HERE}.containers"
+_MAILBOX = f"{_CONTAINERS}.messages:unpack_mailbox"
+_ZIP = f"{_CONTAINERS}.archives:unpack_zip"
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 _PLAIN = Format(
@@ -138,6 +149,16 @@ FORMATS: tuple[Format, ...] = (
         _TEXT,
         False,
     ),
+    Format(
+        ("eml",),
+        "message/rfc822",
+        f"{_CONTAINERS}.messages:read_message",
+        _TEXT,
+        False,
+        unpacker=f"{_CONTAINERS}.messages:unpack_message",
+    ),
+    Format(("mbox",), "application/mbox", _MAILBOX, _TEXT, False, unpacker=_MAILBOX),
+    Format(("zip",), "application/zip", _ZIP, ("zip",), False, unpacker=_ZIP),
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
     Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),
@@ -165,7 +186,10 @@ _CONVERT = {
     "odp": "Save it as .pptx or .pdf and add that.",
     "adoc": _ASCIIDOC,
     "asciidoc": _ASCIIDOC,
-    "zip": "Unpack it and add the files in it.",
+    "msg": "Save it as .eml in your mail program and add that.",
+    "pst": "Export it as .mbox or .eml in your mail program and add that.",
+    "svg": "Export it as .pdf or .png and add that.",
+    **dict.fromkeys(("7z", "rar", "gz", "tar", "tgz"), "Pack it as .zip and add that."),
 }
 
 
@@ -198,6 +222,20 @@ def unsupported(name: str) -> UnreadableDocument:
     )
 
 
+def refusal_of(name: str, head: bytes) -> UnreadableDocument | None:
+    """The error for a file that no reader reads, by its extension and its first bytes; else None.
+
+    A file whose extension has a reader may still not be what it seems to be.
+    """
+    try:
+        format_of(name)
+    except UnreadableDocument as error:
+        return error
+    if extension_of(name) in (*SUPPORTED, *TEXT_EXTENSIONS):
+        return None
+    return None if kind_of_head(head) in ("text", "html") else unsupported(name)
+
+
 def format_for_media_type(media_type: str) -> Format | None:
     """The row for a Content-Type value, ignoring its parameters."""
     bare = media_type.partition(";")[0].strip().lower()
@@ -213,6 +251,7 @@ def reader_version(media_type: str) -> int:
 
 _ALIASES = {
     "text/rtf": "application/rtf",
+    "application/x-zip-compressed": "application/zip",
     "application/x-pdf": "application/pdf",
     "application/xhtml+xml": "text/html",
     "text/x-markdown": "text/markdown",

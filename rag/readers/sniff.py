@@ -91,7 +91,8 @@ def _zip_kind(path: Path) -> str:
         names, kind = start.decode("latin-1"), start[38:100] if b"mimetype" in start[:38] else b""
     if kind:
         return "epub" if b"epub" in kind else "opendocument"
-    return next((kind for folder, kind in _OFFICE_FOLDERS.items() if folder in names), "zip")
+    kinds = (kind for folder, kind in _OFFICE_FOLDERS.items() if folder in names)
+    return next(kinds, "zip") if "[Content_Types].xml" in names else "zip"
 
 
 def _ole_kind(path: Path) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, Connection, Select, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, Select, func, insert, select, union_all, update
 
 from rag.errors import StorageError, storage_error
 from rag.storage import leases
@@ -268,6 +268,50 @@ def _references() -> Any:
         select(job_item.c.payload[_LOCKED]["file"].as_string()).where(failed),
         questions,
     )
+
+
+def add_items(
+    connection: Connection,
+    job_id: int,
+    items: Sequence[tuple[str, Mapping[str, Any]]],
+    first: int = 0,
+) -> None:
+    """Give a job items that wait, (name, payload), from the position ``first`` on."""
+    rows = [
+        {
+            "job_id": job_id,
+            "position": position,
+            "name": name,
+            "payload": dict(data),
+            "status": "waiting",
+        }
+        for position, (name, data) in enumerate(items, first)
+    ]
+    if rows:
+        connection.execute(insert(job_item), rows)
+
+
+def add_unpacked(
+    connection: Connection,
+    job_id: int,
+    position: int,
+    parts: Sequence[tuple[str, Mapping[str, Any]]],
+    *,
+    reason: str | None,
+) -> None:
+    """Add the files that came out of an item, (name, payload), behind all others of its job.
+
+    ``reason`` is the outcome of an item that is no document itself; None for one still to be read.
+    """
+    # The row of the job makes other workers wait.
+    connection.execute(update(job).where(job.c.id == job_id).values(deaths=0))
+    this = (job_item.c.job_id == job_id) & (job_item.c.position == position)
+    payload = connection.execute(select(job_item.c.payload).where(this)).scalar_one()
+    outcome = {} if reason is None else {"status": "unpacked", "reason": reason}
+    values = {"payload": {**payload, "unpacked": True}, **outcome}
+    connection.execute(update(job_item).where(this).values(values))
+    mine = select(func.max(job_item.c.position)).where(job_item.c.job_id == job_id)
+    add_items(connection, job_id, parts, connection.execute(mine).scalar_one() + 1)
 
 
 def note_locked(

@@ -25,7 +25,7 @@ from rag.storage import files, leases
 from rag.storage.tables import job, job_item, knowledge_base
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
-ItemStatus = Literal["waiting", "added", "replaced", "unchanged", "failed", "cancelled"]
+ItemStatus = Literal["waiting", "added", "replaced", "unchanged", "unpacked", "failed", "cancelled"]
 
 ACTIVE: tuple[JobStatus, ...] = ("queued", "running")
 _LEASE_SECONDS = 15.0
@@ -114,18 +114,7 @@ def create(
         )
         .returning(job.c.id)
     ).scalar_one()
-    rows = [
-        {
-            "job_id": job_id,
-            "position": position,
-            "name": name,
-            "payload": dict(data),
-            "status": "waiting",
-        }
-        for position, (name, data) in enumerate(items)
-    ]
-    if rows:
-        connection.execute(insert(job_item), rows)
+    files.add_items(connection, job_id, items)
     return int(job_id)
 
 

@@ -31,6 +31,7 @@ def test_supported_is_what_an_upload_widget_wants() -> None:
         *("pdf", "txt", "text", "log", "md", "markdown", "rst"),
         *("html", "htm", "xhtml", "docx", "pptx"),
         *("xlsx", "xlsm", "csv", "tsv", "tab", "odt", "ods", "rtf", "epub", "ipynb", "vtt", "srt"),
+        *("eml", "mbox", "zip"),
         *("png", "jpg", "jpeg", "tif", "tiff"),
         *("json", "jsonl", "ndjson"),
     ) == SUPPORTED
@@ -40,7 +41,7 @@ def test_supported_is_what_an_upload_widget_wants() -> None:
 @pytest.mark.parametrize("size", [0, 30])
 def test_nothing_in_it(tmp_path: Path, extension: str, size: int) -> None:
     reason = failure(tmp_path, b" \n" * size, f"x.{extension}").reason
-    office = ("docx", "pptx", "xlsx", "xlsm", "odt", "ods", "rtf", "epub")
+    office = ("docx", "pptx", "xlsx", "xlsm", "odt", "ods", "rtf", "epub", "zip")
     binary = ("pdf", *office, "png", "jpg", "jpeg", "tif", "tiff")
     assert reason == ("wrong_extension" if size and extension in binary else "empty")
 
@@ -89,7 +90,7 @@ def test_telling_what_an_archive_is_unpacks_next_to_nothing(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("x.doc", ".docx"), ("x.xls", ".xlsx"), ("x.zip", "Unpack"), ("x.exe", ".txt"), ("x", ".txt")],
+    [("x.doc", ".docx"), ("x.xls", ".xlsx"), ("x.rar", ".zip"), ("x.exe", ".txt"), ("x", ".txt")],
 )
 def test_an_unsupported_type_says_what_to_do(tmp_path: Path, name: str, said: str) -> None:
     error = failure(tmp_path, bytes(40), name)

@@ -95,7 +95,7 @@ _BETWEEN_ADDRESSES = re.compile(r"\n|\s(?=https?://)")
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
 _TYPES = (
     "PDF, Word, PowerPoint, Excel, OpenDocument, RTF, EPUB, HTML, Markdown, reStructuredText, "
-    "notebooks, transcripts, CSV, JSON, pictures, and any text or code"
+    "mail, notebooks, transcripts, CSV, JSON, pictures, ZIP archives, and any text or code"
 )
 
 

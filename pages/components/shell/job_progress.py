@@ -23,7 +23,7 @@ POPOVER_HEIGHT = 320  # of one with a job that is read once it is open
 PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take
 _UNATTENDED = "jobs_unattended"
 _ACTIVE = "active jobs"
-_OUTCOMES = {"added": "done", "replaced": "replaced the earlier version", "unchanged": "unchanged"}
+_OUTCOMES = {"added": "done", "replaced": "replaced the earlier version"}
 
 
 Arguments = ParamSpec("Arguments")
@@ -242,6 +242,7 @@ _ITEM_WORDS = {
     "added": "added",
     "replaced": "replaced",
     "unchanged": "unchanged",
+    "unpacked": "unpacked",
     "failed": "failed",
     "waiting": "not read",
 }

@@ -31,6 +31,7 @@ _TYPES = {
     "application/x-subrip": "Transcript",
     "application/x-ipynb+json": "Notebook",
     "application/epub+zip": "Book",
+    "message/rfc822": "Mail",
     "application/rtf": "Rich text",
     "application/vnd.oasis.opendocument.text": "OpenDocument",
     "text/csv": "Table",

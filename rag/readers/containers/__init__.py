@@ -1,0 +1,1 @@
+"""Files that hold files: mail with attachments, mailboxes, archives."""
