@@ -42,7 +42,8 @@ def _runnable(page: Path) -> list[str]:
     return [
         line
         for line in commands(page.read_text("utf-8"))
-        if line.startswith("python -m rag ") and not any(part in line for part in _ELSEWHERE)
+        if line.startswith(("python -m rag ", "RUN=$("))
+        and not any(part in line for part in _ELSEWHERE)
     ]
 
 
@@ -51,7 +52,7 @@ def test_each_exception_is_a_command() -> None:
     assert [part for part in _ELSEWHERE if not any(part in line for line in lines)] == []
 
 
-@pytest.mark.parametrize("page", filter(_runnable, _PAGES), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*filter(_runnable, _PAGES)], ids=lambda page: page.stem)
 def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     with sample(home) as base:
@@ -62,7 +63,7 @@ def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     failed = list[str]()
     for line in _runnable(page):
         done = subprocess.run(
-            ["bash", "-c", line],
+            ["bash", "-c", f"{line}; code=$?; echo $RUN > run; exit $code"],
             cwd=tmp_path,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -70,6 +71,7 @@ def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
             text=True,
             check=False,
         )
+        environment["RUN"] = (tmp_path / "run").read_text().strip()
         if done.returncode:
             failed.append(f"{line}\nexit {done.returncode}: {done.stderr[-500:]}")
     assert failed == []
