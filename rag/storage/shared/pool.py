@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ SECONDS_OF_A_REQUEST = 2.0
 SECONDS_OF_A_JOB = 60.0
 _SECONDS_FULL = 0.25  # until a server that was full is asked for another connection
 _POLL_SECONDS = 0.01
+
+# SQLAlchemy logs under the name of this module, whatever a pool does.
+logging.getLogger(__name__).setLevel(logging.WARNING)
 
 _seconds: ContextVar[float] = ContextVar("_seconds", default=SECONDS_OF_A_REQUEST)
 
