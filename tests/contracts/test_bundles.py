@@ -83,12 +83,6 @@ def test_documents_arrive_as_they_were(here: Workspace, there: Workspace, tmp_pa
         assert mine.read_bytes() == other.read_bytes()
 
 
-def test_documents_leave_only_where_somebody_asks_for_them(here: Workspace, tmp_path: Path) -> None:
-    run = here.base("handbook").evaluator.evaluate(SET, QUICK).run
-    here.bundle(run.id, tmp_path / "run.zip")
-    assert not any(name.startswith(("texts/", "files/")) for name in parts_of(tmp_path / "run.zip"))
-
-
 def test_documents_are_found_in_a_folder_by_content_under_any_name(
     here: Workspace, there: Workspace, tmp_path: Path
 ) -> None:

@@ -146,13 +146,6 @@ def test_with_content_spans_hold_question_passages_prompt_and_answer_and_no_key(
     assert not [span.name for span in spans.list_all() if "sk-secret" in told(span)]
 
 
-def test_quotes_ask_no_model(base: KnowledgeBase) -> None:
-    with traced() as spans:
-        assert base.ask(QUESTION, WORDS).answer.status == "complete"
-    assert spans.tree() == [("ask", [("retrieve", [("embeddings fake", [])]), ("answer", [])])]
-    assert spans.attributes("ask")["touchstone.mode"] == "quotes"
-
-
 def test_a_provider_that_fails_is_an_error_of_its_span_and_of_the_whole(
     home: Path, base: KnowledgeBase
 ) -> None:

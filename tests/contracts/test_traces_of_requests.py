@@ -12,7 +12,7 @@ from rag.types import Answer, AnswerStatus, Delta, Trace, Usage
 from tests.remote import embedder
 from tests.runs import SET, WORDS, handbook
 from tests.servers import openai_error, openai_stream, openai_vectors, scripted
-from tests.traces import EVERYTHING, traced
+from tests.traces import traced
 
 ASKED = ("ask", [("retrieve", [("embeddings fake", [])]), ("answer", [])])
 
@@ -36,14 +36,6 @@ def test_a_request_for_vectors() -> None:
         "gen_ai.embeddings.dimension.count": 2,
         "touchstone.texts": 2,
     }
-
-
-def test_texts_are_told_where_that_is_asked_for() -> None:
-    with scripted(openai_vectors([3.0, 4.0], [0.0, 2.0])) as script, traced(EVERYTHING) as spans:
-        embedder(script).embed(["unused leave", "trains"], "document")
-    told = attributes(spans.list_all()[0])
-    texts = [told[f"embedding.embeddings.{number}.embedding.text"] for number in (0, 1)]
-    assert texts == ["unused leave", "trains"]
 
 
 def test_each_request_is_a_span_and_one_that_fails_says_so() -> None:

@@ -102,19 +102,6 @@ def _diagnosed(workspace: Workspace, open_page: OpenPage) -> AppTest:
     return app.run()
 
 
-def test_an_order_by_gain_is_mentioned_only_where_a_step_can_gain(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    order = "The largest group of failures first, then by expected gain per minute of work."
-    app = _diagnosed(labelled, open_page)
-    assert order in [one.value for one in app.caption]
-    nothing = NextStep("nothing", "Nothing that was tried helps", "No change gains.", 0.0, 0.0)
-    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [nothing])
-    app.run()
-    assert "**Nothing that was tried helps**" in [one.value for one in app.markdown]
-    assert order not in [one.value for one in app.caption]
-
-
 @pytest.mark.parametrize(
     ("cause", "link"),
     [
@@ -222,21 +209,6 @@ def test_long_evidence_is_short_in_its_row_and_whole_below(
     assert any(plain(evidence) in one.value for one in whole.markdown)
     widths = {name: one.get("width") for name, one in json.loads(failed.proto.columns).items()}
     assert widths["Document"] == 220  # a name of thirty letters stays whole
-
-
-def test_a_larger_top_k_is_applied(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    larger = NextStep(
-        "top_k", "Return more", "Top-k 10.", None, 15.0, ({"search.top_k": 10},), None, ("top_k",)
-    )
-    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [larger])
-    app = _diagnosed(labelled, open_page)
-    assert any("compare *Expected answer found*" in one.value for one in app.caption)
-    assert app.button(key="metrics_fix_run_0").label == "Evaluate"
-    assert app.button(key="metrics_fix_0").label == "Apply"
-    app.button(key="metrics_fix_0").click().run()
-    assert app.query_params["k"] == "10"
 
 
 def test_both_tables_of_questions_have_the_metric_by_which_they_fail(

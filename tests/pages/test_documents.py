@@ -324,14 +324,6 @@ def test_a_link_to_a_document_that_is_gone_says_so(filled: Workspace, open_page:
     assert app.warning[0].value.startswith("The document of this link is not here any more")
 
 
-def test_a_pasted_text_needs_a_title(filled: Workspace, open_page: OpenPage) -> None:
-    app = open_page("upload.py")
-    app.text_area(key="documents_pasted_0").set_value("Some words.")
-    next(b for b in app.button if b.label == "Add text").click()
-    app.run()
-    assert "A text needs a title" in app.error[0].value
-
-
 def test_deleting_asks_and_counts_the_labels(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]

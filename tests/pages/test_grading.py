@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.inspector.candidate_chart import figure, takeaway
-from pages.components.inspector.candidates import Candidate, candidates
+from pages.components.inspector.candidate_chart import figure
+from pages.components.inspector.candidates import candidates
 from pages.components.labels.evidence_dialog import chosen, sentences
 from pages.components.shell.palette import LIGHT
 from rag import Chunk, InvalidInput, KnowledgeBase, Label, LabelledQuestion
@@ -78,15 +78,6 @@ def test_a_question_is_added_without_a_grade(base: KnowledgeBase) -> None:
     app.button(key="inspector_collect").click().run()
     assert _asked(base, text).labels == ()
     assert not [b for b in app.button if b.key == "inspector_collect"]
-
-
-def test_the_set_that_has_the_question_is_chosen(base: KnowledgeBase) -> None:
-    base.question_edits.create_set("another set")
-    app = visit("inspector.py", q=LEAVE)
-    assert app.selectbox(key="set").value == SET
-    assert visit("inspector.py", q=LEAVE, set="another set").selectbox(key="set").value == (
-        "another set"
-    )
 
 
 def test_labels_go_to_the_set_that_has_the_question_whatever_was_used_last(
@@ -173,12 +164,6 @@ def test_points_that_do_not_come_back_are_small_and_not_faint(base: KnowledgeBas
     }
 
 
-def test_grade_buttons_wrap_where_a_card_is_narrow(base: KnowledgeBase) -> None:
-    chunk = candidates(base.search(LEAVE, base.recipe()))[0].hit.chunk
-    buttons = visit("inspector.py", q=LEAVE).get_by_key(f"inspector_grade_{chunk.id}")
-    assert buttons.proto.wrap
-
-
 def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> None:
     trace = base.search(LEAVE, base.recipe())
     shown = candidates(trace)
@@ -187,17 +172,6 @@ def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> Non
     assert (low, high) == (0.5, max(one.hit.rank for one in shown) + 0.5)
     assert drawn["layout"]["shapes"]
     assert go.Figure(drawn).to_dict() == drawn
-
-
-def test_a_refused_question_is_not_told_by_the_threshold(base: KnowledgeBase) -> None:
-    trace = base.search(LEAVE, base.recipe())
-    hits = [each.hit for each in candidates(trace)]
-    refused = [Candidate(hit, "refuse", "the question is off-topic") for hit in hits]
-    best = max(hit.relevance for hit in hits)
-    assert takeaway(replace(trace, hits=()), refused) == (
-        f"None of {len(hits)} candidates comes back: the question is off-topic "
-        f"(the best has {best:.2f})."
-    )
 
 
 def test_sentences_and_pasted_words() -> None:

@@ -154,24 +154,6 @@ def test_the_prompt_is_the_one_that_a_model_would_get(base: KnowledgeBase) -> No
     assert f"{used + free:,} tokens: " in texts(app)
 
 
-def test_the_prompt_tells_how_its_budget_was_spent(base: KnowledgeBase) -> None:
-    recipe = base.recipe().with_fields(
-        {"answer.context_tokens": 64, "answer.max_tokens": 32, "search.top_k": 6}
-    )
-    base.save_recipe(recipe.with_fields({"search.threshold": None}))
-    recipe = base.recipe()
-    prompt = base.prompt(base.search(LEAVE, recipe), recipe)
-    *spent, free = prompt.spending.parts
-    out = {part.name: part.left_out for part in prompt.spending.parts if part.left_out}
-    assert list(out) == ["passages"]
-    said = texts(visit("inspector.py", q=LEAVE, view="Prompt"))
-    assert f":orange[kept free for the answer] {free.used}" in said
-    for part in (each for each in spent if each.used):
-        assert f"] {part.used:,}" in said
-    assert ":gray[left out for want of room, passages: " in said
-    assert f" and {len(out['passages']) - 4} more]" in said or len(out["passages"]) <= 4
-
-
 def test_the_address_carries_the_recipe(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE, mode="Dense", k="4", threshold="0.05")
     assert app.slider(key="k").value == 4

@@ -101,21 +101,6 @@ def test_a_missing_sentence_is_found_and_looked_up(base: KnowledgeBase) -> None:
     assert not app.exception
 
 
-def test_an_expected_sentence_that_is_given_and_not_quoted_says_why(base: KnowledgeBase) -> None:
-    wanted = passage(base, "second class")
-    recipe = base.recipe().with_fields({"search.threshold": None})
-    base.save_recipe(recipe)
-    explanation = base.explain_quotes(base.search(LEAVE, recipe), recipe)
-    fate = explanation.fates[wanted.key]
-    assert (fate.number, bool(fate.reason)) == (0, True)
-    app = visit("inspector.py", q=LEAVE, missing="second class")
-    said = [element.value.replace("\\", "") for element in app.markdown]
-    (headline,) = [words for words in said if "has these words" in words]
-    expected = f":material/info: given to the answer, rank 2, not quoted: {fate.reason}"
-    assert expected in headline
-    assert "check_circle" not in headline
-
-
 def test_what_was_expected_of_a_question_goes_with_it(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE, missing=CERTIFICATE, missing_document="safety.md")
     assert app.text_input(key="missing").value == CERTIFICATE

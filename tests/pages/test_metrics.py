@@ -67,16 +67,6 @@ def test_the_card_of_refusals_is_named_after_what_it_counts(
     assert (card.metric, card.label) == (metric, label)
 
 
-def test_a_run_leaves_as_files(labelled: Workspace, open_page: OpenPage) -> None:
-    evaluated(labelled)
-    app = open_page("metrics.py")
-    labels = [button.label for button in app.get("download_button")]
-    assert {"Report (HTML)", "TREC run", "TREC qrels"} <= set(labels)
-    app = open_page("metrics.py", metrics="Question sets")
-    labels = [button.label for button in app.get("download_button")]
-    assert {"Export JSONL", "Export CSV", "Export BEIR", "Export TREC qrels"} <= set(labels)
-
-
 def test_the_table_has_every_measure_at_every_k(labelled: Workspace, open_page: OpenPage) -> None:
     figures = evaluated(labelled)
     table = open_page("metrics.py").dataframe[0].value.set_index("Measure")

@@ -78,16 +78,6 @@ def test_the_prompts_of_answers_are_named(
     assert not any("Prompts:" in each.value for each in open_page("metrics.py").caption)
 
 
-def test_a_run_without_answers_has_no_cards_for_them(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    base = labelled.base("notes")
-    base.evaluator.evaluate("checks", base.recipe())
-    labels = [card.label for card in open_page("metrics.py").metric]
-    assert "nDCG@10" in labels
-    assert "Groundedness" not in labels
-
-
 def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
     def outcome(*, answerable: bool = True, **metrics: float) -> str | None:
         return _answer(

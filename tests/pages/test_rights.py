@@ -246,18 +246,6 @@ def test_the_log_is_shown_to_owners(visit: Callable[..., AppTest], world: World)
     assert "No entry matches" in said(visit("viewer", "settings.py", settings="Audit log"))
 
 
-def test_an_address_without_a_name_is_shown_once(
-    visit: Callable[..., AppTest], world: World
-) -> None:
-    world.base.members.add("new@example.org", "viewer")
-    app = visit("ann", "settings.py", kb="handbook")
-    drawn = [each.value.replace("\u2060", "") for each in app.markdown]
-    assert [text.replace("\\", "") for text in drawn if "new" in text] == [
-        "**new@example.org**",  # a member
-        "**new@example.org**",  # a person
-    ]
-
-
 def test_a_member_is_removed_only_after_the_question(
     visit: Callable[..., AppTest], world: World
 ) -> None:

@@ -95,14 +95,6 @@ def test_runs_of_one_name_are_told_apart_by_their_time(
     ]
 
 
-def test_another_metric_ranks_by_that_metric(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
-    app = open_page("runs.py", metric="Recall@5")
-    values = [base.runs.get(run).metrics["recall@5"] for run in pair]
-    assert list(app.dataframe[0].value["Recall@5"]) == values
-
-
 def test_runs_stay_ticked_when_the_metric_changes_and_changes_back(
     pair: tuple[str, str], open_page: OpenPage
 ) -> None:
@@ -259,14 +251,6 @@ def test_a_run_without_scored_answers_is_named_and_no_trial_is_noted(
     assert [one.value for one in app.error] == []
     assert len(app.info) == 1
     assert base.questions.tried("checks") == []
-
-
-def test_the_recipes_tried_are_told_without_full_stops(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
-    app = open_page("runs.py", runs=",".join(pair))
-    tried = [each.value for each in app.dataframe if "What" in each.value]
-    assert [list(table["What"]) for table in tried] == [["Comparison"]]
 
 
 def test_the_reference_is_chosen(

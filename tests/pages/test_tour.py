@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase, TourQuote, TourStop, TourValue, Workspace, tour_html
+from rag import KnowledgeBase, TourQuote, TourStop, TourValue, Workspace
 from tests.pages.conftest import QUESTIONS
 from tests.workspaces import add
 
@@ -97,15 +97,6 @@ def test_code_and_rows_around_a_quote_are_shown_as_such(
     shown = [markdown.value for markdown in app.markdown]
     assert "Field · Meaning" in shown
     assert ":orange-background[It is held\\, then sent\\.] Then it ends\\." in shown
-
-
-def test_a_single_point_is_no_list(base: KnowledgeBase, open_page: OpenPage) -> None:
-    one = base.tours.create("One", [TourStop("answer", QUESTION, points=("Answered.",))])
-    two = base.tours.create("Two", [TourStop("answer", QUESTION, points=("Doubtful.", "Quotes."))])
-    assert "Answered\\." in _said(open_page("tour.py", tour=str(one))).split("\n")
-    assert "- Doubtful\\.\n- Quotes\\." in _said(open_page("tour.py", tour=str(two)))
-    assert "<p>Answered.</p>" in tour_html(base.tours.get(one), "notes")
-    assert "<li>Quotes.</li>" in tour_html(base.tours.get(two), "notes")
 
 
 def test_the_next_stop_goes_to_the_tour_of_the_last_one(
@@ -277,18 +268,3 @@ def test_a_refused_new_answer_leaves_the_stop(base: KnowledgeBase, open_page: Op
     assert "not complete" not in _said(app)
     assert base.tours.get(tour).stops == (stop,)
     assert base.conversations.recent() == []
-
-
-def test_a_stop_of_an_answer_whose_document_was_deleted_says_so_at_once(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
-    app = open_page("chat.py")
-    app.chat_input[0].set_value(QUESTION).run()
-    (turn,) = base.conversations.turns(1)
-    base.documents.delete_documents([turn.citations[0].document_id])
-    app.button(key=f"tour_turn_{turn.id}").click().run()
-    app.button(key="tour_add_really").click().run()
-    assert not app.exception
-    (tour,) = base.tours.list_tours()
-    said = _said(open_page("tour.py", tour=str(tour.id)))
-    assert f"Answer from {turn.created:%Y-%m-%d}; the documents changed since." in said

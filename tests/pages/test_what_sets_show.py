@@ -121,17 +121,6 @@ def test_no_probability_reads_like_a_verdict_where_the_test_has_none(
     assert "over 99%" not in captions
 
 
-def test_a_few_questions_do_not_tell_how_probable_it_is(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    base = labelled.base("notes")
-    thresholds = [{"search.threshold": value} for value in (None, 1.0)]
-    runs = [base.evaluator.evaluate("checks", base.recipe().with_fields(x)) for x in thresholds]
-    app = open_page("runs.py", runs=",".join(each.run.id for each in runs))
-    assert "with a probability" not in _said(app)
-    assert not app.number_input
-
-
 def _importing(base: object, content: str) -> None:
     import io
 

@@ -11,7 +11,7 @@ from rag.providers import price_of, read_prices
 from rag.runs.quality.spending import cost_text, money
 from rag.types import Delta, Message, Usage
 from tests.answer_runs import ASKED, ASKING, PRICED, Chat, evaluated, with_chat
-from tests.runs import SET, handbook
+from tests.runs import SET
 
 OWN = """
 [prices]
@@ -32,8 +32,8 @@ SETTINGS = Settings(Path(), "sqlite://")
 
 
 @pytest.fixture
-def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
-    return handbook(home)
+def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
+    return parts[0]
 
 
 def test_the_table_knows_some_models_and_says_so_of_the_others() -> None:
@@ -105,9 +105,8 @@ def test_money_is_told_with_digits_that_count() -> None:
 
 
 def test_a_run_knows_what_its_answers_and_its_judge_cost(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     with_chat(monkeypatch, Chat())
     monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
     evaluated(workspace, base, PRICED, judge="openai:gpt-4o")
@@ -127,9 +126,8 @@ def test_a_run_knows_what_its_answers_and_its_judge_cost(
 
 
 def test_a_price_that_is_not_known_is_said(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     with_chat(monkeypatch, Chat())
     evaluated(workspace, base, ASKING.with_fields({"answer.provider": "mistral"}))
     (run,) = base.runs.list_all()
@@ -139,9 +137,8 @@ def test_a_price_that_is_not_known_is_said(
 
 @pytest.mark.parametrize("budget", [Budget(tokens=110), Budget(money=0.000001)])
 def test_tokens_and_money_pause_the_answers(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, budget: Budget
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, budget: Budget
 ) -> None:
-    workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat()
     with_chat(monkeypatch, chat)
@@ -165,9 +162,8 @@ class Nonsense(Chat):
 
 @pytest.mark.parametrize("budget", [Budget(tokens=440), Budget(money=0.0012)])
 def test_replies_that_are_no_grade_count_toward_the_budget_of_a_judge(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, budget: Budget
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, budget: Budget
 ) -> None:
-    workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     run = base.evaluator.evaluate(SET, ASKING).run
     chat = Nonsense()
@@ -180,9 +176,8 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_a_judge(
 
 @pytest.mark.parametrize("budget", [Budget(tokens=330), Budget(money=0.0007)])
 def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, budget: Budget
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, budget: Budget
 ) -> None:
-    workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Nonsense()
     with_chat(monkeypatch, chat)
@@ -196,7 +191,6 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
     assert base.runs.spent(SET) == {run.id: (ASKED * 330, "0.0029 USD")}
 
 
-def test_a_budget_of_nothing_is_refused(parts: tuple[Workspace, KnowledgeBase]) -> None:
-    _, base = parts
+def test_a_budget_of_nothing_is_refused(base: KnowledgeBase) -> None:
     with pytest.raises(InvalidInput, match="greater than 0"):
         base.answer_evaluations.start(SET, ASKING, budget=Budget(tokens=0))

@@ -14,17 +14,16 @@ from rag.runs.quality.estimates import OpenHits
 from rag.storage.quality import judgements
 from rag.storage.quality.answers import RunAnswer
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
-from tests.runs import SET, WORDS, handbook
+from tests.runs import SET, WORDS
 from tests.workspaces import add, workspace_at
 
 
 @pytest.fixture
-def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
-    return handbook(home)
+def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
+    return parts[0]
 
 
-def test_quotes_are_measured_without_a_model(parts: tuple[Workspace, KnowledgeBase]) -> None:
-    workspace, base = parts
+def test_quotes_are_measured_without_a_model(workspace: Workspace, base: KnowledgeBase) -> None:
     message = evaluated(workspace, base, WORDS)
     (run,) = base.runs.list_all()
     assert message == f"Run {run.id} is stored."
@@ -63,9 +62,8 @@ def test_doubtful_answers_are_counted_apart(
 
 
 def test_doubts_are_measured_by_the_answers_of_the_job(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     evaluated(workspace, base, WORDS)
     (run,) = base.runs.list_all()
     answers = base.answer_evaluations.answers(run.id)
@@ -80,9 +78,8 @@ def test_doubts_are_measured_by_the_answers_of_the_job(
 
 
 def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     with_chat(monkeypatch, Chat())
     prompt = ASKING.answer.mode
     shipped = base.prompts.wording().version(prompt)
@@ -103,9 +100,8 @@ def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
 
 
 def test_a_provider_that_goes_away_loses_nothing(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat(fails_from=2, fails_until=3)
     with_chat(monkeypatch, chat)
@@ -120,9 +116,8 @@ def test_a_provider_that_goes_away_loses_nothing(
 
 
 def test_a_provider_that_stays_away_is_not_asked_for_every_question(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat(fails_from=1)
     with_chat(monkeypatch, chat)
@@ -133,9 +128,8 @@ def test_a_provider_that_stays_away_is_not_asked_for_every_question(
 
 
 def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     run = base.evaluator.evaluate(SET, WORDS).run
     chat = Chat()
     with_chat(monkeypatch, chat)

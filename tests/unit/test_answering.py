@@ -289,13 +289,6 @@ class TestPrompt:
 
 
 class TestQuotesOfOddPassages:
-    def test_passages_of_headings_alone_are_quoted_from_the_best(self) -> None:
-        found = trace(hits("# Leave\n\n## Carrying over", "# Travel"), "What of leave?")
-        answer = ask(found).answer
-        assert answer.text == "“Leave · Carrying over” [1]"
-        assert [each.hit for each in answer.citations] == [found.hits[0]]
-        assert [each.quote for each in answer.citations] == ["# Leave\n\n## Carrying over"]
-
     def test_of_more_than_can_be_embedded_the_sentences_with_the_question_s_words_are(self) -> None:
         padding = "The depot in Torvik keeps spare rotors and seals for every season of work. " * 30
         found = trace(hits(padding, LEAVE), "How many days of unused leave may be carried over?")

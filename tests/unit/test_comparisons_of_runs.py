@@ -2,16 +2,13 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from pages.components.metrics.cards import style
 from pages.components.runs.difference_chart import sorted_by_gain, takeaway
 from rag import KnowledgeBase, comparison_stop
 from rag.evaluation.comparison import compare
 from rag.runs.gate import PairedGate
-from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.runs import SET, VECTORS, WORDS
 
 FAULTS = "misleading@3"
 STRICT = VECTORS.with_fields({"search.threshold": 0.99})
@@ -19,11 +16,6 @@ ASKED = [
     ("m1", "How long may unused leave be carried over?", "leave.md", "until 30 June", "travel.txt"),
     ("m2", "Why does the Hollin pump make a noise?", "pump.txt", "bearing is dry", "travel.txt"),
 ]
-
-
-@pytest.fixture
-def base(home: Path) -> KnowledgeBase:
-    return handbook(home)[1]
 
 
 def _misled(base: KnowledgeBase) -> tuple[str, str]:

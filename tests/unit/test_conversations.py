@@ -118,14 +118,6 @@ def test_names_and_words_find_a_conversation(workspace: Workspace) -> None:
         base.conversations.rename(first, "x" * 81)
 
 
-def test_a_deleted_conversation_takes_its_turns_along(workspace: Workspace) -> None:
-    base = workspace.base("notes")
-    gone, stays = asked(base, "one", "two"), asked(base, "three")
-    base.conversations.delete(gone)
-    assert [row.id for row in base.conversations.recent()] == [stays]
-    assert said(base, gone) == []
-
-
 def test_another_version_of_a_turn_is_a_branch_and_both_stay(workspace: Workspace) -> None:
     base = workspace.base("notes")
     talk = asked(base, "one", "two", "three")

@@ -11,15 +11,15 @@ from rag.runs import doubts
 from rag.runs.evaluate_job import evaluate
 from rag.services import Services
 from rag.storage import jobs as rows
-from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.runs import SET, VECTORS, WORDS
 from tests.workspaces import workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
 
 @pytest.fixture
-def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
-    return handbook(home)
+def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
+    return parts[0]
 
 
 class _Heard(Reporter):
@@ -44,9 +44,8 @@ def _job(workspace: Workspace, base: KnowledgeBase) -> JobRow:
 
 
 def test_the_run_is_that_of_an_evaluation_in_the_foreground(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     job = base.evaluations.start(SET, WORDS)
     done = workspace.jobs.run(job)
     assert (done.status, done.title) == ("done", f"Evaluating {SET}")
@@ -58,9 +57,8 @@ def test_the_run_is_that_of_an_evaluation_in_the_foreground(
 
 
 def test_the_same_work_is_queued_once_while_it_waits(
-    parts: tuple[Workspace, KnowledgeBase], home: Path
+    workspace: Workspace, base: KnowledgeBase, home: Path
 ) -> None:
-    workspace, base = parts
     job = base.evaluations.start(SET, WORDS)
     assert base.evaluations.start(SET, WORDS) == job
     assert workspace_at(home).base(base.name).evaluations.start(SET, WORDS) == job
@@ -78,9 +76,8 @@ def test_the_same_work_is_queued_once_while_it_waits(
 
 
 def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
-    parts: tuple[Workspace, KnowledgeBase], home: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     job = base.evaluations.start(SET, WORDS)
 
     class Killed(BaseException):
@@ -101,9 +98,8 @@ def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
 
 
 def test_progress_counts_questions_and_never_goes_back(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     heard = _Heard()
     evaluate(_services(workspace), _job(workspace, base), heard)
     assert heard.told[0] == (0, 0, "reading the index")
@@ -112,9 +108,8 @@ def test_progress_counts_questions_and_never_goes_back(
 
 
 def test_an_evaluation_that_is_stopped_stores_nothing(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
 
     def stop() -> None:
         raise Cancelled("Stopped.")
@@ -125,9 +120,8 @@ def test_an_evaluation_that_is_stopped_stores_nothing(
 
 
 def test_it_is_stopped_while_questions_without_an_answer_are_asked(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     asked = []
     monkeypatch.setattr(doubts, "retrieve", lambda *given: asked.append(given))
 
@@ -141,9 +135,8 @@ def test_it_is_stopped_while_questions_without_an_answer_are_asked(
 
 
 def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     job = _job(workspace, base)
     heard = _Heard(3, lambda: workspace.delete(base.name))
     with pytest.raises(NotFound, match="The knowledge base is gone") as found:
@@ -154,9 +147,8 @@ def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(
 
 
 def test_a_set_that_is_deleted_meanwhile_fails_the_job(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     job = base.evaluations.start(SET, WORDS)
     base.question_edits.delete_set(SET)
     failed = workspace.jobs.run(job)
@@ -165,16 +157,14 @@ def test_a_set_that_is_deleted_meanwhile_fails_the_job(
 
 
 def test_a_set_that_is_renamed_meanwhile_keeps_its_run(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     heard = _Heard(3, lambda: base.question_edits.rename_set(SET, "other"))
     evaluate(_services(workspace), _job(workspace, base), heard)
     assert [run.question_set for run in base.runs.list_all()] == ["other"]
 
 
-def test_what_cannot_be_evaluated_is_not_queued(parts: tuple[Workspace, KnowledgeBase]) -> None:
-    workspace, base = parts
+def test_what_cannot_be_evaluated_is_not_queued(workspace: Workspace, base: KnowledgeBase) -> None:
     base.exchange.import_file("unlabelled", "r.jsonl", '{"id": "u", "text": "Who?"}')
     with pytest.raises(InvalidInput, match="No question of 'unlabelled' has a label"):
         base.evaluations.start("unlabelled", WORDS)

@@ -80,11 +80,6 @@ def test_a_beir_zip_comes_back_the_same(base: KnowledgeBase, with_documents: boo
     ]
 
 
-def test_documents_leave_only_where_somebody_asks_for_them(base: KnowledgeBase) -> None:
-    with zipfile.ZipFile(io.BytesIO(base.exchange.export_beir(SET))) as archive:
-        assert sorted(archive.namelist()) == ["qrels/test.tsv", "queries.jsonl", "spans.jsonl"]
-
-
 def test_an_exported_collection_is_imported_whole(base: KnowledgeBase, home: Path) -> None:
     packed = base.exchange.export_beir(SET, with_documents=True)
     folder = home / "collection"

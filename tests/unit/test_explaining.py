@@ -1,26 +1,15 @@
 """Explanations of a small knowledge base: look-ups, finding the missing, side by side."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag import KnowledgeBase, Workspace, passage_key
+from rag import KnowledgeBase, passage_key
 from rag.errors import InvalidInput, NotFound
-from tests.runs import VECTORS, WORDS, handbook
+from tests.runs import VECTORS, WORDS
 
 LEAVE = "How long may unused leave be carried over?"
 HYBRID = WORDS.with_fields({"search.mode": "hybrid", "search.candidates": 2, "search.top_k": 1})
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return handbook(home)[0]
-
-
-@pytest.fixture
-def base(workspace: Workspace) -> KnowledgeBase:
-    return workspace.base("handbook")
 
 
 def key(base: KnowledgeBase, words: str, recipe: Any = HYBRID) -> int:

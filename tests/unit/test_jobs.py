@@ -32,19 +32,6 @@ def base_id(database: Database) -> int:
         return bases.create(connection, "base", Recipe()).id
 
 
-def test_a_job_runs_with_its_payload_and_ends_with_a_message(
-    database: Database, base_id: int
-) -> None:
-    def work(job: JobRow, reporter: Reporter) -> str:
-        reporter.report(1, 2, "half")
-        return f"n was {job.payload['n']}"
-
-    jobs = Jobs(database, {"work": work})
-    done = jobs.run(submit(jobs, base_id))
-    assert (done.status, done.message, done.base) == ("done", "n was 3", "base")
-    assert [item.name for item in jobs.items(done.id)] == ["a", "b"]
-
-
 def test_those_that_wait_or_work_are_listed_oldest_first(database: Database, base_id: int) -> None:
     jobs = Jobs(database, {"work": lambda _job, _reporter: "done"})
     done, first, second = (submit(jobs, base_id) for _ in range(3))

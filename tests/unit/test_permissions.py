@@ -261,17 +261,6 @@ def _also(name: str) -> Any:
     return FurtherBase(name)
 
 
-def test_conversations_of_members_are_their_own(workspace: Workspace) -> None:
-    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
-    base = view(workspace, ann).base("manuals")
-    base.members.add("ben@example.org", "owner")
-    held = base.conversations.open(None)
-    theirs = view(workspace, ben).base("manuals").conversations
-    assert theirs.find(held) is None
-    with pytest.raises(NotFound):
-        theirs.delete(held)
-
-
 def test_tokens_are_seen_and_revoked_by_their_owner(workspace: Workspace) -> None:
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
     _, row = ann.tokens.create("mine", ["read"])

@@ -2,17 +2,21 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
 from rag import Budget, InvalidInput, KnowledgeBase, Workspace
 from rag.types import Delta, Message, Usage
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
-from tests.runs import SET, handbook
+from tests.runs import SET
 
 OTHER = ASKING.with_fields({"answer.model": "other"})
 JUDGE = "ollama:judge"
+
+
+@pytest.fixture
+def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
+    return parts[0]
 
 
 class Prefers(Chat):
@@ -45,11 +49,6 @@ def _part(text: str, name: str) -> str:
     return re.split(rf"(?m)^{name}:$", text)[1].split("\n\n")[0]
 
 
-@pytest.fixture
-def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
-    return handbook(home)
-
-
 def runs(
     workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, chat: Prefers
 ) -> tuple[str, str]:
@@ -70,9 +69,8 @@ def told(workspace: Workspace, base: KnowledgeBase, job: int) -> str:
 
 
 def test_the_better_run_wins_in_both_orders(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
     said = told(workspace, base, base.preferences.start(better, worse, JUDGE))
@@ -90,9 +88,8 @@ def test_the_better_run_wins_in_both_orders(
 
 
 def test_five_questions_decide_nothing(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
     told(workspace, base, base.preferences.start(better, worse, JUDGE))
@@ -104,9 +101,8 @@ def test_five_questions_decide_nothing(
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_judge_that_goes_by_the_place_comes_to_ties(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, place: int
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
-    workspace, base = parts
     better, worse = runs(workspace, base, monkeypatch, Prefers(place))
     told(workspace, base, base.preferences.start(better, worse, JUDGE))
     found = base.preferences.between(better, worse, JUDGE)
@@ -114,9 +110,8 @@ def test_a_judge_that_goes_by_the_place_comes_to_ties(
 
 
 def test_a_budget_pauses_and_nothing_is_asked_twice(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
@@ -128,9 +123,8 @@ def test_a_budget_pauses_and_nothing_is_asked_twice(
 
 
 def test_replies_that_are_no_preference_count_toward_the_budget(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers(place=7)  # no grade of the rubric
     better, worse = runs(workspace, base, monkeypatch, chat)
@@ -139,9 +133,8 @@ def test_replies_that_are_no_preference_count_toward_the_budget(
 
 
 def test_runs_without_answers_have_nothing_to_compare(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace, base = parts
     better, _ = runs(workspace, base, monkeypatch, Prefers())
     bare = base.evaluator.evaluate(SET, ASKING).run.id
     with pytest.raises(InvalidInput, match=f"Run {bare} has no answers"):

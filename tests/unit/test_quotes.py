@@ -35,15 +35,6 @@ def test_the_sentence_that_answers_comes_first() -> None:
     assert citations[0].quote in POLICY
 
 
-def test_the_answer_is_labelled() -> None:
-    stream = answering.answer(
-        trace(hits(POLICY), QUESTION), AnswerRecipe(), embedder=MINILM, chat=None
-    )
-    assert "".join(stream) == stream.answer.text
-    assert (stream.answer.mode, stream.answer.status) == ("quotes", "complete")
-    assert stream.answer.prompt == ""
-
-
 def test_the_same_every_time() -> None:
     found = hits(OTHER, POLICY, POLICY.upper())
     assert quotes(QUESTION, found, MINILM) == quotes(QUESTION, found, MINILM)

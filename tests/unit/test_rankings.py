@@ -1,22 +1,10 @@
 """Two runs side by side: the passages that were measured, and which of them moved."""
 
-from pathlib import Path
-
 import pytest
 
-from rag import KnowledgeBase, Recipe, Workspace
+from rag import KnowledgeBase, Recipe
 from rag.errors import NotFound
-from tests.runs import SET, VECTORS, WORDS, handbook
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return handbook(home)[0]
-
-
-@pytest.fixture
-def base(workspace: Workspace) -> KnowledgeBase:
-    return workspace.base("handbook")
+from tests.runs import SET, VECTORS, WORDS
 
 
 def _run(base: KnowledgeBase, recipe: Recipe) -> str:

@@ -1,6 +1,5 @@
 """Recipes and runs are called what is particular about them, or what people call them."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,12 +7,7 @@ import pytest
 from rag import KnowledgeBase, Recipe
 from rag.errors import InvalidInput
 from rag.runs.recipe_names import described
-from tests.runs import VECTORS, WORDS, handbook
-
-
-@pytest.fixture
-def base(home: Path) -> KnowledgeBase:
-    return handbook(home)[1]
+from tests.runs import VECTORS, WORDS
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,6 @@ class Page(HTMLParser):
         return " ".join(" ".join(self._text).split())
 
 
-@pytest.fixture
-def base(home: Path) -> KnowledgeBase:
-    return handbook(home)[1]
-
-
 def _run(base: KnowledgeBase, **changes: object) -> str:
     recipe = WORDS.with_fields({f"search.{name}": value for name, value in changes.items()})
     return base.evaluator.evaluate(SET, recipe, (1, 3, 5, 10)).run.id

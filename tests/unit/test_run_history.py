@@ -16,11 +16,6 @@ from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
 from tests.workspaces import QUICK, add
 
 
-@pytest.fixture
-def base(home: Path) -> KnowledgeBase:
-    return handbook(home)[1]
-
-
 def _run(base: KnowledgeBase, recipe: Recipe = WORDS) -> str:
     return base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run.id
 
@@ -116,15 +111,6 @@ def test_comparing_lists_every_question_with_both_rankings(base: KnowledgeBase) 
     assert found.caveats == ()
 
 
-def test_a_table_of_comparisons_is_corrected_together(base: KnowledgeBase) -> None:
-    words, one, two = _run(base), _run(base, VECTORS), _run(base, QUICK)
-    table = base.runs.compare([one, two], words)
-    assert [each.run.id for each in table] == [one, two]
-    assert [each.figures.compared for each in table] == [2, 2]
-    raw = sorted(each.figures.raw_p for each in table)
-    assert sorted(each.figures.p for each in table)[0] == pytest.approx(min(1.0, 2 * raw[0]))
-
-
 def test_one_run_is_corrected_for_those_that_are_not_shown(base: KnowledgeBase) -> None:
     words, one, two = _run(base), _run(base, VECTORS), _run(base, QUICK)
     table = base.runs.compare([one, two], words)
@@ -199,37 +185,6 @@ def test_relevance_by_the_cosines_of_different_embedders_is_not_compared(
     assert rows == {high: (1, ()), low: (None, ("embedders",)), again: (None, ("embedders",))}
 
 
-def test_changed_documents_are_a_caveat(home: Path) -> None:
-    workspace, base = handbook(home)
-    first = _run(base)
-    add(workspace, base, {"canteen.txt": "Lunch is served from eleven to two."})
-    second = _run(base)
-    (found,) = base.runs.compare([second], first)
-    assert found.caveats == ("The documents changed between the two runs.",)
-    base.runs.pin(first)
-    shown = {row.run.id: row.comparable for row in base.runs.leaderboard(SET)}
-    assert shown == {first: True, second: False}
-
-
-def test_changed_labels_are_named_and_nothing_is_better_or_worse(base: KnowledgeBase) -> None:
-    first = _run(base)
-    rows = [json.loads(line) for line in QUESTIONS.splitlines()]
-    for row in rows[:2]:
-        row["evidence"] = rows[2]["evidence"]
-    base.exchange.import_file(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
-    second = _run(base)
-    before, after = (base.runs.get(run).metrics["ndcg@10"] for run in (first, second))
-    assert before != after
-    between = base.runs.differences(second, first)
-    assert (between.recipe, between.data, between.comparable) == ((), ("labels",), False)
-    (found,) = base.runs.compare([second], first)
-    assert found.figures.verdict == "incomparable"
-    assert found.figures.sentence == (
-        "Not comparable: the labels differ. On the 4 questions of both runs, nDCG@10 is "
-        f"{found.figures.mean:.3f} instead of {found.figures.baseline:.3f}."
-    )
-
-
 def test_places_are_given_within_comparable_runs_alone(base: KnowledgeBase) -> None:
     old = [_run(base), _run(base, VECTORS)]
     base.exchange.import_file(SET, "questions.jsonl", QUESTIONS.replace("30 June", "leave may"))
@@ -263,15 +218,6 @@ def test_all_that_differs_is_named(base: KnowledgeBase) -> None:
     alike = differences(run, run, asked, asked)
     assert alike.phrase == "the same recipe, questions, labels, documents and code."
     assert (alike.comparable, alike.obstacle) == (True, "")
-
-
-def test_runs_of_different_question_sets_are_not_compared(base: KnowledgeBase) -> None:
-    first = _run(base)
-    base.exchange.import_file("other", "questions.jsonl", QUESTIONS)
-    other = base.evaluator.evaluate("other", WORDS).run.id
-    assert [run.id for run in base.runs.list_all("other")] == [other]
-    with pytest.raises(InvalidInput, match="measured 'other'"):
-        base.runs.compare([other], first)
 
 
 def test_chips_are_short_and_leave_answers_out() -> None:

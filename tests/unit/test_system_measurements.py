@@ -29,11 +29,6 @@ def measure(
     return base.system_runs.evaluate(SET, returned, SystemSource("file", "f", "0" * 64), cutoffs)
 
 
-@pytest.fixture
-def base(home: Path) -> KnowledgeBase:
-    return handbook(home)[1]
-
-
 def test_a_foreign_text_keeps_its_rank(base: KnowledgeBase) -> None:
     texts = (ReturnedText(FOREIGN), ReturnedText(f"**{GRINDING}**"))
     measured = measure(base, [Returned(NOISE, texts)])

@@ -17,11 +17,6 @@ ELSEWHERE = "Bread is baked at 220 degrees for three quarters of an hour, then l
 CUTOFFS = (1, 3, 10)
 
 
-@pytest.fixture
-def base(home: Path) -> KnowledgeBase:
-    return handbook(home)[1]
-
-
 def run_of_system(base: KnowledgeBase, *, foreign: bool = False, name: str = "mine") -> Run:
     """A system that returns what the recipe does, or one text of elsewhere before it."""
     deep = WORDS.with_fields({"search.top_k": 10})

@@ -6,22 +6,12 @@ import pytest
 
 from rag import FederatedBase, InvalidInput, KnowledgeBase, Workspace
 from rag.types import Trace
-from tests.runs import SET, handbook
+from tests.runs import SET
 from tests.workspaces import QUICK, add
 
 ASKED = "How long may unused leave be carried over?"
 TAGGED = QUICK.with_fields({"search.tags": ["policy"], "search.top_k": 50})
 DATED = QUICK.with_fields({"search.after": "2000-01-01"})
-
-
-@pytest.fixture
-def filled(tmp_path: Path) -> tuple[Workspace, KnowledgeBase]:
-    return handbook(tmp_path / "home")
-
-
-@pytest.fixture
-def base(filled: tuple[Workspace, KnowledgeBase]) -> KnowledgeBase:
-    return filled[1]
 
 
 def documents(trace: Trace) -> set[str]:
@@ -65,9 +55,9 @@ def test_only_filters_by_tag_and_date_name_documents(base: KnowledgeBase) -> Non
 
 
 def test_a_run_without_such_a_filter_still_counts(
-    filled: tuple[Workspace, KnowledgeBase], tmp_path: Path
+    parts: tuple[Workspace, KnowledgeBase], tmp_path: Path
 ) -> None:
-    workspace, base = filled
+    workspace, base = parts
     run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run
     base.documents.tag("leave.md", ["policy"])
     assert (run.base_version, run.filter_digest) == (base.version(), base.filter_digest(run.recipe))
@@ -76,9 +66,9 @@ def test_a_run_without_such_a_filter_still_counts(
 
 
 def test_a_run_with_such_a_filter_is_told_from_one_before(
-    filled: tuple[Workspace, KnowledgeBase], tmp_path: Path
+    parts: tuple[Workspace, KnowledgeBase], tmp_path: Path
 ) -> None:
-    workspace, base = filled
+    workspace, base = parts
     base.documents.tag("leave.md", ["policy"])
     before = base.evaluator.evaluate(SET, TAGGED, (1, 3)).run
     workspace.bundle(before.id, tmp_path / "before.zip")
@@ -108,9 +98,9 @@ def test_runs_that_filter_alike_are_compared_with_a_caveat(base: KnowledgeBase) 
 
 
 def test_the_state_names_what_a_search_depends_on_and_nothing_of_the_answer(
-    filled: tuple[Workspace, KnowledgeBase],
+    parts: tuple[Workspace, KnowledgeBase],
 ) -> None:
-    workspace, base = filled
+    workspace, base = parts
     state = base.state(TAGGED)
     answered = TAGGED.with_fields({"answer.temperature": 0.5, "answer.model": "other"})
     assert (base.state(answered), answered.hash == TAGGED.hash) == (state, False)

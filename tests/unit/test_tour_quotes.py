@@ -1,8 +1,86 @@
-"""Quotes of a tour as readers see them: without marks, with flowing lines, code by itself."""
+"""Quotes and pages of a tour as readers see them: their words, without marks, and which holds."""
 
 from dataclasses import replace
+from pathlib import Path
 
-from rag import CodeBlock, TourQuote, TourStop
+import pytest
+
+from rag import (
+    Assessment,
+    CodeBlock,
+    KnowledgeBase,
+    Recipe,
+    TourQuote,
+    TourStop,
+    Turn,
+    answer_stops,
+    explanation_stop,
+)
+from rag.readers import read_text
+from rag.types import Edition
+from tests.runs import WORDS, handbook
+from tests.workspaces import add
+
+FRONT = "---\ntitle: Cash plan\nlast_reviewed_at: 2025-05-16T17:00:00.000Z\n---\n\n"
+TEXT = "The cash plan pays 110 pounds for glasses.\n\nAsk Leanne how to join.\n"
+WHOLE = WORDS.with_fields({"index.chunk_size": 200})
+QUESTION = "What does the cash plan pay for glasses?"
+LEAVE = "May unused leave be carried over?"
+
+
+def _asked(base: KnowledgeBase, question: str, recipe: Recipe) -> Turn:
+    talk = base.conversations.open(None)
+    turn_id = base.conversations.ask(talk, question, recipe)
+    base.conversations.conclude(turn_id, base.ask(question, recipe).answer)
+    (turn,) = base.conversations.turns(talk)
+    return turn
+
+
+@pytest.fixture
+def with_fields(home: Path) -> KnowledgeBase:
+    workspace, made = handbook(home)
+    job = made.save_recipe(WHOLE)
+    assert job is not None
+    workspace.jobs.run(job)
+    add(workspace, made, {"cash.md": FRONT + TEXT})
+    return made
+
+
+def _stops(base: KnowledgeBase, quote: str | None) -> list[str]:
+    """The words of the quote and of the page that a tour shows of an answer."""
+    turn = _asked(base, QUESTION, WHOLE)
+    cited = next(one for one in turn.citations if one.document == "cash.md")
+    cited = replace(cited, quote=cited.quote if quote is None else quote)
+    document = base.documents.document(cited.document_id)
+    stops = answer_stops(replace(turn, citations=(cited,), answer=""), {document.id: document})
+    return [each.before + each.text + each.after for stop in stops for each in stop.quotes]
+
+
+def test_the_page_of_an_answer_begins_with_its_text(with_fields: KnowledgeBase) -> None:
+    quote, page = _stops(with_fields, None)
+    assert quote == "The cash plan pays 110 pounds for glasses."
+    assert page.strip() == TEXT.strip()
+
+
+def test_a_whole_passage_begins_with_its_text(with_fields: KnowledgeBase) -> None:
+    for shown in _stops(with_fields, ""):
+        assert shown.startswith("The cash plan pays")
+
+
+def test_a_quoted_field_stays(with_fields: KnowledgeBase) -> None:
+    quote, page = _stops(with_fields, "last_reviewed_at: 2025-05-16T17:00:00.000Z")
+    assert quote == "last_reviewed_at: 2025-05-16T17:00:00.000Z"
+    assert quote in page
+
+
+def test_an_explained_passage_begins_with_its_text(with_fields: KnowledgeBase) -> None:
+    base = with_fields
+    trace = base.search(QUESTION, WHOLE)
+    chunk = next(hit.chunk for hit in trace.hits if hit.document == "cash.md")
+    assert chunk.text.startswith("---")
+    standing = base.explain(QUESTION, WHOLE, trace).standing(chunk.key)
+    stop = explanation_stop(QUESTION, standing, base.documents.document(chunk.document_id))
+    assert stop.quotes[0].text.startswith("The cash plan pays")
 
 
 def test_stops_show_no_marks_of_markdown() -> None:
@@ -48,3 +126,29 @@ def test_backslashes_that_hide_no_mark_stay() -> None:
     assert tilde.parts() == [replace(tilde, text="5 ~ 6 $", markdown=False)]
     stop = TourStop("answer", "Where?", "“C:\\_temp” [1]", (path,))
     assert stop.shown_text() == "“C:\\_temp” [1]"
+
+
+def test_the_text_around_a_page_has_no_half_of_a_tag(base: KnowledgeBase) -> None:
+    turn = _asked(base, LEAVE, base.recipe())
+    first, tag, words = turn.citations[0], '<TabItem value="ui" label="In the UI">', "word " * 116
+    text = f"{tag} {words}cited passage {words}{tag} and so on"
+    for moved in range(len(tag)):  # each place of the tag is where the text around is cut
+        start = text.index("cited") + moved
+        cited = replace(first, start=start, end=start + 1, quote="")
+        turn = replace(turn, citations=(cited,))
+        (_, page) = answer_stops(turn, {first.document_id: read_text(text, "tabs.md")})
+        (quote,) = page.quotes[0].parts()
+        assert isinstance(quote, TourQuote)
+        assert "value=" not in f"{quote.before}{quote.after}"
+        assert "Item" not in f"{quote.before}{quote.after}"
+
+
+def test_a_tour_of_disagreeing_sources_says_which_is_in_force(base: KnowledgeBase) -> None:
+    turn = _asked(base, LEAVE, WORDS)
+    cited = turn.citations[0]
+    editions = (Edition(cited.n, cited.document, "2026", in_force=True),)
+    assessment = Assessment("conflicting", "The sources disagree.", editions=editions)
+    turn = replace(turn, details=replace(turn.details, assessment=assessment))
+    document = base.documents.document(cited.document_id)
+    answer = answer_stops(turn, {document.id: document})[0]
+    assert answer.quotes[0].source == f"[{cited.n}] {document.name} (in force)"

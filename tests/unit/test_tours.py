@@ -35,35 +35,10 @@ from tests.runs import SET, VECTORS, WORDS, handbook
 QUESTION = "May unused leave be carried over?"
 
 
-@pytest.fixture
-def base(home: Path) -> KnowledgeBase:
-    return handbook(home)[1]
-
-
 def _stop(title: str = "One") -> TourStop:
     quote = TourQuote("a.txt, page 3", "text", "before ", " after")
     value = TourValue("nDCG@10", "0.812", "0.740 to 0.870")
     return TourStop("page", title, "Words.", (quote,), (value,), ("A point.",), "A note.")
-
-
-def test_a_tour_keeps_its_stops_in_order(base: KnowledgeBase) -> None:
-    tour_id = base.tours.create("  For  the board ")
-    base.tours.add(tour_id, [_stop("One")])
-    base.tours.add(tour_id, [_stop("Two"), _stop("Three")])
-    tour = base.tours.get(tour_id)
-    assert (tour.title, [stop.title for stop in tour.stops]) == (
-        "For the board",
-        ["One", "Two", "Three"],
-    )
-    assert tour.stops[0] == _stop("One")
-    changed = base.tours.save(tour, "Board", [tour.stops[2].with_note(" See. "), tour.stops[0]])
-    assert base.tours.get(tour_id) == changed
-    assert [(stop.title, stop.note) for stop in changed.stops] == [
-        ("Three", "See."),
-        ("One", "A note."),
-    ]
-    base.tours.delete(tour_id)
-    assert base.tours.list_tours() == []
 
 
 def test_the_text_around_a_page_is_cut_between_words(base: KnowledgeBase) -> None:

@@ -10,7 +10,7 @@ from rag.services import Services
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import leaders, search_all
 from rag.tuning.table_job import build_table
-from tests.runs import SET, WORDS, handbook
+from tests.runs import SET, WORDS
 from tests.workspaces import workspace_at
 
 GRID = {"search.mode": ["dense", "lexical"], "search.k1": [0.9, 1.2]}
@@ -19,8 +19,8 @@ CUTS = {"index.chunk_size": [24, 48]}
 
 
 @pytest.fixture
-def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
-    return handbook(home)
+def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
+    return parts[0]
 
 
 class _Heard(Reporter):
@@ -47,9 +47,8 @@ def _climbs(told: list[tuple[int, int]]) -> None:
 
 
 def test_a_build_of_another_index_leaves_what_was_measured(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     other = WORDS.with_fields({"index.chunk_size": 48})
     before, unbuilt = base.tuning.state(SET, WORDS), base.tuning.state(SET, other)
     done = workspace.jobs.run(base.documents.build(other.index))
@@ -66,9 +65,8 @@ def test_a_build_of_another_index_leaves_what_was_measured(
 
 
 def test_a_search_is_kept_with_what_it_was_measured_on(
-    parts: tuple[Workspace, KnowledgeBase], home: Path
+    workspace: Workspace, base: KnowledgeBase, home: Path
 ) -> None:
-    workspace, base = parts
     job = base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10")
     assert base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10") == job
     assert base.tuning.searches.start(SET, GRID, WORDS, WORDS, "mrr@10") != job
@@ -83,10 +81,7 @@ def test_a_search_is_kept_with_what_it_was_measured_on(
     assert found.state == base.tuning.state(SET, WORDS)
 
 
-def test_what_is_measured_on_has_another_name_when_it_changes(
-    parts: tuple[Workspace, KnowledgeBase],
-) -> None:
-    _, base = parts
+def test_what_is_measured_on_has_another_name_when_it_changes(base: KnowledgeBase) -> None:
     names = [base.tuning.state(SET, WORDS)]
     assert base.tuning.state(SET, EMPTY) == names[0]
     base.question_edits.edit_question(SET, "q1", tags=["changed"])
@@ -99,9 +94,8 @@ def test_what_is_measured_on_has_another_name_when_it_changes(
 
 
 def test_a_search_that_was_stopped_leaves_the_one_before(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     workspace.jobs.run(base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10"))
     before = base.tuning.searches.result(SET)
     stopped = base.tuning.searches.start(SET, GRID, WORDS, WORDS, "ndcg@10")
@@ -112,8 +106,7 @@ def test_a_search_that_was_stopped_leaves_the_one_before(
         base.tuning.searches.start(SET, {"search.moon": [1]}, WORDS, EMPTY, "ndcg@10")
 
 
-def test_a_table_has_the_rows_of_the_foreground(parts: tuple[Workspace, KnowledgeBase]) -> None:
-    workspace, base = parts
+def test_a_table_has_the_rows_of_the_foreground(workspace: Workspace, base: KnowledgeBase) -> None:
     grid = Grid.parse(CUTS, WORDS)
     building = base.documents.build_several([each.index for each in grid.indexes()])
     assert building is not None
@@ -128,8 +121,9 @@ def test_a_table_has_the_rows_of_the_foreground(parts: tuple[Workspace, Knowledg
     _climbs(_heard(workspace, build_table, job))
 
 
-def test_too_few_labels_end_a_fit_with_the_reason(parts: tuple[Workspace, KnowledgeBase]) -> None:
-    workspace, base = parts
+def test_too_few_labels_end_a_fit_with_the_reason(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
     job = base.tuning.fits.start(SET, WORDS)
     assert base.tuning.fits.start(SET, WORDS) == job
     failed = workspace.jobs.run(job)
@@ -141,9 +135,8 @@ def test_too_few_labels_end_a_fit_with_the_reason(parts: tuple[Workspace, Knowle
 
 
 def test_progress_of_a_search_and_a_fit_only_climbs(
-    parts: tuple[Workspace, KnowledgeBase],
+    workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    workspace, base = parts
     grid = {**GRID, "search.mmr": [None, 0.5]}  # some of it beyond arithmetic
     job = base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10")
     _climbs(told := _heard(workspace, search_all, job))
@@ -188,20 +181,3 @@ def test_leaders_differ_in_what_makes_a_difference(base: KnowledgeBase) -> None:
     ]
     lexical = [leader.fields["k1"] for leader in found if leader.fields["mode"] == "lexical"]
     assert lexical == [None]  # both rank alike
-
-
-@pytest.fixture
-def base(parts: tuple[Workspace, KnowledgeBase]) -> KnowledgeBase:
-    return parts[1]
-
-
-def test_recipes_that_rank_alike_are_one_leader(base: KnowledgeBase) -> None:
-    grid = {"search.mode": ["lexical", "dense"], "search.candidates": [60, 80], "search.k1": [0.9]}
-    sweep = base.tuning.sweep(SET, grid, WORDS)
-    found = leaders(sweep, "ndcg@10")
-    assert len(found) == sweep.distinct == 2
-    assert [leader.fields["candidates"] for leader in found] == [None, None]
-    assert {leader.fields["mode"]: leader.fields["k1"] for leader in found} == {
-        "lexical": 0.9,
-        "dense": None,
-    }
