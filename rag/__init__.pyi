@@ -160,6 +160,7 @@ from .knowledge_base.tour_stops import explanation_stop as explanation_stop
 from .knowledge_base.tour_stops import run_stop as run_stop
 from .lexical import Explanation as Explanation
 from .lexical import TermMatch as TermMatch
+from .lexical.follow_ups import leans_on_another as leans_on_another
 from .lexical.languages import language_name as language_name
 from .maintenance.backup import Backup as Backup
 from .maintenance.backup import restore_backup as restore_backup

@@ -39,7 +39,7 @@ from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
 from rag.knowledge_base.saved_recipe import SavedRecipe
 from rag.knowledge_base.suggestions import Suggestions
-from rag.lexical import Explanation
+from rag.lexical import Explanation, leans_on_another
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
 from rag.memory import Memory
@@ -250,8 +250,9 @@ class KnowledgeBase:
     ) -> Trace:
         """Find passages; in other knowledge bases and the recipe's tools too (see ``merged``).
 
-        ``history`` is the conversation before, which recipes with ``rewrite`` make a follow-up
-        complete from. What fails elsewhere is a note. Raises InvalidInput for an empty question.
+        ``history`` is the conversation before, from which a follow-up is made complete: by the
+        model that answers, or by the terms of the question before. What fails elsewhere is a note.
+        Raises InvalidInput for an empty question.
         """
         return self._search(question, self._snapshot(recipe), beside, history)
 
@@ -303,10 +304,14 @@ class KnowledgeBase:
     ) -> Part:
         services, recipe, rule = self._services, snapshot.recipe, snapshot.threshold_rule
         question = check_question(question)
-        history = tuple(history) if recipe.search.rewrite else ()
+        history = tuple(history)
+        has_model = recipe.answer.provider != "extractive"
+        if history and has_model and leans_on_another(question):
+            rewriting = recipe.with_fields({"search.rewrite": True})
+            snapshot = replace(snapshot, recipe=rewriting)
 
         def search() -> Trace:
-            return retrieve(question, recipe, snapshot.corpus(), rule.threshold, history)
+            return retrieve(question, snapshot.recipe, snapshot.corpus(), rule.threshold, history)
 
         alone = replace(snapshot, recipe=without_tools(recipe))
         key = self._state(alone), question, history

@@ -1,9 +1,15 @@
 """Search by words: BM25 with parameters at search time, explanations and cheap updates."""
 
-from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names, function_words
+from rag.lexical.analyzers import (
+    Analyzer,
+    analyzer,
+    analyzer_names,
+    function_words,
+)
 from rag.lexical.clauses import inverse_document_frequency
 from rag.lexical.compounds import OtherForm
 from rag.lexical.explain import Explanation, TermMatch
+from rag.lexical.follow_ups import complete_follow_up, leans_on_another
 from rag.lexical.index import LexicalIndex
 from rag.lexical.postings import Postings
 from rag.lexical.query import Bm25Options, Query, Variants
@@ -28,8 +34,10 @@ __all__ = [
     "Variants",
     "analyzer",
     "analyzer_names",
+    "complete_follow_up",
     "function_words",
     "inverse_document_frequency",
+    "leans_on_another",
     "respellings",
     "synonyms",
     "term_weights",

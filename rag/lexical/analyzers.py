@@ -63,7 +63,8 @@ class _Row:
     are short words that lose a vowel before an apostrophe (French ``l'eau``); ``clitics`` follow an
     apostrophe (English ``dog's``); ``capitals`` are pairs of a capital and its small letter that
     differ from Unicode's; ``function_words`` are the words that structure a question; ``plain``
-    words are only case-folded.
+    words are only case-folded. ``referring`` words stand for something that was named before, and a
+    question that goes on begins with one of ``continuing``, whose words are joined by ``_``.
     """
 
     stemmer: str = ""
@@ -72,6 +73,8 @@ class _Row:
     clitics: str = ""
     capitals: str = ""
     function_words: str = ""
+    referring: str = ""
+    continuing: str = ""
     plain: bool = False
 
 
@@ -286,6 +289,20 @@ def function_words(name: str = "") -> frozenset[str]:
     """The words by which a language builds a question; without a name those of every language."""
     rows = _ROWS.values() if not name else filter(None, [_ROWS.get(name)])
     return frozenset(word for row in rows for word in row.function_words.split())
+
+
+@cache
+def referring_words() -> frozenset[str]:
+    """The words of all languages that stand for something that was named before: "it", "davon"."""
+    return frozenset(word for row in _ROWS.values() for word in row.referring.split())
+
+
+@cache
+def continuing_words() -> frozenset[str]:
+    """The beginnings of questions that go on, of one word or two: "and", "what about"."""
+    return frozenset(
+        words.replace("_", " ") for row in _ROWS.values() for words in row.continuing.split()
+    )
 
 
 def analyzer_names() -> list[str]:

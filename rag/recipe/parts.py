@@ -208,7 +208,9 @@ class SearchRecipe(Retrievers):
 
     # The question, before anything is searched.
     rewrite: Annotated[bool, AsksChat] = Field(
-        False, description="a follow-up question is made complete from the conversation"
+        False,
+        description="the language model completes each question of a conversation, and not only "
+        "those that lean on the one before",
     )
     expansions: Annotated[int, AsksChat] = Field(
         0, ge=0, le=8, description="further wordings by a language model, searched as well"

@@ -9,7 +9,14 @@ from typing import TypeVar
 import numpy as np
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.lexical import Correction, LexicalIndex, OtherForm, respellings, synonyms
+from rag.lexical import (
+    Correction,
+    LexicalIndex,
+    OtherForm,
+    complete_follow_up,
+    respellings,
+    synonyms,
+)
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import QueryVariant, SearchQuery
 from rag.retrieval.corpus import Corpus
@@ -41,8 +48,8 @@ def transform_query(
     BM25 are measured with. ``vector`` (dimension,) is that of ``question``, where it is known.
     """
     plain = question
-    if recipe.rewrite:
-        question = _completed(question, corpus, timeline, history)
+    if recipe.rewrite or history:
+        question = _completed(question, recipe, corpus, timeline, history)
     reading = words = question
     corrections = list[WordCorrection]()
     if recipe.spelling == "question":
@@ -75,16 +82,25 @@ def middle(one: Vectors, other: Vectors) -> Vectors:
 
 
 def _completed(
-    question: str, corpus: Corpus, timeline: Timeline, history: Sequence[Message]
+    question: str,
+    recipe: SearchRecipe,
+    corpus: Corpus,
+    timeline: Timeline,
+    history: Sequence[Message],
 ) -> str:
+    """The question as it stands by itself: by a language model, or by the question before."""
     if not history:
         timeline.passed("rewrite", 1, 1, "there is no earlier turn")
         return question
-    ask = partial(contextualise, question, history)
-    instead = "the question is searched as it is"
-    complete = try_transform("rewrite", corpus.chat, ask, instead, timeline)
+    complete = None
+    if recipe.rewrite:
+        ask = partial(contextualise, question, history)
+        instead = "the terms of the question before are used"
+        complete = try_transform("rewrite", corpus.chat, ask, instead, timeline)
     if complete is None:
-        return question
+        complete = complete_follow_up(question, history)
+        if recipe.rewrite or complete == question:
+            return complete
     note = "complete as it is" if complete == question else f"complete: {complete}"
     timeline.passed("rewrite", 1, 1, note)
     return complete

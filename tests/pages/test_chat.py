@@ -419,3 +419,14 @@ def test_jobs_are_polled_again_after_a_question_that_ended_in_an_error(
     assert [error.value for error in app.error] == [
         "**The model is gone\\.**  \nChoose another one\\."
     ]
+
+
+def test_a_follow_up_says_how_it_was_read_and_one_without_a_question_before_that_it_is_one(
+    base: KnowledgeBase,
+) -> None:
+    app = ask(ask(visit("chat.py"), "What may a hotel cost?"), "And a train?")
+    assert base.conversations.turns(1)[-1].rewritten == "What may a train cost?"
+    assert any("What may a train cost" in one.value for one in app.caption)
+    alone = ask(visit("chat.py"), "How much is it?")
+    assert base.conversations.turns(2)[-1].rewritten == ""
+    assert any("alt_route" in one.value for one in alone.caption)

@@ -97,7 +97,8 @@ def test_a_turn_keeps_the_complete_question_and_what_failed(base: KnowledgeBase)
         ("And now?", QUICK.with_fields({"search.expansions": 2})),
     ):
         turn = base.conversations.ask(talk, question, used)
-        stream = base.answer(base.search(question, used, history=TALK), QUICK)
+        history = TALK if used is recipe else ()
+        stream = base.answer(base.search(question, used, history=history), QUICK)
         list(stream)
         base.conversations.conclude(turn, stream.answer)
     first, second = base.conversations.turns(talk)

@@ -8,15 +8,22 @@ import streamlit as st
 
 from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
-from rag import LONGEST_QUESTION, KnowledgeBase, Message, Turn
+from rag import LONGEST_QUESTION, KnowledgeBase, Message, Turn, leans_on_another
 
 RETRY = "chat_retry"  # the session's state: what is asked next
 _AS_IT_IS = "chat_as_it_is"
 
 
 def understood(turn: Turn) -> None:
-    """Draw the rewritten question that was searched, with a form to edit it and ask again."""
+    """Draw the complete question that was searched, with a form to edit it and ask again.
+
+    A question without an answer that leans on another, where none was asked before, says so.
+    """
     if not turn.rewritten:
+        is_answered = turn.status != "refused" and turn.state != "doubtful"
+        if not is_answered and leans_on_another(turn.question):
+            note = "The question refers to something earlier. Name it, and ask again."
+            st.caption(f":material/alt_route: {note}")
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f":material/alt_route: Understood as: *{plain(turn.rewritten)}*")

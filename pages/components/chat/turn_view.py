@@ -97,6 +97,7 @@ def finished_turn(
     if turn.status != "complete" or turn.rewritten or not (turn.passages and turn.answer):
         return False
     with above.container(gap="xsmall"):
+        follow_up.understood(turn)
         _above(base, turn)
     text.markdown(_text(base, turn))
     _after_answer(base, turn)

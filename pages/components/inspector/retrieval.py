@@ -32,7 +32,7 @@ def search(
     or every touch of a page would wait for a server that is down; ``anew`` tries again at once.
     """
     beside = workspace().beside(base.name, also)
-    history = tuple(history) if recipe.search.rewrite else ()
+    history = tuple(history)
     request = base.state(recipe, beside), question, history
     failed = st.session_state.get(_FAILED)
     if failed is not None and not anew and failed.answers(request):

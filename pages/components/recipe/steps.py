@@ -79,7 +79,8 @@ class _Steps(Widgets):
         self.draw(
             "rewrite",
             st.toggle,
-            help="In a chat, the language model completes a follow-up question.",
+            help="In a chat, the language model completes every question, and not only those that "
+            "lean on the one before.",
         )
         self.number(
             "expansions",
