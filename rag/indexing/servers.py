@@ -90,10 +90,14 @@ class Servers:
         """
         dimension = embedder.dimension
         server = self._of(kind)
-        if server is None:
-            return stores.load(kind, folder) if folder else stores.empty(kind, dimension)
         # Of another model the same passages have other vectors: it is another build to the server.
         build = _name(place) + hashlib.sha256(embedder.id.encode()).hexdigest()[:16]
+        # The role of a process that runs can lose its rights.
+        if isinstance(server, PgVectors) and (grants := server.missing_grants(build)):
+            log.warning("%s %s", WITHOUT_PGVECTOR, " ".join(grants))
+            server = None
+        if server is None:
+            return stores.load(kind, folder) if folder else stores.empty(kind, dimension)
         if folder is None:
             return RemoteVectorIndex.empty(server, build, dimension)
         return RemoteVectorIndex.load(server, build, dimension, folder)

@@ -79,6 +79,11 @@ class PgVectors:
         self._database = database
         self._kept = "0/0"  # where the log of the database was after the last change from here
 
+    def missing_grants(self, build: str) -> list[str]:
+        """Return the SQL that an administrator has to run before a build can get its table."""
+        with self._database.read() as connection:
+            return [] if _find(connection, build) else missing_grants(connection)
+
     def keys(self, build: str) -> Keys:
         """All keys of a build, in order."""
         with self._database.read() as connection:

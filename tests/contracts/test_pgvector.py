@@ -213,4 +213,10 @@ def test_a_role_without_rights_searches_without_pgvector(
     assert problems == []
     assert found(workspace.base("notes"), "The pump leaks.", recipe)[0] == "The pump leaks."
     assert tables(workspace) == [3]
+
+    as_owner(grants[1].replace("GRANT", "REVOKE").replace(" TO ", " FROM "))
+    base = workspace.create("later", recipe)
+    add(workspace, base, NOTES)
+    assert found(base, "The pump leaks.", recipe)[0] == "The pump leaks."
+    assert tables(workspace) == [3]
     workspace.close()
