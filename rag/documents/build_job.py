@@ -164,7 +164,11 @@ class _Building:
             self._add(name, recipe, group, f"{built:,} of {total:,} documents built")
             built += len(group)
             self._give_way(built)
-        services.indexes.save(self._base_id, recipe)
+        services.indexes.save(
+            self._base_id,
+            recipe,
+            lambda: self._reporter.report(*self._described(f"{name}bringing the index up to date")),
+        )
         self._paces.keep(self._forecast.measured())
         return total
 

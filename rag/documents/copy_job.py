@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from rag.documents.job_vectors import refresh
 from rag.jobs.reporter import Reporter
@@ -43,8 +44,7 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
         reporter.give_way()
     with services.database.write() as connection:
         copying.all_else(connection, source, target)
-    reporter.report(total, total, "bringing the index up to date")
-    refresh(services, target)
+    refresh(services, target, partial(reporter.report, total, total))
     return f"{total:,} document{'s' * (total != 1)} copied"
 
 

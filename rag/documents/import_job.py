@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -69,7 +70,8 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
                 paces.keep(forecast.measured())
                 raise
     paces.keep(forecast.measured())
-    refresh(services, job.base_id)
+    units, whole, _ = forecast.estimate()
+    refresh(services, job.base_id, partial(reporter.report, units, whole))
     shifted = [_shifted(question, shifts) for question in questions]
     QuestionSets(services.database, job.base_id).save(folder.name, shifted)
     return f"{stored:,} of {total:,} documents added, {len(questions):,} questions"

@@ -200,8 +200,7 @@ class _ItemReader:
     def refresh(self) -> None:
         """Bring the indexes up to date, and keep the paces that were measured."""
         self._forecast.reached(_INDEXING, _INDEXING)
-        self._say("bringing the index up to date")
-        refresh(self._services, self._job.base_id)
+        refresh(self._services, self._job.base_id, self._say)
         self._forecast.end(_INDEXING)
         self._paces.keep(self._forecast.measured())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 
 from rag.documents.embedding_ahead import EmbeddingAhead
 from rag.documents.ingestion import Ingestion
@@ -118,12 +119,17 @@ class JobVectors:
         return len(why)
 
 
-def refresh(services: Services, base_id: int) -> None:
-    """Bring the snapshots of all builds up to date, so that the next question is quick."""
+def refresh(services: Services, base_id: int, say: Callable[[str], None]) -> None:
+    """Bring the snapshots of all builds up to date, so that the next question is quick.
+
+    ``say`` hears what is done now, again and again. Raises what it raises.
+    """
+    heed = partial(say, "bringing the index up to date")
     recipes = Ingestion(services.database, base_id, services.models.embedder).recipes()
     for recipe in recipes:
         try:
-            services.indexes.save(base_id, recipe)
+            heed()
+            services.indexes.save(base_id, recipe, heed)
         except (InvalidRecipe, ProviderError, StorageError) as error:
             # A build that cannot be searched now keeps no document out; a search says why.
             log.warning("The index of build %s was not refreshed: %s", recipe.hash, error)

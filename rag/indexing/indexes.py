@@ -41,6 +41,13 @@ log = logging.getLogger(__name__)
 
 _RESTS = 10.0  # times as long as it worked: documents that keep coming in keep a tenth of a core
 
+Heed = Callable[[], None]
+"""Is called between batches of passages, and may raise to end the work."""
+
+
+def _heed_nothing() -> None:
+    return None
+
 
 class Indexes:
     """The current index of every build in use. Safe to share between threads.
@@ -86,14 +93,15 @@ class Indexes:
             self._background.start((base_id, recipe.hash), work)
         return index
 
-    def settled(self, base_id: int, recipe: IndexRecipe) -> Index:
+    def settled(self, base_id: int, recipe: IndexRecipe, heed: Heed = _heed_nothing) -> Index:
         """The same in the kind that its size asks for, with its graph where it has one.
 
-        That may take minutes, in which other searches go on. Raises as ``current`` does.
+        That may take minutes, in which other searches go on. Raises as ``current`` does, and what
+        ``heed`` raises.
         """
         place = (base_id, recipe.hash)
         with self._lock(("settling", *place)):
-            index = self._present(base_id, recipe)
+            index = self._present(base_id, recipe, heed=heed)
             kind = self._chosen(index, recipe).kind
             if kind == index.kind:
                 if not index.dense.settled:
@@ -133,7 +141,13 @@ class Indexes:
         dense = self._servers.dense(place, kind, self._embedder(recipe.embedder))
         return copied(index.dense, dense, index.embedded_passages)
 
-    def _present(self, base_id: int, recipe: IndexRecipe, version: int | None = None) -> Index:
+    def _present(
+        self,
+        base_id: int,
+        recipe: IndexRecipe,
+        version: int | None = None,
+        heed: Heed = _heed_nothing,
+    ) -> Index:
         place = (base_id, recipe.hash)
         if version is None:  # a replica may lag behind the caller's own change
             with self._database.read() as connection:
@@ -146,7 +160,7 @@ class Indexes:
             index = self._cached(place)
             if index is None:
                 index, is_spoilt = self._load(place, recipe)
-            index = self._refreshed(index, base_id, recipe, version)
+            index = self._refreshed(index, base_id, recipe, version, heed)
             self._keep(place, index)
             self._tidy(index, base_id)
         if is_spoilt:
@@ -167,14 +181,14 @@ class Indexes:
             )
         return index
 
-    def save(self, base_id: int, recipe: IndexRecipe) -> None:
+    def save(self, base_id: int, recipe: IndexRecipe, heed: Heed = _heed_nothing) -> None:
         """Settle it and write a snapshot: the next start need not read every vector from SQL.
 
         A snapshot is a convenience: a full disk, or another process that writes one at the same
         moment, costs time at the next start and nothing else. None is written while documents lack
-        vectors: the last one stays.
+        vectors: the last one stays. Raises as ``settled`` does.
         """
-        self._save(self.settled(base_id, recipe), (base_id, recipe.hash), recipe)
+        self._save(self.settled(base_id, recipe, heed), (base_id, recipe.hash), recipe)
 
     def _save(self, index: Index, place: Place, recipe: IndexRecipe) -> None:
         target = self._snapshot_folder(place)
@@ -280,15 +294,22 @@ class Indexes:
         readers = dict(zip(about["documents"], about.get("readers", []), strict=False))
         return Index(-1, NO_CUT, dense, lexical, keys, readers, kind=kind)
 
-    def _refreshed(self, index: Index, base_id: int, recipe: IndexRecipe, version: int) -> Index:
+    def _refreshed(
+        self, index: Index, base_id: int, recipe: IndexRecipe, version: int, heed: Heed
+    ) -> Index:
         """The index brought to ``version`` or later, without reading again what did not change."""
         return self._database.nearby(
-            lambda connection: self._read_on(connection, index, base_id, recipe),
+            lambda connection: self._read_on(connection, index, base_id, recipe, heed),
             lambda connection: bases.has_version(connection, base_id, version),
         )
 
     def _read_on(
-        self, connection: Connection, index: Index, base_id: int, recipe: IndexRecipe
+        self,
+        connection: Connection,
+        index: Index,
+        base_id: int,
+        recipe: IndexRecipe,
+        heed: Heed,
     ) -> Index:
         version = bases.version(connection, base_id)
         built = builds.documents(connection, base_id, recipe.hash)
@@ -310,6 +331,7 @@ class Indexes:
         key_parts: dict[str, list[Keys]] = {}
         lacking: dict[str, list[Keys]] = {}
         for batch in passages.stream(connection, base_id, cut_id, embedder.id, new):
+            heed()
             pairs = zip(batch.documents, batch.vectors, strict=True)
             late = np.array([data is None and name in waits for name, data in pairs])
             ready = batch.at(~late)
@@ -318,6 +340,7 @@ class Indexes:
             _note_keys(batch, key_parts)
             _note_keys(batch.at(late), lacking)
         for batch in passages.stream(connection, base_id, cut_id, embedder.id, came):
+            heed()
             dense = dense.added(batch.keys, self._vectors(batch, embedder))
         keys.update({name: np.concatenate(parts) for name, parts in key_parts.items()})
         keys.update({name: np.empty(0, np.int64) for name in new if name not in key_parts})

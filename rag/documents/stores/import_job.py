@@ -13,6 +13,7 @@ import random
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -236,7 +237,7 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
     with services.database.write() as connection:
         rows.set_item(connection, job.id, item.position, "added", chunks=added)
     services.files.discard([item.payload["fetched"]])
-    refresh(services, job.base_id)
+    refresh(services, job.base_id, partial(reporter.report, total, total))
     counts = [f"{added:,} of {total:,} documents added"]
     if replaced:
         counts.append(f"{replaced:,} with another vector than before")

@@ -164,10 +164,15 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     with services.database.read() as connection:
         answers = rows.of_run(connection, job.base_id, run_id)
     stored = [answers[item.id] for item in questions if item.id in answers]
+
+    def on_measured(measured: int, total: int) -> None:
+        reporter.report(done, len(questions), f"{measured:,} of {total:,} questions measured")
+
     evaluator.evaluate(
         str(payload["set"]),
         recipe,
         [int(cutoff) for cutoff in payload.get("cutoffs") or DEFAULT_CUTOFFS],
+        on_measured,
         run_id=run_id,
         by_tokens=bool(payload.get("by_tokens")),
         ignore_identical=bool(payload.get("ignore_identical")),
