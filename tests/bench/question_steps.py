@@ -10,6 +10,7 @@ States, which are in the public domain and not kept here.
 read or embedded a second time.
 """
 
+import json
 import random
 import sys
 import tempfile
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from rag import SAMPLE, Answer, KnowledgeBase, Recipe, Settings, Upload, Workspace
+from rag import SAMPLE, Answer, InvalidInput, KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.evaluation.comparison import compare
 from rag.search.snapshot import take_complete_snapshot
 from rag.services import Services
@@ -33,6 +34,7 @@ COLLECTIONS = (
     *(SAMPLE, REPORTS, "anthropic_docs", "xquad_en", f"xquad_en{MISSPELT}", "xquad_de"),
     *("cranfield", "aragog", "scifact", SETS),
 )
+QUESTIONS_ON_REPORTS = Path(__file__).with_name(f"{REPORTS}.jsonl")
 METRICS = ("ndcg@10", "recall@5", "mrr@10")
 OFF: Mapping[str, Mapping[str, Any]] = {
     "spelling": {"search.spelling": False},
@@ -64,7 +66,9 @@ def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[s
 
 
 def measured(home: Path, folder: Path, names: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Yield the same figures from a home that is kept."""
+    """Yield the same figures from a home that is kept. Raises InvalidInput without the reports."""
+    if REPORTS in names:
+        _require_reports(folder / REPORTS)
     settings = Settings.from_env({}, home=home)
     workspace, services = Workspace(settings), Services.start(settings)
     for name in names:
@@ -153,6 +157,19 @@ def _without(step: str) -> AbstractContextManager[Any]:
     return nullcontext()
 
 
+def _require_reports(folder: Path) -> None:
+    """Raise InvalidInput where a report is missing that a question is about."""
+    lines = QUESTIONS_ON_REPORTS.read_text("utf-8").splitlines()
+    named = {label["document"] for line in lines for label in json.loads(line)["evidence"]}
+    missing = sorted(name for name in named if not (folder / name).is_file())
+    if missing:
+        raise InvalidInput(
+            f"Missing in {folder}: {', '.join(missing)}.",
+            "Put these PDFs there. The repository docugami/KG-RAG-datasets on GitHub has them, and "
+            "they are in the public domain.",
+        )
+
+
 def _base(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
     if name in {info.name for info in workspace.bases()}:
         return workspace.base(name)
@@ -166,8 +183,8 @@ def _base(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
         job = base.documents.import_beir(folder / name, "test")
     workspace.jobs.run(job)
     if name == REPORTS:
-        content = Path(__file__).with_name(f"{REPORTS}.jsonl").read_bytes()
-        base.exchange.import_file(REPORTS, f"{REPORTS}.jsonl", content)
+        content = QUESTIONS_ON_REPORTS.read_bytes()
+        base.exchange.import_file(REPORTS, QUESTIONS_ON_REPORTS.name, content)
     return base
 
 
