@@ -28,6 +28,7 @@ class StoredFile:
     name: str
     source: str
     limits: readers.Limits
+    encoding: str = ""
 
     @property
     def size(self) -> int:
@@ -43,6 +44,7 @@ class StoredFile:
             limits=self.limits,
             progress=progress,
             cancelled=cancelled,
+            encoding=self.encoding,
         )
 
 
@@ -103,7 +105,7 @@ class ReadingAhead:
 
     def _send(self, file: StoredFile) -> Future[Document] | None:
         try:
-            if not is_sent(file.name) or file.size > _MOST_BYTES:
+            if file.encoding or not is_sent(file.name) or file.size > _MOST_BYTES:
                 return None
             content = file.path.read_bytes()
         except OSError:  # reading it here says what is wrong

@@ -210,7 +210,10 @@ class _ItemReader:
         if source.get("again") and self._ingestion.present(source["file"]) is None:
             self._fail(item, "It was deleted in the meantime.", "Add it again.")
             return
-        if not source.get("again") and (self._unpacked(item, source) or self._kept(item, source)):
+        if not source.get("again") and self._unpacked(item, source):
+            return
+        # Another encoding makes another text of the same bytes.
+        if not (source.get("again") or source.get("encoding")) and self._kept(item, source):
             return
         try:
             document = self._read(item, source, on_progress)
@@ -242,6 +245,7 @@ class _ItemReader:
             return False
         kept, depth = self._services.files, source.get("depth", 0)
         about = {"source": source["source"] or source["name"], "depth": depth + 1}
+        about |= {"encoding": source.get("encoding", "")}
         new = list[Item]()
         with tempfile.TemporaryDirectory() as folder, kept.arriving() as arrival:
             parts, left_out = readers.unpack(
@@ -309,7 +313,8 @@ class _ItemReader:
             other = documents.source_of(connection, self._job.base_id, fetched.name)
         is_taken = other is not None and other != fetched.requested_url
         name = distinguish_name(fetched.name, fetched.requested_url) if is_taken else fetched.name
-        return {"file": stored.sha256, "name": name, "source": fetched.requested_url}
+        address = {"file": stored.sha256, "name": name, "source": fetched.requested_url}
+        return address | {"encoding": item.payload.get("encoding", "")}
 
     def _read(
         self, item: JobItem, source: Mapping[str, Any], on_progress: ProgressCallback
@@ -327,7 +332,8 @@ class _ItemReader:
 
     def _file(self, source: Mapping[str, Any]) -> StoredFile:
         path = self._services.files.path(source["file"])
-        return StoredFile(path, source["name"], source["source"], self._limits())
+        encoding = source.get("encoding", "")
+        return StoredFile(path, source["name"], source["source"], self._limits(), encoding)
 
     def _limits(self) -> readers.Limits:
         settings = self._services.settings

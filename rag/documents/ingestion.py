@@ -29,7 +29,7 @@ from rag.questions.reanchoring import reanchor
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
 from rag.storage.shared.segments import LARGE, Segments
-from rag.types import Chunk, Document, Vectors, chunk_key
+from rag.types import Chunk, Document, Vectors, chosen_encoding, chunk_key
 
 log = logging.getLogger(__name__)
 
@@ -407,7 +407,12 @@ class Ingestion:
 
     def _insert(self, connection: Connection, document: Document, cuts: _Cuts) -> Stored:
         stored = documents.reading(connection, self.base_id, document.id)
-        if stored is not None and stored.reader_version >= document.reader_version:
+        encoding = chosen_encoding(document.metadata)
+        if (
+            stored is not None
+            and stored.reader_version >= document.reader_version
+            and encoding in ("", chosen_encoding(stored.metadata))
+        ):
             return Stored(document.name, "unchanged", 0)  # another process was quicker
         before = (
             document.id

@@ -28,6 +28,7 @@ from rag.network.requests import refuse_credentials
 from rag.operation import ALL, SERVER, operation
 from rag.questions.sets import checked_name
 from rag.readers import PageImage
+from rag.readers.encodings import checked_encoding
 from rag.recipe import IndexRecipe
 from rag.services import Models, Services
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
@@ -115,12 +116,16 @@ def brought_in(
 
 
 @contextmanager
-def paths_brought_in(files: Files, paths: Sequence[Path], urls: Sequence[str]) -> Iterator[Reading]:
+def paths_brought_in(
+    files: Files, paths: Sequence[Path], urls: Sequence[str], encoding: str = ""
+) -> Iterator[Reading]:
     """Store files; the block queues the reading of them and of pages: ``Library.add_paths``."""
+    about = {"encoding": checked_encoding(encoding)} if encoding else {}
     pages = _pages(urls)
     with files.arriving() as arrival:
         stored = distinct(_stored_path(arrival, file, name) for file, name in name_files(paths))
-        yield Reading([*stored, *pages], arrival)
+        items = [(name, {**payload, **about}) for name, payload in (*stored, *pages)]
+        yield Reading(items, arrival)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,14 +277,15 @@ class Library:
             return self._ingest(reading)
 
     @operation(SERVER)
-    def add_paths(self, paths: Sequence[Path], urls: Sequence[str] = ()) -> int:
+    def add_paths(self, paths: Sequence[Path], urls: Sequence[str] = (), encoding: str = "") -> int:
         """Store files, and those in folders, and queue pages to fetch; return the job.
 
         Files are named by their path below the folder given, like ``a/readme.md``.
-        Files of types that nobody reads are not stored; they fail with the reason. Raises
-        InvalidInput for a file that cannot be opened, BlockedAddress as ``add_urls``.
+        Files of types that nobody reads are not stored; they fail with the reason. ``encoding`` is
+        that of all texts, "" to tell it from the bytes. Raises InvalidInput for a file that cannot
+        be opened and for an unknown encoding, BlockedAddress as ``add_urls``.
         """
-        with paths_brought_in(self._services.files, paths, urls) as reading:
+        with paths_brought_in(self._services.files, paths, urls, encoding) as reading:
             return self._ingest(reading)
 
     @operation("editor", audit="documents")

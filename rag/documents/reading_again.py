@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from rag.errors import InvalidInput
 from rag.jobs import Jobs
 from rag.operation import operation
+from rag.readers.encodings import checked_encoding
 from rag.readers.formats import reader_version
 from rag.services import Services
 from rag.storage import documents
 from rag.storage.documents import Reading
+from rag.types import chosen_encoding
 
 PASTED = "pasted text"
 """The source of a document that was typed in."""
@@ -42,17 +44,19 @@ class ReadingAgain:
         return [Outdated(row.id, row.name, row.id not in missing) for row in readings]
 
     @operation("editor", audit="documents")
-    def queue(self, document_ids: Sequence[str] | None = None) -> int:
+    def queue(self, document_ids: Sequence[str] | None = None, encoding: str = "") -> int:
         """Queue the reading of documents, or of all that are outdated; return the job.
 
-        Each keeps its id, tags and day. The job tells of every label that lost its words. Raises
-        InvalidInput where there is none to read again, or no file is kept of it.
+        With an ``encoding``, current ones are read, too. Each keeps its id, tags and day. The job
+        tells of every label that lost its words. Raises InvalidInput where there is none to read
+        again, no file is kept of it, or the encoding is unknown.
         """
         selected = None if document_ids is None else set(document_ids)
-        readings = list(self._readings())
+        readings = list(self._readings(current=bool(encoding)))
         missing = self._services.files.missing([row.id for row in readings])
+        chosen = checked_encoding(encoding) if encoding else ""
         items = [
-            (row.name, {"file": row.id, "source": row.source, "again": True} | _pasted(row))
+            (row.name, _payload(row, chosen))
             for row in readings
             if selected is None or row.id in selected
             if row.id not in missing
@@ -66,11 +70,15 @@ class ReadingAgain:
         title = f"Reading {len(items):,} {many} again"
         return self._jobs.submit(self._base_id, "ingest", title, {}, items)
 
-    def _readings(self) -> list[Reading]:
+    def _readings(self, *, current: bool = False) -> list[Reading]:
         with self._services.database.read() as connection:
             rows = documents.readings(connection, self._base_id)
-        return [row for row in rows if row.reader_version < reader_version(row.media_type)]
+        return [
+            row for row in rows if current or row.reader_version < reader_version(row.media_type)
+        ]
 
 
-def _pasted(row: Reading) -> dict[str, object]:
-    return {"pasted": True} if row.source == PASTED else {}
+def _payload(row: Reading, encoding: str) -> dict[str, object]:
+    payload = {"file": row.id, "source": row.source, "again": True}
+    chosen = encoding or chosen_encoding(row.metadata)
+    return payload | ({"pasted": True} if row.source == PASTED else {"encoding": chosen})

@@ -69,21 +69,24 @@ def read(
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
     password: str | None = None,
+    encoding: str = "",
 ) -> Document:
     """Read the file at ``path`` that its user knows as ``name``; the extension decides how.
 
     That is done in a process apart, whatever the format: no file takes the time of this one.
 
     ``progress(done, total)`` is called per page (or block of rows), ``cancelled()`` is polled
-    several times a second. ``source`` is kept as where the file came from. Raises
-    UnreadableDocument, or Cancelled. Safe to call from several threads.
+    several times a second. ``source`` is kept as where the file came from. ``encoding`` is that of
+    a text, "" to tell it from the bytes. Raises UnreadableDocument, or Cancelled. Safe to call from
+    several threads.
     """
     form = format_of(name)
     _check_size(path, limits)
     _check_kind(path, name, form)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    source_file = Source(path.resolve(), limits, password, progress or silent)
+    about = {"encoding": encoding}
+    source_file = Source(path.resolve(), limits, password, progress or silent, about)
     content = shared_pool().read(form, source_file, cancelled)
     if not content.text or content.text.isspace():
         raise _empty()
@@ -225,6 +228,7 @@ def _receipt(content: Content) -> Receipt:
         **content.read,
         "encoding": content.metadata.get("encoding", ""),
         "encoding_guessed": int(content.metadata.get("encoding_guessed", 0)),
+        "encoding_chosen": int(content.metadata.get("encoding_chosen", 0)),
         "language": document_language(text),
     }
     return Receipt({kind: value for kind, value in read.items() if value}, content.left_out)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import itertools
 import re
 
+from rag.errors import InvalidInput
 from rag.lexical.languages import likeliest
 
 _WESTERN = "ca da de en es et eu fi fr ga id it nl no pt sv"
@@ -37,6 +39,8 @@ _PAGES: dict[str, str] = {
     "cp874": "th",
 }
 """Languages by page; where several fit alike, the first one is taken."""
+ENCODINGS: tuple[str, ...] = ("utf-8", "utf-16", *_PAGES)
+"""Encodings that text files usually have."""
 _ARABIC = "،؛؟ء-غف-يپچژگکیٹڈڑںھہے"
 _HAN = "\u2e80-\u30ff\u3400-\u9fff\uff00-\uff60"
 _RUSSIAN = "а-яё№"
@@ -81,6 +85,18 @@ _LETTERS: dict[str, str] = {
 _SIGNS = "\u00a0¡£§©ª«®°±²³´µ·¹º»¼½¾¿×–—‘’‚“”„†•…‰‹›€™"
 _BEYOND = re.compile(r"[^\x00-\x7f]")
 _ENOUGH = 4000
+
+
+def checked_encoding(name: str) -> str:
+    """The usual name of an encoding of text. Raises InvalidInput."""
+    try:
+        if isinstance("a".encode(name), bytes):  # LookupError for what encodes no text
+            return codecs.lookup(name).name
+    except (LookupError, UnicodeError, ValueError):
+        pass
+    raise InvalidInput(
+        f"{name!r} is no encoding of text.", f"Use one such as {', '.join(ENCODINGS)}."
+    )
 
 
 def guess(data: bytes) -> str:

@@ -57,11 +57,19 @@ def markdown(text: str, metadata: dict[str, str]) -> Content:
 
 
 def load(source: Source) -> tuple[str, dict[str, str]]:
-    """Normalised text of a file, and its encoding as metadata, with a note if it is guessed."""
+    """Normalised text of a file, and its encoding as metadata, with a note if it is guessed.
+
+    The encoding that ``source.about`` has is taken as it is.
+    """
     source.tick(0, 1)
-    text, encoding, is_guessed = _load(source.path)
+    if encoding := source.about.get("encoding"):
+        text = normalise(source.path.read_bytes().decode(encoding, "replace"))
+        metadata = {"encoding": encoding, "encoding_chosen": "1"}
+    else:
+        text, encoding, is_guessed = _load(source.path)
+        metadata = encoding_metadata(encoding, is_guessed=is_guessed)
     source.tick(1, 1)
-    return text, encoding_metadata(encoding, is_guessed=is_guessed)
+    return text, metadata
 
 
 def _load(path: Path) -> tuple[str, str, bool]:

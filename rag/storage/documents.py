@@ -74,6 +74,7 @@ class Reading:
     media_type: str
     reader_version: int
     added: datetime
+    metadata: Mapping[str, str]
 
 
 def insert_document(

@@ -184,6 +184,11 @@ class Document:
         return paths[index] if index >= 0 else ""
 
 
+def chosen_encoding(metadata: Mapping[str, str]) -> str:
+    """The encoding that somebody chose for a text; "" where its reader did."""
+    return metadata.get("encoding", "") if metadata.get("encoding_chosen") else ""
+
+
 def chunk_key(document_id: str, start: int, end: int) -> int:
     """A 63-bit key of a span, the same wherever and whenever it is computed.
 

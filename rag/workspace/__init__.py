@@ -226,13 +226,18 @@ class Workspace:
         return self._create_with_job(new, source.recipe(), queue, owner)
 
     def create_from_paths(
-        self, name: str, paths: Sequence[Path], urls: Sequence[str], recipe: Recipe
+        self,
+        name: str,
+        paths: Sequence[Path],
+        urls: Sequence[str],
+        recipe: Recipe,
+        encoding: str = "",
     ) -> tuple[KnowledgeBase, int]:
         """A new knowledge base and the job that reads files and pages into it: both, or none.
 
         Raises as ``create`` and ``Library.add_paths``.
         """
-        with paths_brought_in(self._services.files, paths, urls) as reading:
+        with paths_brought_in(self._services.files, paths, urls, encoding) as reading:
             return self._create_with_job(name, recipe, reading.queue)
 
     def create_from_beir(

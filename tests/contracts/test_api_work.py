@@ -39,10 +39,24 @@ def events(text: str) -> Iterator[tuple[str, Any]]:
         yield fields["event"], json.loads(fields["data"])
 
 
+def test_a_text_is_read_again_in_another_encoding(
+    api: TestClient, workspace: Workspace, manuals: str
+) -> None:
+    files = [("files", ("fees.txt", "fünf".encode("mac_roman")))]
+    workspace.jobs.run(api.post(f"{manuals}/documents", files=files).json()["id"])
+    rows = api.get(f"{manuals}/documents").json()["items"]
+    fees = f"{manuals}/documents/{next(row['id'] for row in rows if row['name'] == 'fees.txt')}"
+    problem(api.post(f"{fees}/readings", json={"encoding": "no-such"}), 422)
+    queued = api.post(f"{fees}/readings", json={"encoding": "mac_roman"})
+    assert queued.status_code == 202
+    workspace.jobs.run(queued.json()["id"])
+    assert api.get(fees).json()["text"] == "fünf"
+
+
 def test_files_texts_and_pages_are_added_by_jobs(
     api: TestClient, workspace: Workspace, manuals: str
 ) -> None:
-    files = [("files", ("a.txt", b"Cats purr.")), ("files", ("b.exe", b"MZ"))]
+    files = [("files", ("a.txt", b"Cats purr.")), ("files", ("b.exe", b"MZ\x90\x00"))]
     queued = api.post(f"{manuals}/documents", files=files)
     assert queued.status_code == 202
     job = queued.json()

@@ -74,6 +74,21 @@ def test_a_document_names_the_parts_that_were_not_read(
     assert not app.exception
 
 
+def test_a_guessed_encoding_can_be_another(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    file = BytesIO("Das Boot kostet fünf Euro.".encode("mac_roman"))
+    filled.jobs.run(base.documents.add_files([Upload("boat.txt", file)]))
+    info = base.documents.documents(base.recipe().index)[0]
+    app = open_page("upload.py", doc=info.id[:12])
+    assert info.receipt is not None
+    assert info.receipt.read["encoding"] == "mac_roman"
+    app.selectbox(key="documents_encoding").select("cp850").run()
+    assert not app.exception
+    filled.jobs.run(filled.jobs.recent(base.id)[0].id)
+    assert base.documents.document(info.id).text == "Das Boot kostet fƒnf Euro."
+    assert "cp850" in _first(open_page("upload.py", doc=info.id[:12]), "caption", "Read: ")
+
+
 def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> None:
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]

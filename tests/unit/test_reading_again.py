@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import delete
 
 from rag import InvalidInput, KnowledgeBase, Workspace, readers
+from rag.__main__ import main
 from rag.documents import reading_again
 from rag.readers.content import Content
 from rag.storage.tables import file_part
@@ -49,6 +51,40 @@ def test_what_the_present_readers_read_is_not_read_again(base: KnowledgeBase) ->
     assert base.documents.again.outdated() == []
     with pytest.raises(InvalidInput, match="No document can be read again"):
         base.documents.again.queue()
+
+
+def test_a_text_is_read_in_the_encoding_that_somebody_chose(
+    workspace: Workspace, base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / "fees.txt"
+    path.write_bytes("Preis: 5 €, Grün\n".encode("mac_roman"))
+    verb = ("ingest", base.name, str(path), "--home", str(home), "--json")
+    assert main([*verb, "--encoding", "no-such"]) == 2
+    assert main([*verb, "--encoding", "cp1252"]) == 0
+    row = next(row for row in base.documents.documents(QUICK.index) if row.name == "fees.txt")
+    assert row.receipt is not None
+    assert (row.receipt.read["encoding"], row.receipt.read["encoding_chosen"]) == ("cp1252", 1)
+    assert "Grün" not in base.documents.document(row.id).text
+    job = base.documents.again.queue([row.id], "mac-roman")
+    workspace.jobs.run(job)
+    assert base.documents.document(row.id).text == "Preis: 5 €, Grün\n"
+    assert base.search("Grün", QUICK).hits[0].document == "fees.txt"
+    assert main(list(verb)) == 0  # as the bytes are there, nothing changes
+    assert base.documents.document(row.id).text == "Preis: 5 €, Grün\n"
+
+
+def test_the_chosen_encoding_stays(
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = workspace.settings.home / "fees.txt"
+    path.write_bytes("Grün\n".encode("mac_roman"))
+    workspace.jobs.run(base.documents.add_paths([path], encoding="mac_roman"))
+    row = next(row for row in base.documents.documents(QUICK.index) if row.name == "fees.txt")
+    for module in (readers, reading_again):
+        monkeypatch.setattr(module, "reader_version", lambda _type: 99)
+    workspace.jobs.run(base.documents.again.queue([row.id]))
+    document = base.documents.document(row.id)
+    assert (document.text, document.reader_version) == ("Grün\n", 99)
 
 
 @pytest.mark.usefixtures("updated")

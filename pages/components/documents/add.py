@@ -130,7 +130,7 @@ def _named(key: str) -> str:
 
 def _follow(base_id: int, job_id: int) -> None:
     draft_stored(_DRAFTS)
-    _followed()[base_id] = job_id
+    followed()[base_id] = job_id
     st.rerun()
 
 
@@ -140,12 +140,12 @@ def upload_status(base: KnowledgeBase) -> None:
     Below it, whatever waits for a password.
     """
     running = [job.id for job in job_progress.active(base.id) if job.kind in _FOLLOWED]
-    started = _followed().get(base.id)
+    started = followed().get(base.id)
     if running:
         _running_upload(base, started if started in running else running[0])
     elif (finished := started or _with_missing_files(base)) is not None:
         _finished_upload(base, finished)
-    follow = partial(_followed().__setitem__, base.id)
+    follow = partial(followed().__setitem__, base.id)
     if not running:
         reading_again(base, follow)
     locked_rows(base, follow)
@@ -162,7 +162,7 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
         with st.container(key="documents_reading"):  # by which the style sheet knows the table
             _list_files(job_progress.file_rows(job, items, by_words))
     if not goes_on:
-        _followed()[base.id] = job_id
+        followed()[base.id] = job_id
         st.rerun()
 
 
@@ -222,7 +222,7 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
 
 
 def _dismiss(base: KnowledgeBase, job_id: int) -> None:
-    _followed().pop(base.id, None)
+    followed().pop(base.id, None)
     _dismissed().add(job_id)
 
 
@@ -232,7 +232,7 @@ def _dismissed() -> set[int]:
     return jobs
 
 
-def _followed() -> dict[int, int]:
+def followed() -> dict[int, int]:
     """The upload whose outcome this visitor still looks at, by knowledge base."""
     jobs: dict[int, int] = st.session_state.setdefault("documents_job", {})
     return jobs

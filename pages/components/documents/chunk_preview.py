@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from statistics import mean, median
 from typing import cast
 
 import streamlit as st
 
-from pages.components.documents.receipt import draw_receipt
+from pages.components.documents.add import followed
+from pages.components.documents.receipt import draw_encodings, draw_receipt
 from pages.components.documents.table import SHOWN
 from pages.components.recipe.index_builds import build_button
 from pages.components.recipe.index_form import index_form, reset_index_form
@@ -66,6 +68,8 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     _about(base, info)
     if info.receipt is not None:
         draw_receipt(info.receipt, _turn_to)
+        read_again = partial(_read_again, base, info.id)
+        draw_encodings(info.receipt, read_again, **offered(base, "documents.add_files"))
     passage_edits(base, info)
     left, right = st.columns([3, 2], gap="large")
     with right:
@@ -85,6 +89,11 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
             draw_passages(document.text, proposed, window)
         else:
             st.caption(_ALL_EXCLUDED if document.text.strip() else "This document has no text.")
+
+
+def _read_again(base: KnowledgeBase, document_id: str, encoding: str) -> None:
+    with guard():
+        followed()[base.id] = base.documents.again.queue([document_id], encoding)
 
 
 def _turn_to(omission: Omission) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from rag import Omission, Receipt, counted, language_name
+from rag import ENCODINGS, Omission, Receipt, counted, language_name
 
-_GUESSED = "encoding_guessed"
+_GUESSED, _CHOSEN = "encoding_guessed", "encoding_chosen"
 
 
 def draw_receipt(receipt: Receipt, show: Callable[[Omission], None]) -> None:
@@ -32,14 +32,38 @@ def draw_receipt(receipt: Receipt, show: Callable[[Omission], None]) -> None:
             )
 
 
+def draw_encodings(receipt: Receipt, read_again: Callable[[str], None], **options: object) -> None:
+    """Offer other encodings for a text whose own one was guessed or chosen.
+
+    ``read_again`` is called with the one that is picked.
+    """
+    if not (receipt.read.get(_GUESSED) or receipt.read.get(_CHOSEN)):
+        return
+    now = str(receipt.read["encoding"])
+
+    def pick() -> None:
+        if picked := st.session_state.get("documents_encoding"):
+            read_again(picked)
+
+    st.selectbox(
+        "Wrong letters? Read it again as",
+        [name for name in ENCODINGS if name != now],
+        index=None,
+        key="documents_encoding",
+        placeholder=now,
+        width=280,
+        on_change=pick,
+        **options,
+    )
+
+
 def _read(receipt: Receipt) -> str:
     parts = [
         counted(number, kind.removesuffix("s").replace("_", " "))
         for kind, number in receipt.read.items()
-        if isinstance(number, int) and kind != _GUESSED
+        if isinstance(number, int) and kind not in (_GUESSED, _CHOSEN)
     ]
     parts.append(language_name(str(receipt.read.get("language", "en"))))
     if encoding := receipt.read.get("encoding"):
-        guessed = ", guessed" if receipt.read.get(_GUESSED) else ""
-        parts.append(f"{encoding}{guessed}")
+        parts.append(f"{encoding}{', guessed' if receipt.read.get(_GUESSED) else ''}")
     return " · ".join(parts)

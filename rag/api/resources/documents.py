@@ -150,6 +150,14 @@ class PastedText(Body):
     text: str = Field(max_length=_MOST_CHARACTERS)
 
 
+class Encoding(Body):
+    """The encoding to read a text in."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"encoding": "cp1252"}]})
+
+    encoding: str = Field(min_length=1, max_length=50)
+
+
 class Tags(Body):
     """All tags that a document shall have."""
 
@@ -253,6 +261,25 @@ def download_original(workspace: Shared, base: Base, document: DocumentId) -> Re
         "X-Content-Type-Options": "nosniff",
     }
     return StreamingResponse(_blocks(content), headers=headers)
+
+
+@documents.post("/knowledge-bases/{kb}/documents/{document}/readings", **_QUEUED)
+def read_again(
+    request: Request,
+    workspace: Shared,
+    base: Base,
+    document: DocumentId,
+    body: Encoding,
+    idempotent: Maker,
+) -> Response:
+    """Queue a document to be read again in another encoding; labels look for their words."""
+    find_document(base, document)
+
+    def make() -> Made:
+        job = base.documents.again.queue([document], body.encoding)
+        return queued(request, workspace, job)
+
+    return idempotent([document, body.encoding], make)
 
 
 @documents.delete(

@@ -30,17 +30,27 @@ def _store_verb(verb: Verb) -> None:
     switch(added, "--preview", "show fields, rows and a check of the vectors, and import nothing")
 
 
-def importing_verbs(verb: Verb) -> None:
-    """Verbs that bring documents and questions in, and questions out."""
-    verb(importing.demo)
+def _ingest_verb(verb: Verb) -> None:
     added = verb(importing.ingest, "kb", recipe=True)
     added.add_argument("source", nargs="+", metavar="PATH|URL")
+    added.add_argument(
+        "--encoding",
+        default="",
+        metavar="NAME",
+        help="the encoding of text files, such as cp1252 (default: told from their bytes)",
+    )
     added.add_argument(
         "--password-file",
         type=Path,
         metavar="FILE",
         help="passwords to try on encrypted PDFs, one on each line (else asked for at a terminal)",
     )
+
+
+def importing_verbs(verb: Verb) -> None:
+    """Verbs that bring documents and questions in, and questions out."""
+    verb(importing.demo)
+    _ingest_verb(verb)
     verb(importing.read_again, "kb")
     added = verb(importing.import_beir, "kb", recipe=True)
     added.add_argument("folder", type=Path)

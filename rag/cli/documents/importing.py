@@ -93,8 +93,8 @@ def ingest(args: argparse.Namespace) -> Output:
     with _adding(
         workspace,
         args,
-        lambda recipe: workspace.create_from_paths(args.kb, paths, urls, recipe),
-        lambda base: base.documents.add_paths(paths, urls),
+        lambda recipe: workspace.create_from_paths(args.kb, paths, urls, recipe, args.encoding),
+        lambda base: base.documents.add_paths(paths, urls, args.encoding),
     ) as (base, job):
         items = done(job)
         items = passwords.opened(base, items, tried, lambda job: done(job)[0])

@@ -72,9 +72,13 @@ def read_html(source: Source) -> Content:
     from lxml import html
 
     data = source.path.read_bytes()
+    chosen = source.about.get("encoding")
     declared = _DECLARED.search(data[:4096])
     name = declared.group(1).decode("ascii") if declared else None
-    markup, encoding, is_guessed = decode(data, name)
+    if chosen:
+        markup, encoding, is_guessed = data.decode(chosen, "replace"), chosen, False
+    else:
+        markup, encoding, is_guessed = decode(data, name)
     del data
     if not markup or markup.isspace():
         raise _empty_page()
@@ -96,6 +100,7 @@ def read_html(source: Source) -> Content:
     source.tick(1, 1)
     metadata = {"title": title, "date": published}
     metadata |= encoding_metadata(encoding, is_guessed=is_guessed)
+    metadata |= {"encoding_chosen": "1"} if chosen else {}
     if len(text) < _SHORT:
         content = _whole_body(tree, metadata)
         if not content.text:
