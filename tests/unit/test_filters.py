@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import InvalidInput, InvalidRecipe, KnowledgeBase, NotFound
+from rag import InvalidInput, KnowledgeBase, NotFound
 from rag.recipe import SearchRecipe
 from rag.retrieval.filters import fits_passage, fitting_documents
 from rag.types import Hit
@@ -63,14 +63,6 @@ def test_documents_fit_by_any_value_of_every_filter(
 def test_brackets_of_a_name_stand_for_themselves(pattern: str) -> None:
     shelf = [Traits("1", "a/Report [final] v2.txt"), Traits("2", "report f v2.txt")]
     assert fitting_documents(shelf, SearchRecipe(documents=(pattern,))) == {"1"}
-
-
-@pytest.mark.parametrize("pages", ["9-3", "1, 9-3", "9-3,12"])
-def test_pages_are_named_from_the_first_to_the_last(pages: str) -> None:
-    with pytest.raises(InvalidRecipe) as caught:
-        RECIPE.with_fields({"search.pages": pages})
-    assert caught.value.message == "Recipe field search.pages: 9-3 is no range: write 3-9."
-    assert RECIPE.with_fields({"search.pages": "3-9,4-4"}).search.pages == "3-9,4-4"
 
 
 @pytest.mark.parametrize(
