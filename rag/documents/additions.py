@@ -14,7 +14,7 @@ from rag import providers, readers
 from rag.documents.library import Library, Upload
 from rag.documents.remaining_time import CHARACTERS
 from rag.documents.throughput import Throughput
-from rag.lexical.languages import document_language, language_name
+from rag.lexical.languages import language_name
 from rag.operation import operation
 from rag.services import Services
 from rag.storage import files
@@ -72,18 +72,17 @@ class Additions:
         return Throughput(self._services).seconds(embedder, characters, pages)
 
     @operation("viewer")
-    def language_gap(self, text: str, embedder: str) -> LanguageGap | None:
-        """Return the language of a text if an embedder does not support it.
+    def language_gap(self, language: str, embedder: str) -> LanguageGap | None:
+        """Return the language of a text, by its code in a receipt, if an embedder lacks it.
 
         Raises InvalidRecipe for an unknown embedder.
         """
         supported = providers.languages(embedder)
-        code = document_language(text) if supported else ""
-        if not code or code in supported:
+        if not language or not supported or language in supported:
             return None
         instead = providers.multilingual_embedders()[0]
         ready = {row.name for row in providers.statuses(self._services.settings) if row.ready}
-        return LanguageGap(language_name(code), instead, instead in ready)
+        return LanguageGap(language_name(language), instead, instead in ready)
 
     @operation("viewer")
     def document(self, upload: Upload) -> Document:

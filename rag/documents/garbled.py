@@ -1,4 +1,5 @@
-"""Signs in a text that it was read wrongly: broken characters, letters apart, unknown words."""
+"""Signs in a text that it was read wrongly: broken characters, letters apart, unknown words,
+and what its reader left out."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import re
 import unicodedata
 
 from rag.lexical import LexicalIndex
+from rag.types import Document
 
 SURE = 60.0
 """Percent: a page that text recognition is less sure of counts as unreadable."""
@@ -52,3 +54,12 @@ def unknown_words(text: str, lexical: LexicalIndex) -> str:
 
 def _is_broken(character: str) -> bool:
     return character == "\ufffd" or unicodedata.category(character) in ("Co", "Cn", "Cc")
+
+
+def unread_words(document: Document) -> str:
+    """Return what the reader left out of a document, in words; "" if nothing."""
+    words = document.receipt.words if document.receipt else ""
+    text = document.metadata.get("unread_text")
+    if text:
+        return f"not read, as it seems to be no main text: “{text}”"
+    return f"not read: {words}" if words else ""

@@ -22,6 +22,7 @@ from typing import Any
 from rag import readers
 from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, spread
 from rag.documents.file_names import Item, distinct
+from rag.documents.garbled import unread_words
 from rag.documents.ingestion import Ingestion, ProgressCallback, Stored
 from rag.documents.job_size import WaitingItem, list_items
 from rag.documents.job_vectors import JobVectors, refresh
@@ -226,7 +227,7 @@ class _ItemReader:
         def book(connection: Connection, done: Stored) -> None:
             reason = "; ".join(
                 filter(
-                    None, (_unreadable(document), self._ingestion.behind(), lost_labels(done.lost))
+                    None, (unread_words(document), self._ingestion.behind(), lost_labels(done.lost))
                 )
             )
             rows.set_item(
@@ -405,12 +406,3 @@ class _ItemReader:
     def _say(self, message: str) -> None:
         done, total, seconds_left = self._forecast.estimate()
         self._reporter.report(done, total, message, seconds_left)
-
-
-def _unreadable(document: Document) -> str:
-    """Return what the reader left out of a document, in words; "" if nothing."""
-    words = document.receipt.words if document.receipt else ""
-    text = document.metadata.get("unread_text")
-    if text:
-        return f"not read, as it seems to be no main text: “{text}”"
-    return f"not read: {words}" if words else ""

@@ -30,7 +30,7 @@ from rag.answering.assessing.resemblance import (
     word_runs,
 )
 from rag.chunking.contexts import title_of
-from rag.documents.garbled import SURE, broken_characters
+from rag.documents.garbled import SURE, broken_characters, unread_words
 from rag.examination.findings import KIND_TITLES, DocumentFinding, FindingPlace
 from rag.lexical import analyzer
 from rag.types import Document, page_name, percent
@@ -44,7 +44,7 @@ def by_kind(finding: DocumentFinding) -> tuple[int, float, str]:
 
 
 def examine(documents: Sequence[Document], day: str = "") -> list[DocumentFinding]:
-    """Return findings: editions, copies and unreadable pages, the surest first.
+    """Return findings: editions, copies, unreadable pages and unread parts, the surest first.
 
     ``day`` is the ISO date on which an edition is in force or not, "" for today.
     """
@@ -60,6 +60,7 @@ def examine(documents: Sequence[Document], day: str = "") -> list[DocumentFindin
         _editions(documents, date, group, day or today()) for group in _groups(pairs["edition"])
     ]
     findings.extend(_unreadable(documents))
+    findings.extend(_unread(documents))
     return sorted(_numbered(findings), key=by_kind)
 
 
@@ -183,6 +184,16 @@ def _unreadable(documents: Sequence[Document]) -> Iterator[DocumentFinding]:
                 yield DocumentFinding(
                     "unreadable", f"{name} is not readable: {sign}.", (where,), 0.9
                 )
+
+
+def _unread(documents: Sequence[Document]) -> Iterator[DocumentFinding]:
+    """Yield the documents whose reader left parts out, each with the words behind the first one."""
+    for document in documents:
+        if words := unread_words(document):
+            omissions = document.receipt.left_out if document.receipt else ()
+            start = min((omission.start for omission in omissions), default=0)
+            where = place(document, start, min(start + 200, len(document.text)))
+            yield DocumentFinding("unread", f"{document.name}: {words}.", (where,), 1.0)
 
 
 EDITION = 0.3

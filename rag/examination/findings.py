@@ -8,11 +8,14 @@ from typing import Literal
 
 from rag.answering.markup import unmarked
 
-FindingKind = Literal["editions", "copies", "hub", "unanswered", "unreached", "unreadable"]
+FindingKind = Literal[
+    "editions", "copies", "hub", "unanswered", "unreached", "unreadable", "unread"
+]
 KIND_TITLES: dict[FindingKind, str] = {
     "editions": "Editions of one document",
     "copies": "Copies",
     "unreadable": "Unreadable page",
+    "unread": "Parts that were not read",
     "hub": "Passage that answers everything",
     "unanswered": "Question with a doubtful or refused answer",
     "unreached": "Document that no question reaches",

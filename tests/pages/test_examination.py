@@ -8,6 +8,7 @@ from pages.components.shell.text import plain
 from rag import Answer, Assessment, Trace, Upload, Workspace
 from tests.pages.conftest import OpenPage
 from tests.sample_files import workbook
+from tests.unit.test_readers_receipts import deck
 from tests.workspaces import QUICK, add
 
 
@@ -32,6 +33,24 @@ def test_copies_are_shown_and_settled(filled: Workspace, open_page: OpenPage) ->
     assert not app.exception
     assert [row.decision for _, row in base.examinations.examine().settled] == ["ignore"]
     assert any("ignored" in each.value for each in app.caption)
+
+
+def test_parts_that_were_not_read_are_shown_at_their_place(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base, buffer = filled.base("notes"), io.BytesIO()
+    deck().save(buffer)
+    upload = Upload("deck.pptx", io.BytesIO(buffer.getvalue()))
+    filled.jobs.run(base.documents.add_files([upload]))
+    (finding,) = base.examinations.examine().open
+    assert (finding.kind, finding.places[0].document) == ("unread", "deck.pptx")
+    assert "1 hidden slide (slide 2)" in finding.summary
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    app.button(f"examination_show_{finding.id}").click().run()
+    assert not app.exception
+    assert any("deck" in one.value for one in app.markdown if "pptx" in one.value)
 
 
 def test_a_doubtful_answer_shows_its_nearest_passage_and_opens_in_the_inspector(

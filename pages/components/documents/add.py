@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -18,12 +19,22 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import allowed, offered
 from pages.components.shell.session import bases, draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
-from rag import SAMPLE, SUPPORTED, TEXT_EXTENSIONS, KnowledgeBase, Upload, counted
+from rag import (
+    SAMPLE,
+    SUPPORTED,
+    TEXT_EXTENSIONS,
+    JobItem,
+    KnowledgeBase,
+    Omission,
+    Upload,
+    counted,
+)
 
 _DRAFTS = "documents"
 _FILES = "documents_files"
 _FOLLOWED = ("ingest", "import-store")
 _LISTED = 400  # pixels; more files scroll
+_FEW = 5  # notes that are not folded
 _MOST_SHORT = 10  # rows that need no scrolling
 
 Follow = Callable[[int], None]
@@ -210,15 +221,40 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
             if (item.job_id, item.position) in waiting:
                 continue  # has a row of its own below
             st.markdown(f"- {plain(item.name)}: {plain(item.reason)} :gray[{plain(item.hint)}]")
-        for item in items:
-            if item.reason and item.status in ("added", "replaced"):
-                st.markdown(f"- {plain(item.name)}: {plain(item.reason)}")
+        notes = [
+            f"- {plain(item.name)}: {plain(item.reason)}"
+            for item in items
+            if item.reason and item.status in ("added", "replaced", "unpacked")
+        ]
+        if len(notes) > _FEW:
+            _unread_note(base, items)
+            with st.expander(counted(len(notes), "note")):
+                st.markdown("\n".join(notes))
+        elif notes:
+            st.markdown("\n".join(notes))
         language_note(base, items)
         with st.container(horizontal=True, vertical_alignment="center"):
             if job.status == "done" and len(failed) < len(items):
                 st.page_link("chat.py", label="Ask these documents", icon=":material/forum:")
             dismiss = partial(_dismiss, base, job_id)
             action_button("Dismiss", "documents_dismiss", "", dismiss, type="tertiary")
+
+
+def _unread_note(base: KnowledgeBase, items: Sequence[JobItem]) -> None:
+    """Say in a sentence what was not read of the documents of an upload."""
+    names = {item.name for item in items if item.status in ("added", "replaced")}
+    infos = base.documents.documents(base.recipe().index)
+    receipts = [info.receipt for info in infos if info.name in names and info.receipt]
+    counts, partly = Counter[str](), sum(bool(receipt.left_out) for receipt in receipts)
+    for receipt in receipts:
+        counts.update({omission.kind: omission.count for omission in receipt.left_out})
+    if partly:
+        parts = ", ".join(Omission(kind, count).words for kind, count in counts.most_common())
+        st.markdown(
+            f":orange[:material/warning:] {counted(partly, 'document')} "
+            f"{'was' if partly == 1 else 'were'} not read whole: {plain(parts)}. "
+            "Click a document in the table to see the places."
+        )
 
 
 def _dismiss(base: KnowledgeBase, job_id: int) -> None:

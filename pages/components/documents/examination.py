@@ -14,6 +14,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import DOUBTFUL_IN_CHAT, clipped
+from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import (
     KIND_TITLES,
     DocumentFinding,
@@ -33,6 +34,7 @@ _ICONS: dict[FindingKind, str] = {
     "editions": ":material/history:",
     "copies": ":material/file_copy:",
     "unreadable": ":material/broken_image:",
+    "unread": ":material/hide_image:",
     "hub": ":material/hub:",
     "unanswered": ":material/help:",
     "unreached": ":material/visibility_off:",
@@ -41,6 +43,7 @@ _LABELS: dict[FindingKind, str] = {
     "editions": "Editions",
     "copies": "Copies",
     "unreadable": "Unreadable pages",
+    "unread": "Not read",
     "hub": "Answers everything",
     "unanswered": "Doubtful or refused",
     "unreached": "Never reached",
@@ -49,6 +52,8 @@ _KEPT = "examination_kept"  # state key of the message on what was kept
 _EXCLUDED = "Excludes the other documents from passages."
 _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
+    "unread": "The words shown stand behind the first part that was not read. If such a part "
+    "matters, add it as a text of its own, or add the file in another format.",
     "unanswered": "If the nearest passage answers the question, inspect it to see why the answer "
     f"is doubtful. {DOUBTFUL_IN_CHAT} If no document answers it, add one. The finding goes when "
     "the question is asked again and answered. Questions of other visitors are not shown.",
@@ -199,6 +204,13 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
                 both = partial(settle, "both", "", why)
                 key = f"examination_both_{finding.id}"
                 action_button("Settle", key, "done_all", both, **options)
+        if finding.kind == "unread" and st.button(
+            "Show the place",
+            key=f"examination_show_{finding.id}",
+            icon=":material/visibility:",
+            on_click=forget_walk,
+        ):
+            _show(base, finding.places[0])
         if finding.kind == "hub":
             place = finding.places[0]
             span = place.start, place.end
@@ -206,6 +218,12 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
             key = f"examination_exclude_{finding.id}"
             action_button("Exclude", key, "block", exclude, **offered(base, "passage_edits.add"))
         _ignore(base, finding)
+
+
+@st.dialog("Not read", icon=":material/hide_image:", width="large")
+def _show(base: KnowledgeBase, place: FindingPlace) -> None:
+    with guard():
+        source_view(base, base.recipe(), SourceSpan(place.document_id, place.start, place.end))
 
 
 def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlace) -> None:

@@ -171,8 +171,9 @@ def _gaps(base: KnowledgeBase, uploads: Sequence[Upload], embedder: str) -> dict
     gaps = {}
     for upload in sorted(readable, key=_size)[:_READ_FOR_LANGUAGE]:
         with suppress(UnreadableDocument):
-            text = _document(base, _identity(upload), _upload=upload).text
-            if gap := base.additions.language_gap(text, embedder):
+            receipt = _document(base, _identity(upload), _upload=upload).receipt
+            language = receipt.read.get("language", "") if receipt else ""
+            if gap := base.additions.language_gap(str(language), embedder):
                 gaps[upload.name] = gap
     return gaps
 
