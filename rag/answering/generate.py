@@ -10,6 +10,7 @@ from rag.answering.asking.model_answer import ModelAnswer, Parts
 from rag.answering.asking.prompt import Beside, Prompt
 from rag.answering.asking.quote_sentence import QuotesAnswer, QuoteSentence, quotes_prompt
 from rag.answering.asking.routing import AnswerTool
+from rag.answering.asking.shown_quotes import answering_quotes
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.asking.wording import Wording
 from rag.answering.assessing.assess import Assessor, with_assessment
@@ -102,7 +103,8 @@ def sentence_prompt(
     words = words.for_question(trace.corrections)
     quotes = _quotes_answer(trace, embedder, sources, PassageReader(sources), words)
     shown = quotes.shown(trace.corrected, words)
-    return quotes_prompt(trace.corrected, shown, wording)
+    worded = answering_quotes(shown, trace.corrected, quotes.editions)
+    return quotes_prompt(trace.corrected, worded, wording)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class QuoteChecker:
             replace(check, cited=tuple(new[n] for n in check.cited))
             for check in self._checker.check(cited)
         )
-        return BorneOut(in_order(cited, len(self._shown)), tuple(order), checks)
+        return BorneOut(in_order(cited, max(self._texts)), tuple(order), checks)
 
     def _says_something(self, text: str) -> bool:
         """Whether a text has words or figures of the quotes that are not the question's."""

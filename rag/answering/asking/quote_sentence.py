@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from rag.answering.asking.borne_out import QuoteChecker
 from rag.answering.asking.listening import Listener
 from rag.answering.asking.prompt import Prompt
-from rag.answering.asking.shown_quotes import ShownQuote, shown_quotes
+from rag.answering.asking.shown_quotes import ShownQuote, answering_quotes, shown_quotes
 from rag.answering.asking.wording import Wording
 from rag.answering.extractive import QuoteSelection
 from rag.answering.sources import Sources, place_citations
@@ -21,7 +21,17 @@ from rag.fences import neutral
 from rag.lexical.languages import SUREST, likeliest
 from rag.protocols import ChatModel, Embedder
 from rag.recipe import AnswerRecipe
-from rag.types import Answer, AnswerStatus, Decision, Delta, Message, Trace, Usage
+from rag.types import (
+    Answer,
+    AnswerStatus,
+    Citation,
+    Decision,
+    Delta,
+    Edition,
+    Message,
+    Trace,
+    Usage,
+)
 
 SENTENCE = "sentence"
 """The mode of an answer that words quotes."""
@@ -44,11 +54,14 @@ class QuotesAnswer:
     selection: QuoteSelection
     sources: Sources | None
 
+    @property
+    def editions(self) -> Sequence[Edition]:
+        """The sources that disagree."""
+        return self.answer.assessment.editions if self.answer.assessment else ()
+
     def shown(self, question: str, words: Vocabulary) -> list[ShownQuote]:
         """Return the quotes as a prompt shows them."""
-        assessment = self.answer.assessment
-        editions = assessment.editions if assessment else ()
-        shown = shown_quotes(self.selection, question, words, editions)
+        shown = shown_quotes(self.selection, question, words, self.editions)
         placed, _ = place_citations([quote.citation for quote in shown], self.sources)
         return [
             replace(quote, citation=citation) for quote, citation in zip(shown, placed, strict=True)
@@ -79,6 +92,7 @@ class QuoteSentence:
         self._quote = quote
         self._embedder, self._words, self._wording = embedder, words, wording
         self._quotes: Answer | None = None
+        self._beside: tuple[Citation, ...] = ()
         self._shown: Sequence[ShownQuote] = ()
         self._prompt: Prompt | None = None
 
@@ -93,7 +107,9 @@ class QuoteSentence:
             yield Delta(quotes.answer.text)
             return
         question = self._trace.corrected
-        self._shown = quotes.shown(question, self._words)
+        shown = quotes.shown(question, self._words)
+        self._beside = tuple(quote.citation for quote in shown)
+        self._shown = answering_quotes(shown, question, quotes.editions)
         self._prompt = quotes_prompt(question, self._shown, self._wording)
         most = min(self._recipe.max_tokens, LONGEST)
         text, stream = "", self._listener.stream(self._prompt.messages, most)
@@ -136,7 +152,7 @@ class QuoteSentence:
             mode=SENTENCE,
             citations=tuple(cited),
             sentences=borne_out.sentences,
-            quotes=tuple(by_number.values()),
+            quotes=self._beside,
         )
 
 

@@ -66,6 +66,21 @@ def shown_quotes(
     return shown
 
 
+def answering_quotes(
+    quotes: Sequence[ShownQuote], question: str, editions: Sequence[Edition]
+) -> Sequence[ShownQuote]:
+    """Return the quotes that a model words: all where editions disagree, else one.
+
+    That is the first one with a value of the kind that is asked for, or the first one. A small
+    model words the others as readily as the one that answers.
+    """
+    if editions:
+        return quotes
+    kind = asked_value(question)
+    telling = [quote for quote in quotes if kind and kind.is_in(quote.values)]
+    return [*telling, *quotes][:1]
+
+
 def _places(one: Candidate, reader: PassageReader) -> Sequence[str]:
     heading = reader.heading_path(one.hit, one.statement)
     return [place for place in (document_words(one.hit.document), heading) if place]
