@@ -48,6 +48,7 @@ class Models:
         self._settings = settings
         self._prices = providers.read_prices(settings.prices) if settings.prices else ()
         self._embedders: dict[str, Embedder] = {}
+        self._parameters: dict[tuple[str, str | None], float | None] = {}
         self._rerankers: dict[tuple[str, int], Reranker] = {}
         self._clients = Clients()
         self._lock, self._finding = threading.Lock(), threading.Lock()
@@ -86,6 +87,16 @@ class Models:
     def chat(self, provider: str, model: str | None) -> ChatModel | None:
         """The chat model of a recipe; None for answers that need no language model."""
         return self._chat(provider, model, CHAT_RETRIES)
+
+    def parameters(self, provider: str, model: str | None) -> float | None:
+        """Return the number of parameters of a chat model; None where its server does not tell it.
+
+        What a server told is kept. Raises InvalidRecipe.
+        """
+        key = provider, model
+        if self._parameters.get(key) is None:
+            self._parameters[key] = providers.parameters(provider, model, self._settings)
+        return self._parameters[key]
 
     def price(self, provider: str, model: str | None) -> Price | None:
         """Return the token price of a chat model, None if unknown. Raises InvalidRecipe."""

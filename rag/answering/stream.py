@@ -9,7 +9,7 @@ from time import perf_counter
 
 from rag import telemetry
 from rag.errors import TouchstoneError
-from rag.types import Answer, AnswerStatus, Cost, Delta, Trace, Usage
+from rag.types import Answer, AnswerStatus, Cost, Decision, Delta, Trace, Usage
 
 Finish = Callable[[str, Usage, AnswerStatus, str], Answer]
 """Makes the answer of its text, the usage, how it ended, and a note for the reader."""
@@ -34,6 +34,7 @@ class AnswerStream(Iterator[str]):
         self._began: float | None = None  # on the clock of perf_counter
         self._first: float | None = None
         self._price: Callable[[Usage], Cost | None] | None = None
+        self._decisions: tuple[Decision, ...] = ()
         self._asked_in = telemetry.current()
         self._span: telemetry.Span | None = None
         self._turn: telemetry.Span | None = None  # which ends with the answer
@@ -44,6 +45,11 @@ class AnswerStream(Iterator[str]):
     def priced(self, price: Callable[[Usage], Cost | None]) -> AnswerStream:
         """The same stream, whose answer says what its tokens cost."""
         self._price = price
+        return self
+
+    def deciding(self, decision: Decision) -> AnswerStream:
+        """The same stream, whose answer tells a decision that was made before it."""
+        self._decisions = (decision,)
         return self
 
     def while_allowed(self, look: Callable[[], None]) -> AnswerStream:
@@ -118,6 +124,7 @@ class AnswerStream(Iterator[str]):
         span = self._span or self._turn
         with telemetry.at(span) if span else contextlib.nullcontext():
             answer = self._finish(self._text, self._usage, status, note)
+        answer = replace(answer, decisions=(*self._decisions, *answer.decisions))
         cost = self._price(answer.usage) if self._price else None
         self._answer = replace(answer, seconds=now - began, first_token=first, cost=cost)
         telemetry.note_work("answer", now - began, self._answer, status=self._answer.status)

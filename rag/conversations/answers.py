@@ -15,7 +15,10 @@ from rag.search.corpus import StoredSources
 from rag.search.tools import answer_tools
 from rag.services import Services
 from rag.storage.conversations import Turn
-from rag.types import Example, Message, Stage, Trace
+from rag.types import Decision, Example, Message, Stage, Trace
+
+SMALL = 4e9
+"""Parameters of a model below which it words quotes, where a recipe leaves that open."""
 
 
 class Answers:
@@ -40,6 +43,7 @@ class Answers:
         For the other arguments, see ``KnowledgeBase.answer``.
         """
         services = self._services
+        recipe, decision = self._settled(recipe)
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
         # In mode auto a model may have to decide first, which nothing can be gone on with.
         prefix, decides = "", recipe.answer.mode == "auto" and not trace.context
@@ -61,7 +65,20 @@ class Answers:
             examples=examples,
             tools=answer_tools(services, recipe) if asks_tools else (),
         )
+        stream = stream if decision is None else stream.deciding(decision)
         return stream if price is None else stream.priced(price.of)
+
+    def _settled(self, recipe: Recipe) -> tuple[Recipe, Decision | None]:
+        """The recipe with the evidence that suits its model, and why, where it leaves that open."""
+        answer = recipe.answer
+        if answer.evidence != "auto" or answer.provider == "extractive":
+            return recipe, None
+        size = self._services.models.parameters(answer.provider, answer.model)
+        evidence = "quotes" if size is not None and size < SMALL else "passages"
+        told = "its server does not tell its size"
+        why = told if size is None else f"the model has {size / 1e9:.1f} billion parameters"
+        settled = recipe.with_fields({"answer.evidence": evidence})
+        return settled, Decision("evidence", evidence, why)
 
     def explain_quotes(
         self, trace: Trace, recipe: Recipe, index: Index
@@ -70,7 +87,7 @@ class Answers:
 
         None where a model reads the passages, or nothing is searched.
         """
-        services = self._services
+        services, (recipe, _) = self._services, self._settled(recipe)
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
         if chat is not None and not answering.words_quotes(recipe.answer, trace):
             return None
@@ -95,6 +112,7 @@ class Answers:
 
     def prompt(self, trace: Trace, recipe: Recipe, index: Index) -> Prompt:
         """Return the prompt of a language model for a retrieval, without previous messages."""
+        recipe, _ = self._settled(recipe)
         if answering.words_quotes(recipe.answer, trace):
             return answering.sentence_prompt(
                 trace,

@@ -2,7 +2,7 @@
 
 from rag.providers.clients import Clients
 from rag.providers.endpoint import RetryPolicy
-from rag.providers.local_servers import LocalServer, find_local_servers
+from rag.providers.local_servers import LocalServer, find_local_servers, parameters
 from rag.providers.making import (
     CHAT_RETRIES,
     STEP_RETRIES,
@@ -51,6 +51,7 @@ __all__ = [
     "languages",
     "may_cost",
     "multilingual_embedders",
+    "parameters",
     "price_of",
     "read_prices",
     "require_embedder",

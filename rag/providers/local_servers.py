@@ -17,8 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.providers.endpoint import RetryPolicy, resolve
-from rag.providers.table import ROWS, TRAITS, ProviderRow, Variables
+from rag.providers.endpoint import RetryPolicy, model_of, resolve
+from rag.providers.table import ROWS, TRAITS, ProviderRow, Variables, chat_row, may_cost
 
 if TYPE_CHECKING:
     import httpx
@@ -29,6 +29,8 @@ _MOST_BYTES = 2_000_000
 _MOST_MODELS = 24
 """Models of Ollama whose kind is asked for: each takes a request."""
 
+_PARAMETER_COUNT = "general.parameter_count"
+"""The name of a model's size in what Ollama tells of it."""
 _IN_CONTAINER = Path("/.dockerenv")
 
 Ask = Callable[..., Any]
@@ -66,6 +68,31 @@ def find_local_servers(settings: Variables) -> list[LocalServer]:
     with httpx.Client(trust_env=False) as client, ThreadPoolExecutor(len(rows)) as pool:
         servers = pool.map(partial(_server, settings=settings, client=client), rows)
         return [server for server in servers if server is not None]
+
+
+def parameters(provider: str, model: str | None, settings: Variables) -> float | None:
+    """Return the number of parameters of a chat model; None where its server does not tell it.
+
+    Ollama and llama.cpp do. A service that may cost money is not asked. Raises InvalidRecipe.
+    """
+    import httpx
+
+    row = chat_row(provider)
+    if row.wire not in ("openai", "ollama") or may_cost(provider, settings):
+        return None
+    endpoint = resolve(row, settings, RetryPolicy(CONFIGURED_SECONDS, tries=1))
+    name, deadline = model_of(row, model or row.chat_model, settings), time.monotonic()
+    with httpx.Client(trust_env=False) as client:
+        ask = partial(
+            _reply, client, server_root(endpoint.base_url), {}, deadline + CONFIGURED_SECONDS
+        )
+        if row.wire == "ollama":
+            size = _get(_get(ask("/api/show", {"model": name}), "model_info"), _PARAMETER_COUNT)
+        else:
+            entries = _entries(ask("/v1/models"), "data")
+            own = [one for one in entries if one.get("id") == name] or entries[:1]
+            size = next((_get(one.get("meta"), "n_params") for one in own), None)
+    return float(size) if isinstance(size, int | float) else None
 
 
 def _server(row: ProviderRow, settings: Variables, client: httpx.Client) -> LocalServer | None:

@@ -43,7 +43,7 @@ Fusion = Literal[
 ]
 Relevance = Literal["cosine", "probability"]
 AnswerMode = Literal["strict", "balanced", "general", "auto", "grounded"]
-Evidence = Literal["quotes", "passages"]
+Evidence = Literal["quotes", "passages", "auto"]
 Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
 Text = Annotated[str, AfterValidator(_checked)]
 Name = Annotated[Text, Field(max_length=LONGEST_NAME)]
@@ -347,7 +347,7 @@ class AnswerRecipe(RecipePart):
         "passages",
         description="strict, auto and grounded: what a model reads; quotes, the sentences that "
         "answer without a model, which it words in one sentence that is checked against them; "
-        "passages, all of them",
+        "passages, all of them; auto, quotes for a model whose server says that it is small",
     )
     temperature: float = Field(0.0, ge=0, le=2)
     max_tokens: Annotated[int, AsksChat] = Field(

@@ -304,7 +304,7 @@ class TestBudget:
 
     def test_one_that_is_still_too_long_fails_with_what_the_provider_said(self) -> None:
         chat = Turns(ContextOverflow("Too long.", "Less."), ContextOverflow("Too long.", "Less."))
-        answer = ask(trace(hits(LEAVE, FREEZER)), chat, "strict")
+        answer = ask(trace(hits(LEAVE, " ".join(["word"] * 900))), chat, "strict")
         assert (answer.status, len(chat.asked)) == ("failed", 2)
         assert "Too long. Less." in answer.note
 

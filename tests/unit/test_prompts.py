@@ -18,11 +18,9 @@ def test_a_prompt_is_changed_and_reset_and_versions_stay(home: Path) -> None:
     assert base.prompts.wording().text("strict") == mine
     assert base.prompts.wording().version("strict") == f"strict@{digest(mine)}"
     changed = [line for line in base.prompts.changes("strict").splitlines() if line[0] in "+-"]
-    assert changed[2:] == [
-        "-7. Answer in the language of the question, in as few sentences as the answer needs.",
-        "+7. Answer in the language of the question, in verse, in as few sentences as the answer "
-        "needs.",
-    ]
+    (before, after) = changed[2:]
+    assert (before[0], after[0]) == ("-", "+")
+    assert after[1:] == before[1:].replace("in as few sentences", "in verse, in as few sentences")
     base.prompts.save("strict", mine)
     base.prompts.reset("strict")
     assert [each.text for each in base.prompts.versions("strict")] == ["", mine]

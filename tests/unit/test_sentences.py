@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rag import Answer, KnowledgeBase, Recipe, Workspace
+from rag import Answer, KnowledgeBase, Recipe, Settings, Workspace
 from rag.services import Models
 from tests.api import client
 from tests.scripted_chat import ScriptedChat
+from tests.servers import Reply, ollama_stream, openai_stream, scripted
 from tests.workspaces import add, workspace_at
 
 DOCUMENTS = {
@@ -174,3 +175,43 @@ def test_a_stream_says_when_its_pieces_do_not_stand(
     if "replaced" in names:
         assert data[-2] == data[-1]["answer"]
         assert data[-1]["written"] == reply
+
+
+def _listed(parameters: float | None) -> Reply:
+    meta = {} if parameters is None else {"meta": {"n_params": parameters}}
+    return Reply(body=json.dumps({"object": "list", "data": [{"id": "m.gguf", **meta}]}))
+
+
+def _shown(parameters: float) -> Reply:
+    return Reply(body=json.dumps({"model_info": {"general.parameter_count": parameters}}))
+
+
+@pytest.mark.parametrize(
+    ("provider", "size", "said", "evidence"),
+    [
+        ("llamacpp", _listed(0.6e9), openai_stream("Within 14 days."), "quotes"),
+        ("llamacpp", _listed(8e9), openai_stream("Within 14 days [1]."), "passages"),
+        ("llamacpp", _listed(None), openai_stream("Within 14 days [1]."), "passages"),
+        ("llamacpp", Reply(500), openai_stream("Within 14 days [1]."), "passages"),
+        ("ollama", _shown(1.7e9), ollama_stream("Within 14 days."), "quotes"),
+    ],
+)
+def test_auto_takes_quotes_for_a_model_whose_server_says_that_it_is_small(
+    home: Path,
+    provider: str,
+    size: Reply,
+    said: Reply,
+    evidence: str,
+) -> None:
+    with scripted(size, said) as server:
+        addresses = {"TOUCHSTONE_LLAMA_CPP_URL": f"{server.url}/v1", "OLLAMA_HOST": server.url}
+        workspace = Workspace(Settings.from_env(addresses, home=home))
+        base = workspace.create("ferry", Recipe())
+        add(workspace, base, {"office.md": DOCUMENTS["office.md"].encode()})
+        auto = {**ON, "answer.evidence": "auto", "answer.model": "m.gguf"}
+        recipe = base.recipe().with_fields({**auto, "answer.provider": provider})
+        answer = base.ask(REFUNDS, recipe).answer
+        workspace.close()
+    assert (answer.text, answer.state) == ("Within 14 days [1].", "answered")
+    assert answer.mode == ("sentence" if evidence == "quotes" else "strict")
+    assert [(one.step, one.chosen) for one in answer.decisions] == [("evidence", evidence)]

@@ -90,4 +90,5 @@ _STEPS = {
     "context": "prompt too long: ",
     "general": "",
     "wording": "the answer is ",
+    "evidence": "the model reads ",
 }

@@ -65,6 +65,7 @@ _READS = {
     "quotes": "Quotes: the sentences that answer without a model, which it words in one sentence. "
     "This suits small models.",
     "passages": "Passages: all that the search returns.",
+    "auto": "Auto: quotes for a model whose server says that it is small.",
 }
 _THRESHOLD_HELP = {
     "cosine": "The lowest cosine of question and passage that a result can have.",
