@@ -20,7 +20,8 @@ class Format:
     ``heavy`` formats also leak, and take longer than sending a file to another machine. ``version``
     grows whenever the reader makes another text of a file:
     documents that were read before can then be read again. ``unpacker`` writes the files within a
-    file, which become documents of their own, into a folder (see ``containers``).
+    file, which become documents of their own, into a folder (see ``containers``). ``leaves_out``
+    are the kinds of omissions that its receipts can name; docs/formats.md lists them.
     """
 
     extensions: tuple[str, ...]
@@ -30,6 +31,7 @@ class Format:
     heavy: bool
     version: int = 0
     unpacker: str = ""
+    leaves_out: tuple[str, ...] = ()
 
     @property
     def is_archive(self) -> bool:
@@ -54,6 +56,10 @@ _MAILBOX = f"{_CONTAINERS}.messages:unpack_mailbox"
 _ZIP = f"{_CONTAINERS}.archives:unpack_zip"
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
+_STRUCK = ("struck_passage",)
+_SHOWN = (*_STRUCK, "hidden_passage")
+_PARTS = ("picture", "file", "empty_file", "file_above_the_limit")
+
 _PLAIN = Format(
     ("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False, _RECEIPTS
 )
@@ -71,12 +77,41 @@ _CODE = Format(
 )
 
 FORMATS: tuple[Format, ...] = (
-    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _RECEIPTS),
+    Format(
+        ("pdf",),
+        "application/pdf",
+        f"{_HERE}.pdf.reader:read_pdf",
+        ("pdf",),
+        True,
+        _RECEIPTS,
+        leaves_out=(
+            "picture_page",
+            "textless_page",
+            "unreadable_page",
+            "attachment",
+            "covered_word",
+            "struck_word",
+        ),
+    ),
     _PLAIN,
     Format(
-        ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _RECEIPTS
+        ("md", "markdown"),
+        "text/markdown",
+        f"{_HERE}.text:read_markdown",
+        _TEXT,
+        False,
+        _RECEIPTS,
+        leaves_out=_STRUCK,
     ),
-    Format(("rst",), "text/x-rst", f"{_HERE}.markup.rst:read_rst", _TEXT, True, _RECEIPTS),
+    Format(
+        ("rst",),
+        "text/x-rst",
+        f"{_HERE}.markup.rst:read_rst",
+        _TEXT,
+        True,
+        _RECEIPTS,
+        leaves_out=_SHOWN,
+    ),
     Format(
         ("html", "htm", "xhtml"),
         "text/html",
@@ -84,6 +119,7 @@ FORMATS: tuple[Format, ...] = (
         _TEXT,
         True,
         _RECEIPTS,
+        leaves_out=_SHOWN,
     ),
     Format(
         ("docx",),
@@ -92,6 +128,17 @@ FORMATS: tuple[Format, ...] = (
         ("docx",),
         True,
         _RECEIPTS,
+        leaves_out=(
+            *_SHOWN,
+            "tracked_change",
+            "deleted_row",
+            "hidden_row",
+            "picture",
+            "chart",
+            "diagram",
+            "embedded_object",
+            "symbol",
+        ),
     ),
     Format(
         ("pptx",),
@@ -100,6 +147,7 @@ FORMATS: tuple[Format, ...] = (
         ("pptx",),
         True,
         _RECEIPTS,
+        leaves_out=("hidden_slide", "struck_passage", "picture", "chart"),
     ),
     Format(
         ("xlsx", "xlsm"),
@@ -108,6 +156,16 @@ FORMATS: tuple[Format, ...] = (
         ("xlsx",),
         True,
         _RECEIPTS,
+        leaves_out=(
+            "hidden_sheet",
+            "hidden_row",
+            "hidden_column",
+            "hidden_cell",
+            "struck_passage",
+            "uncalculated_formula",
+            "picture",
+            "chart",
+        ),
     ),
     Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False, _RECEIPTS),
     Format(
@@ -124,6 +182,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opendocument:read_odt",
         ("opendocument",),
         True,
+        leaves_out=(*_SHOWN, "tracked_change", "header_or_footer", "picture", "embedded_object"),
     ),
     Format(
         ("ods",),
@@ -131,15 +190,39 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opensheets:read_ods",
         ("opendocument",),
         True,
+        leaves_out=("hidden_sheet", "hidden_row", "hidden_column", "struck_passage", "picture"),
     ),
-    Format(("rtf",), "application/rtf", f"{_HERE}.office.rtf:read_rtf", ("rtf",), True),
-    Format(("epub",), "application/epub+zip", f"{_HERE}.markup.epub:read_epub", ("epub",), True),
+    Format(
+        ("rtf",),
+        "application/rtf",
+        f"{_HERE}.office.rtf:read_rtf",
+        ("rtf",),
+        True,
+        leaves_out=(
+            *_SHOWN,
+            "tracked_change",
+            "header_or_footer",
+            "comment",
+            "picture",
+            "embedded_object",
+            "formula",
+        ),
+    ),
+    Format(
+        ("epub",),
+        "application/epub+zip",
+        f"{_HERE}.markup.epub:read_epub",
+        ("epub",),
+        True,
+        leaves_out=(*_SHOWN, "picture", "missing_chapter"),
+    ),
     Format(
         ("ipynb",),
         "application/x-ipynb+json",
         f"{_HERE}.markup.notebooks:read_notebook",
         _TEXT,
         False,
+        leaves_out=(*_STRUCK, "picture", "output", "error_output"),
     ),
     Format(("vtt",), "text/vtt", f"{_HERE}.markup.transcripts:read_transcript", _TEXT, False),
     Format(
@@ -156,9 +239,20 @@ FORMATS: tuple[Format, ...] = (
         _TEXT,
         False,
         unpacker=f"{_CONTAINERS}.messages:unpack_message",
+        leaves_out=(*_SHOWN, "picture", "attachment"),
     ),
-    Format(("mbox",), "application/mbox", _MAILBOX, _TEXT, False, unpacker=_MAILBOX),
-    Format(("zip",), "application/zip", _ZIP, ("zip",), False, unpacker=_ZIP),
+    Format(
+        ("mbox",), "application/mbox", _MAILBOX, _TEXT, False, unpacker=_MAILBOX, leaves_out=_PARTS
+    ),
+    Format(
+        ("zip",),
+        "application/zip",
+        _ZIP,
+        ("zip",),
+        False,
+        unpacker=_ZIP,
+        leaves_out=(*_PARTS, "encrypted_file", "large_file", "archive", "style_or_script"),
+    ),
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
     Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),

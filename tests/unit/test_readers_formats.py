@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import UnreadableDocument
-from rag.readers import read
+from rag.readers import format_of, read
 from rag.types import Document, page_name
 from tests.sample_files import epub, open_row, open_sheet, open_text, zipped
 
@@ -20,6 +20,7 @@ def document(folder: Path, data: bytes, name: str) -> Document:
 
 def left_out(read: Document) -> dict[str, tuple[int, str]]:
     assert read.receipt is not None
+    assert {part.kind for part in read.receipt.left_out} <= set(format_of(read.name).leaves_out)
     return {part.kind: (part.count, part.first) for part in read.receipt.left_out}
 
 

@@ -37,6 +37,8 @@ def _read(folder: Path, name: str, file: Any) -> Document:
 
 
 def _omissions(document: Document) -> dict[str, tuple[int, str]]:
+    kinds = {part.kind for part in document.receipt.left_out}
+    assert kinds <= set(readers.format_of(document.name).leaves_out)
     return {part.kind: (part.count, part.first) for part in document.receipt.left_out}
 
 
