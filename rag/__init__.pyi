@@ -273,7 +273,6 @@ from .schemas.runs import ResultData as ResultData
 from .schemas.runs import RunData as RunData
 from .schemas.runs import answers_spent_data as answers_spent_data
 from .schemas.schema import DocumentData as DocumentData
-from .schemas.schema import LocalTime as LocalTime
 from .schemas.schema import Schema as Schema
 from .schemas.schema import Timestamp as Timestamp
 from .schemas.schema import VerbData as VerbData

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Self, TypeVar, cast
 from pydantic import (
     AliasPath,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -76,5 +75,3 @@ Timestamp = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
 ]
 """A time that is written in ISO 8601 with its zone."""
-LocalTime = Annotated[str, BeforeValidator(datetime.isoformat)]
-"""A time that is written in ISO 8601 as it is stored, with its zone only if that is stored."""

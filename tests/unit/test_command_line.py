@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from rag.cli.options import STOPPED
 from rag.errors import InvalidFile
 from rag.recipe import IndexRecipe
 from rag.services import Models
+from tests.runs import SET, WORDS, handbook
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, add
 
@@ -279,3 +281,20 @@ def test_documents_that_are_still_to_be_read_are_mentioned(
         [hit["document"] for hit in found["hits"]],
     )
     assert said.startswith("Note: 'Reading leave.txt' in 'notes' is not finished")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("runs", "handbook"), ("sessions", "handbook"), ("memory", "handbook")]
+)
+def test_times_have_a_zone(
+    home: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    """Also those of a database that stores none."""
+    workspace, base = handbook(home)
+    base.evaluator.evaluate(SET, WORDS)
+    turn = base.conversations.ask(base.conversations.open(None), "When does leave lapse?", WORDS)
+    base.conversations.conclude(turn, base.ask("When does leave lapse?", WORDS).answer)
+    workspace.close()
+    code, told, _ = _run(capsys, *arguments)
+    times = re.findall(r"\d{4}-\d\d-\d\dT[\d:.]+([^\"]*)", json.dumps(told))
+    assert (code, set(times)) == (0, {"+00:00"})

@@ -12,9 +12,9 @@ from rag import (
     InvalidInput,
     LinkData,
     LinkRow,
-    LocalTime,
     MemberData,
     PersonData,
+    Timestamp,
     VerbData,
     audit_actor,
     audit_csv,
@@ -59,7 +59,7 @@ class CreatedLinkData(VerbData, LinkData):
 class AuditEntryData(VerbData):
     """An entry of the audit log."""
 
-    at: LocalTime
+    at: Timestamp
     who: str
     via: str
     key: str
@@ -180,4 +180,4 @@ def _entry(line: AuditLine) -> AuditEntryData:
 
 def _entry_line(row: AuditEntryData) -> str:
     about = " ".join(filter(None, (row.action, row.detail)))
-    return f"{row.at[:19]}  {row.who:30} {row.knowledge_base:20} {about}"
+    return f"{row.at:%Y-%m-%dT%H:%M:%S}  {row.who:30} {row.knowledge_base:20} {about}"

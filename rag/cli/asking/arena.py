@@ -10,8 +10,8 @@ from rag import (
     ArenaSummary,
     InvalidInput,
     KnowledgeBase,
-    LocalTime,
     Side,
+    Timestamp,
     VerbData,
     percent,
 )
@@ -40,7 +40,7 @@ class ArenaComparisonData(VerbData):
     left: SideData
     right: SideData
     vote: str | None
-    created: LocalTime
+    created: Timestamp
 
 
 class ArenaListData(VerbData):

@@ -21,10 +21,10 @@ from rag import (
     InvalidInput,
     InvalidRecipe,
     KnowledgeBase,
-    LocalTime,
     Message,
     NotFound,
     Recipe,
+    Timestamp,
     TouchstoneError,
     Trace,
     VerbData,
@@ -74,7 +74,7 @@ class SessionData(VerbData):
     name: str
     question: str
     questions: int = attribute("turns")
-    asked: LocalTime
+    asked: Timestamp
     visitor: str
 
 

@@ -10,10 +10,10 @@ from rag import (
     EVERYBODY,
     InvalidInput,
     KnowledgeBase,
-    LocalTime,
     OperationFigures,
     OperationPeriod,
     Remembered,
+    Timestamp,
     TurnRow,
     VerbData,
     attribute,
@@ -52,7 +52,7 @@ class InteractionData(VerbData):
     follow_up: bool = attribute("interaction", "follow_up")
     thumb: int = attribute("interaction", "thumb")
     corrected: bool = attribute("interaction", "corrected")
-    asked: LocalTime = attribute("interaction", "asked")
+    asked: Timestamp = attribute("interaction", "asked")
     standing: str
     changed_documents: list[str] = attribute("gone")
     cosine: float | None
@@ -77,7 +77,7 @@ class TurnMetricsData(VerbData):
 
     id: int
     question: str | None
-    asked: LocalTime
+    asked: Timestamp
     status: str
     seconds: float
     metrics: dict[str, Any]

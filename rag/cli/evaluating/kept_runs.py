@@ -18,7 +18,6 @@ from rag import (
     Jobs,
     KnowledgeBase,
     LeaderboardRow,
-    LocalTime,
     MeasuredData,
     NotFound,
     OpenHits,
@@ -27,6 +26,7 @@ from rag import (
     Run,
     RunAnswer,
     SystemSource,
+    Timestamp,
     VerbData,
     Workspace,
     answers_spent_data,
@@ -50,7 +50,7 @@ class RunRowData(VerbData):
     differs: list[str]
     questions: int = attribute("run", "questions")
     metrics: dict[str, float] = attribute("run", "metrics")
-    created: LocalTime = attribute("run", "created")
+    created: Timestamp = attribute("run", "created")
     seconds: float = attribute("run", "seconds")
     prompts: str = attribute("run", "prompts")
 
