@@ -19,7 +19,7 @@ from rag.documents import build_job
 from rag.documents.file_names import Item, distinct, name_files
 from rag.documents.page_images import page_image
 from rag.documents.reading_again import PASTED, ReadingAgain
-from rag.errors import InvalidFile, InvalidInput, NotFound
+from rag.errors import InvalidFile, InvalidInput, NotFound, storage_error
 from rag.evaluation.formats import beir
 from rag.indexing.kinds import VectorChoice
 from rag.input_rules import storable
@@ -462,7 +462,11 @@ def _stored_path(arrival: Arrival, path: Path, name: str) -> Item:
 
 
 def _stored(arrival: Arrival, upload: Upload) -> Item:
-    if error := readers.refusal(upload.name, upload.content):
+    try:
+        error = readers.refusal(upload.name, upload.content)
+    except OSError as failure:
+        raise storage_error("The file could not be stored", failure) from failure
+    if error:
         return upload.name, {"refused": [error.message, error.hint]}
     stored = arrival.put(upload.content)
     return upload.name, {"file": stored.sha256, "source": upload.source}

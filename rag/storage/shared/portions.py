@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from rag.storage.database import Database
 
 _SECONDS = 0.1  # of a transaction; SQLite lets a process that waits look as often
-_FIRST_ROWS = 500
+_FIRST_ROWS = 16  # of which each may have a megabyte of text
 
 
 class Portions:
@@ -32,7 +32,7 @@ class Portions:
             yield connection
         seconds = time.perf_counter() - self._started
         self.rows = max(1, min(2 * self.rows, int(self.rows * _SECONDS / seconds)))
-        self.pause = max(seconds, _SECONDS)
+        self.pause = max(seconds, _SECONDS) if seconds > _SECONDS / 4 else seconds
 
     def is_full(self) -> bool:
         """Whether the transaction has taken its time: for work that is not counted in rows."""
