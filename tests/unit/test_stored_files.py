@@ -331,7 +331,8 @@ def test_a_check_leaves_alone_what_is_on_its_way(
     job = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE)), Upload("b.md", slow)])
     checks()
     assert outcomes(workspace, job) == [("leave.md", "added", ""), ("b.md", "added", "")]
-    assert seen == [(0, 0), (0, 0)]
+    assert len(seen) > 1
+    assert set(seen) == {(0, 0)}
 
 
 def test_files_of_an_upload_that_was_killed_go_when_their_lease_ran_out(
