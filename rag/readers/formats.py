@@ -182,7 +182,14 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opendocument:read_odt",
         ("opendocument",),
         True,
-        leaves_out=(*_SHOWN, "tracked_change", "header_or_footer", "picture", "embedded_object"),
+        leaves_out=(
+            *_SHOWN,
+            "tracked_change",
+            "page_header",
+            "page_footer",
+            "picture",
+            "embedded_object",
+        ),
     ),
     Format(
         ("ods",),
@@ -201,7 +208,8 @@ FORMATS: tuple[Format, ...] = (
         leaves_out=(
             *_SHOWN,
             "tracked_change",
-            "header_or_footer",
+            "page_header",
+            "page_footer",
             "comment",
             "picture",
             "embedded_object",

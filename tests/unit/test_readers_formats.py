@@ -110,7 +110,7 @@ def test_rtf_has_code_pages_notes_and_tables_but_no_struck_text(tmp_path: Path) 
         "Zone\tFee\nNorth\t10\nNorth\t20\n\nEnd."
     )
     assert {kind: count for kind, (count, _) in left_out(read).items()} == {
-        "header_or_footer": 1,
+        "page_header": 1,
         "struck_passage": 1,
         "hidden_passage": 1,
         "tracked_change": 1,

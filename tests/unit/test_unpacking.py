@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, Upload, Workspace
-from rag.errors import UnreadableDocument
+from rag.errors import InvalidFile, UnreadableDocument
 from rag.readers import Limits, read, unpack
 from tests.sample_files import message, workbook, zipped
 from tests.workspaces import QUICK
@@ -77,6 +77,15 @@ def test_a_page_is_read_where_a_message_has_no_text(tmp_path: Path) -> None:
     assert [(part.kind, part.count) for part in document.receipt.left_out] == [("picture", 1)]
 
 
+def test_what_is_no_message_has_no_attachments(tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    path.write_bytes(MAIL[MAIL.index(b"MIME-Version") :])
+    assert unpack(path, "x.eml", tmp_path) == ([], ())
+    with pytest.raises(UnreadableDocument) as caught:
+        read(path, "x.eml")
+    assert caught.value.reason == "damaged"
+
+
 @pytest.mark.usefixtures("database")
 def test_messages_of_a_mailbox_are_documents(workspace: Workspace) -> None:
     base = workspace.create("harbour", QUICK)
@@ -130,6 +139,13 @@ def test_files_of_an_archive_keep_their_folders(workspace: Workspace) -> None:
         "temp/drive.txt": "Drive.",
         "inner/a.txt": "Inner.",
     }
+
+
+def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "packed"
+    path.write_bytes(archive())
+    with pytest.raises(InvalidFile):
+        unpack(path, "x.zip", tmp_path / "missing")
 
 
 def test_archives_within_archives_end(tmp_path: Path) -> None:

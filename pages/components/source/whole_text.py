@@ -16,7 +16,7 @@ MOST = 120_000  # characters sent to the browser; of longer documents a window a
 # read as Markdown
 _MARKUP = {
     *("text/markdown", "text/html", "text/x-rst", "text/asciidoc", "text/x-code"),
-    *("application/epub+zip", "application/rtf", "application/x-ipynb+json"),
+    *("application/epub+zip", "application/rtf", "application/x-ipynb+json", "message/rfc822"),
     "application/vnd.oasis.opendocument.text",
 }
 # Ends a full line, not a paragraph, nor an entry of a list.

@@ -63,7 +63,9 @@ def read_message(source: Source) -> Content:
 def unpack_message(source: Source) -> Content:
     """The attachments of a message, in a folder of its name."""
     parts, stem = Parts(source), (source.about.get("name") or "").rpartition(".")[0]
-    for name, data, is_inline in _attachments(_parsed(source.path.read_bytes())):
+    message = _parsed(source.path.read_bytes())
+    # What is no message is refused when it is read.
+    for name, data, is_inline in _attachments(message) if _is_message(message) else ():
         if not is_inline:
             parts.add(f"{stem}/{name}", io.BytesIO(data), with_pictures=True)
     return parts.content()

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import IO
 
+from rag.errors import InvalidFile
 from rag.readers.content import Composer, Content, Source
 from rag.readers.formats import extension_of, refusal_of
 from rag.readers.sniff import HEAD
@@ -42,12 +43,22 @@ class Parts:
             self.composer.leave_out("file_above_the_limit", name)
         else:
             if self._folder is not None:
-                with (self._folder / str(len(self._names))).open("wb") as target:
-                    target.write(head)
-                    while block := content.read(_BLOCK):
-                        target.write(block)
+                self._write(self._folder / str(len(self._names)), head, content)
             self._names.append(name)
             self._source.tick(len(self._names), len(self._names) + 1)
+
+    def _write(self, path: Path, head: bytes, content: IO[bytes]) -> None:
+        block = head
+        while block:
+            try:
+                with path.open("ab") as target:
+                    target.write(block)
+            except OSError as error:
+                raise InvalidFile(
+                    f"The files in it could not be written ({error.strerror}).",
+                    "Make room on the disk for temporary files, and add it again.",
+                ) from error
+            block = content.read(_BLOCK)
 
     def content(self) -> Content:
         """The names, and what was left out."""

@@ -57,7 +57,8 @@ def read_odt(source: Source) -> Content:
     text = content.find("./{*}body/{*}text")
     page.unread["tracked_change"] = len(content.findall(".//{*}changed-region"))
     for beside in styles.iterfind(".//{*}master-page/*"):
-        page.unread["header_or_footer"] += any(map(str.strip, beside.itertext()))
+        part = "page_footer" if name_of(beside).startswith("footer") else "page_header"
+        page.unread[part] += any(map(str.strip, beside.itertext()))
     markup = "".join(page.inside(text))
     source.tick(1, 1)
     read = body_content(markup, metadata)

@@ -30,9 +30,7 @@ _UNREAD = {
     "annotation": "comment",
 }
 _UNREAD |= {
-    f"{part}{page}": "header_or_footer"
-    for part in ("header", "footer")
-    for page in ("", "l", "r", "f")
+    f"{part}{page}": f"page_{part}" for part in ("header", "footer") for page in ("", "l", "r", "f")
 }
 _TEXT = {"footnote", "shp", "shpgrp", "shpinst", "shptxt", "pntext", "result"}
 _SIGNS = {**specialchars, "line": "\n", "nestcell": " ", "nestrow": "\n", "-": ""}
