@@ -372,15 +372,14 @@ def test_the_oldest_answer_in_sight_is_inspected_after_one_more_question(
     assert app.title[0].value == "Inspector"
 
 
-def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_are_read(
+@pytest.fixture
+def polls(
     base: KnowledgeBase, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The browser would take the end of a poll for that of the run, and keep its input locked."""
+) -> list[float | None]:
+    """Seconds between two polls of each fragment that is drawn while documents are read."""
     monkeypatch.setattr(Jobs, "start", lambda _jobs: None)
     at_work(base.documents.add_files([Upload("new.md", io.BytesIO(b"# New\n\nNew words."))]))
-    app = visit("chat.py")
-    polls: list[float | None] = []
-    fragment = st.fragment
+    polls, fragment = list[float | None](), st.fragment
 
     def recorded(*draw: Callable[..., None], **options: Any) -> Any:
         if draw:  # not as a decorator, whose options don't depend on the run
@@ -388,6 +387,15 @@ def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_ar
         return fragment(*draw, **options)
 
     monkeypatch.setattr(job_progress.st, "fragment", recorded)
+    return polls
+
+
+def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_are_read(
+    base: KnowledgeBase, polls: list[float | None]
+) -> None:
+    """The browser would take the end of a poll for that of the run, and keep its input locked."""
+    app = visit("chat.py")
+    polls.clear()
     ask(app, LEAVE)
     assert polls == [None, None, 1.0, 1.0]  # the sidebar and the page: as it answers, and after it
     assert "carried over until 30 June of the next year" in texts(app)
@@ -395,30 +403,18 @@ def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_ar
 
 
 def test_jobs_are_polled_again_after_a_question_that_ended_in_an_error(
-    base: KnowledgeBase, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+    polls: list[float | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Jobs, "start", lambda _jobs: None)
-    at_work(base.documents.add_files([Upload("new.md", io.BytesIO(b"# New\n\nNew words."))]))
     app = visit("chat.py")
+    polls.clear()
 
     def refused(*_: Any, **__: Any) -> None:
         raise InvalidInput("The model is gone.", "Choose another one.")
 
     monkeypatch.setattr(follow_up, "history", refused)
-    polls: list[float | None] = []
-    fragment = st.fragment
-
-    def recorded(*draw: Callable[..., None], **options: Any) -> Any:
-        if draw:
-            polls.append(options["run_every"])
-        return fragment(*draw, **options)
-
-    monkeypatch.setattr(job_progress.st, "fragment", recorded)
     app.chat_input[0].set_value(LEAVE).run()
     assert polls == [None, None, 1.0, 1.0]
-    assert [error.value for error in app.error] == [
-        "**The model is gone\\.**  \nChoose another one\\."
-    ]
+    assert len(app.error) == 1
 
 
 def test_a_follow_up_says_how_it_was_read_and_one_without_a_question_before_that_it_is_one(

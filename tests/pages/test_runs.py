@@ -213,30 +213,27 @@ def test_identical_runs_have_identical_results(base: KnowledgeBase, open_page: O
     assert "Keep " not in texts(app)
 
 
-@pytest.mark.parametrize(
-    ("metric", "title"),
-    [
-        ("correct_decision", "Correct decisions"),
-        ("answer_relevance", "Answer relevance"),
-        ("citation_precision", "Citation precision"),
-    ],
-)
-def test_runs_are_compared_by_a_metric_of_answers(
-    labelled: Workspace, base: KnowledgeBase, open_page: OpenPage, metric: str, title: str
+def test_runs_are_compared_by_metrics_of_answers(
+    labelled: Workspace, base: KnowledgeBase, open_page: OpenPage
 ) -> None:
     for threshold in (0.3, 0.99):
         recipe = base.recipe().with_fields({"search.threshold": threshold})
         assert labelled.jobs.run(base.answer_evaluations.start("checks", recipe)).status == "done"
     after, before = base.runs.list_all("checks")
-    app = open_page("runs.py", runs=f"{before.id},{after.id}", metric=title)
-    assert [one.value for one in app.error] == []
-    (found,) = base.runs.compare([after.id], before.id, metric)
-    said = _said(app)
-    assert plain(found.figures.headline) in said
-    assert plain(found.figures.evidence) in said
-    mean = sum(found.figures.differences.values()) / len(found.figures.differences)
-    assert found.figures.difference == pytest.approx(mean)
-    assert found.figures.mean == pytest.approx(after.metrics[metric])
+    for metric, title in (
+        ("correct_decision", "Correct decisions"),
+        ("answer_relevance", "Answer relevance"),
+        ("citation_precision", "Citation precision"),
+    ):
+        app = open_page("runs.py", runs=f"{before.id},{after.id}", metric=title)
+        assert [one.value for one in app.error] == []
+        (found,) = base.runs.compare([after.id], before.id, metric)
+        said = _said(app)
+        assert plain(found.figures.headline) in said
+        assert plain(found.figures.evidence) in said
+        mean = sum(found.figures.differences.values()) / len(found.figures.differences)
+        assert found.figures.difference == pytest.approx(mean)
+        assert found.figures.mean == pytest.approx(after.metrics[metric])
 
 
 def test_a_run_without_scored_answers_is_named_and_no_trial_is_noted(

@@ -118,7 +118,7 @@ def test_the_weight_counts_in_hybrid_mode_only(labelled: Workspace, open_page: O
 
 def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
-    for seed in range(6):
+    for seed in range(2):
         base.question_edits.set_split("checks", seed, 0.5)
         parts = base.questions.split("checks")
         shown = f"{len(parts.tuning)} for tuning, {len(parts.held_out)} held out"
