@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.answering.assessing.editions import asks_today, family, moment_of, superseded
+from rag.answering.languages import pattern
 from rag.answering.reading import PassageReader
 from rag.types import Hit
 
-_OVER_TIME = re.compile(
-    r"\b(?:chang\w*|differ\w*|compare\w*|since|between|history|until|before|after|than|versus|vs"
-    r"|seit|zwischen|geändert\w*|unterschied\w*|vergl\w*)\b",
-    re.IGNORECASE,
-)
+_OVER_TIME = pattern("over_time")
 """Such a question is about several editions."""
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 
-_DIGIT = re.compile(r"\d")
 CONTEXT_SHARE = 0.75
 """What a word of the question counts that only stands over a statement, in a heading or name."""
 CHECKED = 0.3
@@ -25,7 +23,7 @@ class Support:
         self._wanted = question_terms
         self._rarity = words.rarities(question_terms, texts)
         self._rare = words.rare(question_terms, texts)
-        self._codes = frozenset(term for term in self._rare if _DIGIT.search(term))
+        self._codes = frozenset(term for term in self._rare if any(map(str.isdecimal, term)))
         self._told = frozenset[str]().union(*texts)
         self._total = sum(self._rarity.values()) or 1.0
 

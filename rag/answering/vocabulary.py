@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -16,7 +15,6 @@ Terms = frozenset[str]
 
 RARE_SHARE = 0.02
 """A term that no more of the passages hold is rare: what a question is about, not how it asks."""
-_WORD = re.compile(r"\S+")
 _ANALYZER = "english"
 _REMEMBERED = 2000
 """Texts, and words, whose terms a vocabulary keeps."""
@@ -82,7 +80,7 @@ class Vocabulary:
         indexed = self.indexed(terms)
         if indexed == terms:
             return terms
-        words = map(self._all_readings, set(_WORD.findall(text)))
+        words = map(self._all_readings, set(text.split()))
         return terms & frozenset().union(*(term for word in words for term in _kept(word, indexed)))
 
     def readings(self, word: str) -> tuple[Terms, ...]:

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from itertools import chain
 from math import log
 
+from rag.answering.languages import numbered
 from rag.lexical.languages import likeliest
 
-_WORD = re.compile(r"\w+")
+WORD = re.compile(r"\w+")
 _GRAMMAR = """
     a about after all also am an and any are as at be been before being but by can could did
     do does for from had has have he her his how i if in into is it its may me might more
@@ -21,17 +22,6 @@ _GRAMMAR = """
 _STOPWORDS = frozenset(_GRAMMAR.split())
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "y", "e")
 _SHORTEST_STEM = 3
-_SPELLED = {
-    code: {word: str(number) for number, word in enumerate(words.split(), start=1)}
-    for code, words in (
-        ("en", "one two three four five six seven eight nine ten eleven twelve"),
-        ("de", "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"),
-        ("es", "uno dos tres cuatro cinco seis siete ocho nueve diez once doce"),
-        # "un" is mostly no figure.
-        ("fr", "- deux trois quatre cinq six sept huit neuf dix onze douze"),
-    )
-}
-"""Digits by the words for them, by language."""
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -39,7 +29,7 @@ def content_words(text: str) -> frozenset[str]:
 
     Stopwords and endings are English; words of other languages pass through whole.
     """
-    words = _WORD.findall(text.casefold())
+    words = WORD.findall(text.casefold())
     telling = [word for word in words if word not in _STOPWORDS]
     return frozenset(map(_stem, telling or words))
 
@@ -60,11 +50,12 @@ def _stem(word: str) -> str:
 
 def digits_of(word: str, code: str) -> str:
     """Return the digits that a word of a language spells out; "" for other words, such as "DoS"."""
-    return _SPELLED.get(code, {}).get(word.lower(), "") if word[1:].islower() else ""
+    number = numbered("numbers", code).get(word.lower()) if word[1:].islower() else None
+    return str(number or "")
 
 
 def with_digits(question: str) -> str:
     """Return a question with the figures that it spells out as digits too, as tables write them."""
     code, _ = likeliest(question)
-    spelt = (digits_of(word, code) for word in _WORD.findall(question))
+    spelt = (digits_of(word, code) for word in WORD.findall(question))
     return f"{question} {' '.join(filter(None, spelt))}"

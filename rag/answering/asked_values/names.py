@@ -6,16 +6,15 @@ import re
 from dataclasses import dataclass, replace
 
 from rag.answering.asked_values.kind import ValueKind
-from rag.answering.asked_values.patterns import MONTHS, WEEKDAYS
+from rag.answering.asked_values.patterns import SOME_WORDS, WHICH
+from rag.answering.languages import alternatives, any_of, listed
 
 _WORD = re.compile(r"[^\W_]+")
-_DEFINES = re.compile(r"\b(?:means(?! of\b)|shall mean|bedeutet|bezeichnet|significa|désigne)\b")
-_ROLES = r"(?:the|your|our|my|its|their|an?|head|chief|vice|deputy|acting|current)"
-_NO_NAME = (
-    r"(?:The|An?|This|That|These|Those|Our|Your|My|Its|Their|Each|Every|All|Any|If|When|In|On|At|For"
-    r"|From|To|By|With|No|Not|Who|What|Which|How|Where|See|Only|Both|Some|Other|New|And|Or|As|Is"
-    r"|Are|Der|Die|Das|Ein|Eine|Im|Am|Zum|Zur|El|La|Los|Las|Un|Una|Le|Les|Une|Dem|Den)"
+_DEFINES = re.compile(rf"{any_of('defines')}(?! of\b)")
+_NO_NAME = "|".join(
+    word.title() for word in listed("no_names", "articles", "definite_articles", "possessives")
 )
+_NO_NAME_FIRST = "|".join(word.title() for word in listed("sentence_openers"))
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,40}"
 
 
@@ -41,46 +40,32 @@ class Person(ValueKind):
 
 ORGANISATION = Person(
     "a name",
-    "which what name company firm brand make manufacturer",
+    " ".join(listed("organisation.words")),
     re.compile(
-        r"\b(?:which|what) (?:[\w-]{1,20} )?(?:company|firm|provider|supplier|caterer|bank|insurer"
-        r"|vendor|agency|(?:pension )?fund|manufacturer|brand|airline|carrier|auditor)"
-        r" (?:provides|supplies|supplied|runs|manages|makes|made|insures|insured|manufactures"
-        r"|operates|delivers|cleans|owns|prints|publishes|audits|sells|holds|built|services)\b"
-        r"|\bwhat is the (?:brand|make|manufacturer) of\b"
-        r"|\bwho (?:supplies|supplied|manufactures|manufactured|insures|insured)\b"
-        r"|\bwelche[rs]? (?:firma|bank|versicherung|anbieter|hersteller|lieferant|caterer|kasse)"
-        r" (?:ist|macht|liefert|betreibt|versichert|stellt|baut)\b",
+        rf"{any_of('organisation.asks')}"
+        rf"|{WHICH} (?:[\w-]{{1,20}} )?{any_of('organisation.nouns')}"
+        rf" {any_of('organisation.acts')}",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?<=[\w,;:·|–(-] )(?!(?:{_NO_NAME}|(?i:{WEEKDAYS}|{MONTHS}|eur|usd|gbp|chf|jpy))\b)"
-        rf"{_CAPITAL}"
-        rf"|(?:\A|[.!?•“\"„«] ?)(?!(?:{_NO_NAME}|Yes|There|It|We|You|They|He|She)\b){_CAPITAL}"
-        rf"(?: ;| is\b| was\b| {_CAPITAL})"
+        rf"(?<=[\w,;:·|–(-] )(?!(?:{_NO_NAME}"
+        rf"|(?i:{any_of('weekdays', 'months')}|eur|usd|gbp|chf|jpy))\b){_CAPITAL}"
+        rf"|(?:\A|[.!?•“\"„«] ?)(?!(?:{_NO_NAME}|{_NO_NAME_FIRST})\b){_CAPITAL}"
+        rf"(?: ;| (?:{alternatives('is')})\b| {_CAPITAL})"
     ),
 )
 PERSON = Person(
     "a name",
-    "who name called wer quién qui 谁",
+    " ".join(listed("person.words")),
     re.compile(
-        rf"\bwho(?:['’]s| is| are| was| were) (?:{_ROLES} ){{1,3}}(?:[\w'’-]{{1,30}} ){{0,3}}?"
-        r"(?:director|manager|mayor|captain|skipper|president|chair(?:man|woman|person)?|chief"
-        r"|principal|officer|head|teacher|trainer|coach|inspector|editor|leader|founder|doctor"
-        r"|vet|warden|ranger|mechanic|secretary|treasurer|dean|chef|nurse|clerk)\b"
-        r"|\bwhat is the name of the (?:[\w-]{1,30} )?(?:director|manager|head|president|mayor"
-        r"|leader|teacher|doctor)\b"
-        r"|\bwer ist (?:der|die|ihre?|euer|eure|unsere?) [\w-]{0,30}(?:leiter|leiterin|direktor"
-        r"|direktorin|chef|chefin|kapitän|trainer|trainerin|bürgermeister|bürgermeisterin"
-        r"|vorsitzende|arzt|ärztin)\b"
-        r"|\bqui[eé]n es (?:el|la|su) (?:director|directora|alcalde|alcaldesa|jefe|jefa"
-        r"|presidente|presidenta|entrenador|entrenadora|capitán)\b",
+        rf"{any_of('person.begins')} {any_of('definite_articles', 'articles', 'possessives')} "
+        rf"{SOME_WORDS}{any_of('person.nouns', ends=True)}",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?!{_NO_NAME}\b){_CAPITAL}(?: [A-Z]\.)?(?: (?:van|von|de|del|la|da|di|el|al)){{0,2}}"
+        rf"(?!(?:{_NO_NAME})\b){_CAPITAL}(?: [A-Z]\.)?(?: (?:{alternatives('name_parts')})){{0,2}}"
         rf" {_CAPITAL}"
-        r"|\b(?:Dr|Mr|Mrs|Ms|Prof|Herrn?|Frau|Sra?|Doña|Don|Mme)\.? [A-ZÀ-ÖØ-Þ]"
+        rf"|\b(?:{'|'.join(word.title() for word in listed('titles'))})\.? [A-ZÀ-ÖØ-Þ]"
         r"|\b(?:[A-ZÀ-ÖØ-Þ]\. ?){1,3}[A-ZÀ-ÖØ-Þ][a-zß-ÿ]|[:·|\t–—,] ?[A-ZÀ-ÖØ-ÞА-ЯЁ]"
         r"|[А-ЯЁ][а-яё]{1,40} [А-ЯЁ]|[\u3040-\u30ff\u4e00-\u9fff]"
     ),

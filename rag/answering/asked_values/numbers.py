@@ -6,8 +6,16 @@ import re
 from dataclasses import dataclass, replace
 
 from rag.answering.asked_values.kind import ValueKind, is_list_like
-from rag.answering.asked_values.patterns import ANY_NUMBER, FREE, MONTHS, NUMBER_WORDS, UNIT
+from rag.answering.asked_values.patterns import (
+    ANY_NUMBER,
+    SOME_WORDS,
+    SPELT_NUMBER,
+    UNIT,
+    WHAT_IS,
+    ending,
+)
 from rag.answering.asked_values.units import base_unit, unit_at, unit_of
+from rag.answering.languages import any_of, listed
 
 MEASURED = re.compile(
     rf"24/7\b|[\d.,:/]{{0,12}}(?:(?:st|nd|rd|th)\b|[\s-]{{0,3}}(?:{UNIT}))", re.IGNORECASE
@@ -15,29 +23,24 @@ MEASURED = re.compile(
 """A figure that measures or counts: "30 days", "17-year-old", "60 euros", "24th"."""
 _DIGITS = re.compile(r"\d[\d.,]*")
 _IN_YEAR = (
-    rf"(?:\b(?:in|since|until|till|during|im|seit|bis|en|desde|depuis|{MONTHS})\s(?:19|20)\d\d\b"
-    r"|\b(?:19|20)\d\d(?=\s(?:fiscal|annual|financial|general|season|edition|budget|report"
-    r"|meeting|election)))"
+    rf"(?:{any_of('in_year', 'months')}\s(?:19|20)\d\d\b"
+    rf"|\b(?:19|20)\d\d(?=\s{any_of('yearly_things')}))"
 )
 _NO_COUNT = re.compile(
-    rf"(?:{_IN_YEAR}|\bno(?= (?:questions?|objections?|comments?|doubt|matter|further|longer)\b))"
-    r"[ -]?([^\W\d_]{0,20})",
+    rf"(?:{_IN_YEAR}|{any_of('none')}(?= {any_of('not_counted')}))[ -]?([^\W\d_]{{0,20}})",
     re.IGNORECASE,
 )
 _MARK = re.compile(r"\(\d{1,3}\)|(?:^|(?<=\n))[ \t]*\d{1,3}[.)][ \t]")
 _STEM = 4
 """Letters at the beginning of a word that its forms have in common."""
 _UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
-_FIGURES = re.compile(rf"\d[\d.,]*|\b(?:{NUMBER_WORDS})\b", re.IGNORECASE)
+_FIGURES = re.compile(rf"\d[\d.,]*|{SPELT_NUMBER}", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(?<=[“\"'„«])[A-ZÄÖÜ][a-zäöüß]{2,20} \d+(?=[”\"'“»])")
 """A number that is part of a name: this becomes "Library 1"."""
-_EXTENT_UNIT = (
-    rf"(?:{UNIT}|(?:kilo|centi|milli)?met(?:re|er)[ns]?\b|feet\b|foot\b|inch(?:es)?\b|miles?\b"
-    r"|yards?\b|degrees?\b|grad\b|storeys?\b|stories\b|floors?\b|kilos?\b|kilogram\w{0,3}\b|tons?\b"
-    r"|tonnes?\b|litres?\b|liters?\b|times\b|metros?\b|m[eè]tres?\b)"
+_MEASURED_IN = re.compile(
+    rf"[ -]?(?P<unit>{UNIT}|{any_of('units', 'extents', 'measures')})", re.IGNORECASE
 )
-_MEASURED_IN = re.compile(rf"[ -]?(?P<unit>{_EXTENT_UNIT})", re.IGNORECASE)
-_COUNTS = re.compile(r"\b(?:how many|wie viele?|cuánt[ao]s|combien d['e]) ?([^\W\d_]{2,20})", re.I)
+_COUNTS = re.compile(rf"{any_of('counting')} ?([^\W\d_]{{2,20}})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +92,13 @@ class _Number(ValueKind):
 
 NUMBER = _Number(
     "a number",
-    "many much often oft hoch viele viel cuánto cuánta combien 多少",
+    " ".join(listed("number.words")),
     re.compile(
-        r"\bhow (?:many|much|far|old|high|tall|large|big|fast|heavy|deep|wide|loud|hot|warm"
-        r"|often|soon|late)\b|\bwie ?(?:viele?|weit|alt|hoch|groß|schnell|schwer|tief|breit"
-        r"|warm|oft)\b"
-        r"|\bcuánt[ao]s?\b|\bcombien\b|多少|几个"
-        r"|\b(?:what|which) (?:is|are|'s) (?:the|an?|my|its) (?:[\w'’-]{1,30} ){0,3}?(?:number"
-        r"|weight|height|width|length|depth|speed|temperature|voltage|pressure"
-        r"|maximum|minimum|limit|quota|allowance)"
-        r"(?=\W{0,3}\Z| (?:for|in|at|per|on|when|if|after|with|of|an?|the|i|we|you)\b)"
-        r"|\bwhat (?:weight|height|speed|temperature|voltage|pressure)\b(?! of)"
-        r"|\b(?:what|which) (?:[\w.-]{1,30} )?port\b.{1,60}\b(?:listen|run|bind|serve|expose|use)"
-        r"s?\b|\b(?:what|which) (?:[\w.-]{1,30} ){0,2}?version (?:do|does|is|should|must)\b",
+        rf"{any_of('number.asks')}"
+        rf"|{WHAT_IS} {SOME_WORDS}{any_of('number.nouns')}{ending('asked_behind')}",
         re.IGNORECASE,
     ),
-    re.compile(
-        rf"{ANY_NUMBER}|{FREE}|\ball (?:available|of|the|its|your)\b",
-        re.IGNORECASE,
-    ),
+    re.compile(rf"{ANY_NUMBER}|{any_of('free', 'number.values')}", re.IGNORECASE),
 )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from rag.answering.languages import named
+
 _SYMBOLS = {
     "second": "s",
     "hour": "h",
@@ -43,46 +45,9 @@ _SYMBOLS = {
     "pound": "£",
     "yen": "¥",
 }
-_WORDS = {
-    "second": "sec secs second seconds sekunde sekunden",
-    "minute": "min mins minute minutes minuten",
-    "hour": "hrs hour hours stunde stunden",
-    "day": "day days tag tage tagen",
-    "week": "week weeks woche wochen",
-    "month": "month months monat monate monaten",
-    "year": "year years yrs jahr jahre jahren",
-    "metre": "metre metres meter meters",
-    "square metre": "quadratmeter quadratmetern",
-    "cubic metre": "kubikmeter kubikmetern",
-    "millimetre": "millimetre millimetres millimeter millimeters",
-    "centimetre": "centimetre centimetres centimeter centimeters zentimeter",
-    "kilometre": "kilometre kilometres kilometer kilometers",
-    "milligram": "milligram milligrams milligramm",
-    "gram": "gram grams gramm",
-    "kilogram": "kilo kilos kilogram kilograms kilogramm",
-    "millilitre": "millilitre millilitres milliliter milliliters",
-    "litre": "litre litres liter liters",
-    "celsius": "celsius",
-    "fahrenheit": "fahrenheit",
-    "volt": "volt volts",
-    "ampere": "amp amps ampere amperes",
-    "watt": "watt watts",
-    "kilowatt": "kilowatt kilowatts",
-    "bar": "bar",
-    "millibar": "mbar millibar",
-    "rotation": "rpm",
-    "percent": "percent prozent",
-    "euro": "eur euro euros",
-    "dollar": "usd dollar dollars",
-    "pound": "gbp",
-    "franc": "chf franken",
-    "yen": "jpy yen",
-}
 _UNITS = {
-    spelling: name
-    for table in (_SYMBOLS, _WORDS)
-    for name, spellings in table.items()
-    for spelling in spellings.split()
+    **{sign: name for name, signs in _SYMBOLS.items() for sign in signs.split()},
+    **{word: name.replace("_", " ") for word, name in named("units").items()},
 }
 _GAP = r"[ \u00a0\u2009\u202f]?"
 _BEHIND = re.compile(rf"{_GAP}[-‐‑]?(°[CF]|[%％℃℉€$£¥]|[^\W\d_]+)")

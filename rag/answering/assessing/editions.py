@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from rag.answering.assessing.validity import (
-    MONTH_NUMBERS,
     applies_from,
     date_in,
     valid_from,
 )
+from rag.answering.languages import alternatives, pattern
 from rag.answering.vocabulary import Terms
 from rag.types import name_stem
 
@@ -21,7 +21,7 @@ ALIKE = 0.3
 """Two statements of editions that share this much of their words (Jaccard) are on one matter."""
 _DAY = re.compile(r"(?<!\d)((?:19|20)\d\d(?:[-_.](?:0[1-9]|1[0-2])(?:[-_.][0-3]\d)?)?)(?!\d)")
 _VERSION = re.compile(
-    r"(?:^|[^a-z])(?:v|ver|version|rev|revision|ed|edition)[-_. ]?(\d+(?:\.\d+)*)$|\((\d{1,2})\)$",
+    rf"(?:^|[^a-z])(?:{alternatives('edition_marks')})[-_. ]?(\d+(?:\.\d+)*)$|\((\d{{1,2}})\)$",
     re.IGNORECASE,
 )
 """At the end of a name alone: "V8" within it may be the product."""
@@ -32,68 +32,44 @@ _SPAN = re.compile(
 )
 """A season or a business year: "2024-25"; the 45th law of a year is none."""
 _STATUS = re.compile(
-    r"(?:^|[-_ .(])(?:old|new|draft|final|current|archived?|approved|entwurf|endfassung|genehmigt"
-    r"|borrador|aprobad[oa])(?=$|[-_ .)])",
-    re.IGNORECASE,
+    rf"(?:^|[-_ .(])(?:{alternatives('edition_states')})(?=$|[-_ .)])", re.IGNORECASE
 )
-_TODAY = re.compile(
-    r"\b(?:current|currently|now|nowadays|today|at present|at the moment|in force|valid|up to date"
-    r"|aktuell\w*|derzeit\w*|heute|zurzeit|gültig\w*)\b",
-    re.IGNORECASE,
-)
+_TODAY = pattern("now")
 LAST = "~"
 """Sorts behind every day of a month or year."""
-_REPORTS = (
-    r"(?:minutes|meetings?(?:[\W_]notes)?|agendas?|newsletters?|reports?|budgets?"
-    r"|(?:financial|income|bank|annual|yearly|monthly|quarterly|account|cash[\W_]flow)[\W_]statements?"
-    r"|accounts|balance[\W_]sheets?|[^\W\d_]{0,20}protokolle?|sitzung(?:en)?"
-    r"|[^\W\d_]{0,20}berichte?|[^\W\d_]{0,20}abschl(?:uss|üsse)|[^\W\d_]{0,20}bilanz(?:en)?"
-    r"|haushalts?(?:pl[aä]ne?)?|rundbriefe?|rundschreiben|procès[\W_]verba(?:l|ux)|протоколы?"
-    r"|повестка|отч[её]ты?)"
-)
-_REPORTS_BEFORE_ADJECTIVES = (
-    r"(?:actas?|informes?|memorias?|presupuestos?|bolet[ií]n(?:es)?|rapports?|bilans?|budgets?"
-    r"|comptes?[\W_]rendus?|comptes)"
-)
-_PERIOD = (
-    r"(?:[\W\d_]|q[1-4]|h[12]|fy|season|saison|temporada|"
-    + "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
-    + r")"
-)
+
+
+def _of_name(*keys: str) -> str:
+    """Return the words of some keys as they stand in names of documents."""
+    return rf"(?:{alternatives(*keys).replace(' ', _GAP)})"
+
+
+_GAP = r"[\W_]"
+_REPORTS = rf"(?:{_of_name('reports')}|[^\W\d_]{{0,20}}{_of_name('compound_reports')})"
+_WITH_ADJECTIVE = _of_name("adjectived_reports")
+_PERIOD = rf"(?:[\W\d_]|q[1-4]|h[12]|{_of_name('seasons', 'months')})"
 _OF_PERIOD = re.compile(
-    rf"\A{_REPORTS}(?=[\W_]?\d{{4}})|(?<![^\W\d_]){_REPORTS}(?={_PERIOD}*+\Z)"
-    r"|\A(?:minutes|reports?|accounts|protokoll|bericht)[\W_]"
-    r"(?:of|on|der|des|über|zur|zum)[\W_]"
-    rf"|(?<![^\W\d_]){_REPORTS_BEFORE_ADJECTIVES}(?:[\W_]+[^\W\d_]+)?(?={_PERIOD}*+\Z)"
-    rf"|\A{_REPORTS_BEFORE_ADJECTIVES}[\W_](?:de|del|du|des|sobre|sur)[\W_]"
-    r"|(?:会议)?(?:纪要|记录|报告)(?=[\W\d_]*\Z)",
+    rf"\A{_REPORTS}(?:(?=[\W_]?\d{{4}})|{_GAP}{_of_name('report_on')}{_GAP})"
+    rf"|(?<![^\W\d_])(?:{_REPORTS}|{_WITH_ADJECTIVE}(?:[\W_]+[^\W\d_]+)?)(?={_PERIOD}*+\Z)"
+    rf"|\A{_WITH_ADJECTIVE}{_GAP}{_of_name('report_on')}{_GAP}",
     re.IGNORECASE,
 )
 """In names of documents that report on an occasion or a period: each stays true of its own."""
-_INSTRUCTS = re.compile(
-    r"(?<![^\W\d_])(?:how[\W_]to|wie[\W_]man|cómo|comment)(?![^\W\d_])", re.IGNORECASE
-)
+_INSTRUCTS = re.compile(rf"(?<![^\W\d_]){_of_name('instructs')}(?![^\W\d_])", re.IGNORECASE)
 """In names of documents on reports, such as "how-to-file-expense-reports"."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _JOINTS = " -_."
 _NUMBER_OF_NAME = re.compile(r"\d+")
-_EDITION_WORDS = re.compile(
-    r"\b(?:old|new|draft|final|current|archived?|copy|v|ver|version|rev|revision|ed|edition)\b"
-)
+_EDITION_WORDS = pattern("edition_states", "edition_marks", "copies")
 _NO_FIGURE_SEPARATOR = re.compile(r"(?![-−.,]\d)[\W_]")
 """Separators that are no sign or decimal point of a figure."""
 _NAME_BEHIND = (
-    r"(?!hour|week|month|year|minute|second|stunde|woche|monat|sekunde|prozent|percent|point|pound"
-    r"|dollar|euro|people|person|places?\b|pieces?\b)[A-Za-z]{5}"
+    rf"(?!(?:{alternatives('units', 'periods', 'extents', 'people', 'measures', 'pieces')})\b)"
+    r"[A-Za-z]{5}"
 )
 """What stands behind the figures of a name, as in "37signals", and is no unit."""
 _NUMBER = re.compile(rf"(?<!\d)\d++(?:[.,]\d++)*+(?!{_NAME_BEHIND})", re.IGNORECASE)
-_COUNT = re.compile(
-    r"\b(?:no|not|never|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
-    r"|twenty|thirty|forty|fifty|sixty|ninety|hundred|half|january|february|march|april|may|june"
-    r"|july|august|september|october|november|december)\b",
-    re.IGNORECASE,
-)
+_COUNT = pattern("none", "negations", "numbers", "tens", "scales", "fractions.2", "months")
 
 
 @lru_cache(maxsize=4096)
@@ -104,8 +80,8 @@ def family(name: str) -> str:
     """
     stem = name_stem(name)
     patterns = (_VERSION, _STATUS) if is_report(name) else (_SPAN, _DAY, _VERSION, _STATUS)
-    for pattern in patterns:
-        stem = pattern.sub(" ", stem).rstrip(_JOINTS)
+    for expression in patterns:
+        stem = expression.sub(" ", stem).rstrip(_JOINTS)
     return " ".join(_SEPARATOR.sub(" ", stem).casefold().split())
 
 
@@ -119,8 +95,8 @@ def names_day(name: str) -> bool:
 def is_report(name: str) -> bool:
     """Whether a document's name is of minutes, a report or the like, on an occasion or period."""
     stem = name_stem(name)
-    for pattern in (_VERSION, _STATUS):
-        stem = pattern.sub(" ", stem).rstrip(_JOINTS)
+    for expression in (_VERSION, _STATUS):
+        stem = expression.sub(" ", stem).rstrip(_JOINTS)
     return bool(_OF_PERIOD.search(stem)) and not _INSTRUCTS.search(stem)
 
 

@@ -24,6 +24,7 @@ from rag.answering.assessing.row_pairs import (
     beside_unknown,
     parted,
 )
+from rag.answering.languages import any_of, listed
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import Statement
@@ -42,21 +43,11 @@ SYNONYM = 0.5
 _FEWEST_LETTERS = 3
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_IN = re.compile(r"\b(?:in|of|for|since|im|von|für|seit|en|de|desde|pour)\s\Z", re.IGNORECASE)
-_FOR = re.compile(rf"\b(?:for|on|in|towards?|für|im|para|en|pour)\s{ARTICLE}\Z", re.IGNORECASE)
-_PHRASES = """
-    entry entrance admission visit use access stay
-    total general average addition advance practice detail particular case principle short fact
-    person full time place writing future past end website internet
-    allgemeinen durchschnitt schnitt regel voraus einzelnen
-    promedio media efectivo moyenne général principe
-"""
-_IN_PHRASES = frozenset(_PHRASES.split())
+_IN = re.compile(rf"{any_of('time_prepositions')}\s\Z", re.IGNORECASE)
+_FOR = re.compile(rf"{any_of('purpose_prepositions')}\s{ARTICLE}\Z", re.IGNORECASE)
+_IN_PHRASES = frozenset(listed("no_restrictions"))
 """What follows "in", "on" or "price of" without restricting anything: "in total", "for entry"."""
-_DETERMINED = re.compile(
-    r"\b(?:the|this|your|der|die|das|des|dem|den|el|la|los|las|les?)\s+\Z",
-    re.IGNORECASE,
-)
+_DETERMINED = re.compile(rf"{any_of('definite_articles')}\s+\Z", re.IGNORECASE)
 """Before a figure that is part of a name: "the 625 Wh battery", not "after 45 days" or "a 17 year
 old", which say what holds for the one who asks."""
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from rag.answering.asked_values import asked_value
 from rag.answering.asked_values.units import unit_of
+from rag.answering.languages import any_of, listed
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.lexical.languages import language, likeliest
 
@@ -18,9 +19,6 @@ _SIGN = "£$€¥"
 _TOKEN = re.compile(rf"[{_SIGN}]?\d+(?:[.,'’]\d+)*[{_SIGN}]?(?![\w/-])|\w+(?:[-./_’']\w+)*")
 """A number with its separators and the sign of a currency, or a word."""
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
-_PART = re.compile(r"[^\W_]+")
-_DIGIT = re.compile(r"\d")
-_LETTER = re.compile(r"[^\W\d_]")
 _MEASURE = re.compile(
     r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|[ap]m|h|hrs?|mins?|sec|[km]g|[kcm]m|ml|[kmgt]b|k?wh|kw|mah)"
     r"|\d+(?:-(?-i:[a-zß-ÿ]){3,})+",
@@ -29,41 +27,16 @@ _MEASURE = re.compile(
 """A figure with its unit or noun, which is no code: "24th", "9am", "3-day"."""
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)", re.IGNORECASE)
 """Index terms have it whole: "v2.0.0" is version 2.0.0."""
-ARTICLE = (
-    r"(?:(?:the|an?|my|our|your|their|all|der|die|das|dem|den|eine?[mnr]?|el|la|los|las|le|les|un"
-    r"|una|une)\s)?"
-)
+ARTICLE = rf"(?:{any_of('articles', 'definite_articles', 'possessives')}\s)?"
 """An article, or what stands in its place, between a preposition and its noun."""
-_PREPOSITION = re.compile(
-    r"\b(?:for|in|at|with|without|from|within|via|für|in|im|bei|beim|mit|ohne|aus|para|con|sin|en"
-    rf"|pour|chez|avec|sans)\s{ARTICLE}\Z",
-    re.IGNORECASE,
-)
+_PREPOSITION = re.compile(rf"{any_of('prepositions')}\s{ARTICLE}\Z", re.IGNORECASE)
 _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
-_MEASURING = """
-    name number amount kind type sort way thing mean meaning happen say tell give need want know
-    please explain describe list difference example go goes get do have be
-    lauten gibt wie heißt hay es cuál
-    higher lower longer shorter larger bigger smaller greater fewer cheaper dearer better worse
-    höher niedriger länger kürzer größer kleiner teurer billiger besser
-"""
+_MEASURING = " ".join(listed("kinds_of_thing", "compared"))
 """Words for the kind of thing that a question asks for, and for what it compares."""
-_FRAMING = """
-    told said asked taken took done got gone went come comes came somebody someone anybody anyone
-    nobody everybody everyone everything anything nothing something none whatever else instead
-    rather even still really actually exactly just maybe perhaps wrong ok okay wonder wondering
-    normally usually generally typically pro
-    allowed permitted possible able have make made wanted thanks hello hi
-    longest shortest highest lowest largest biggest smallest
-    jemand jemanden jemandem niemand etwas nichts eigentlich überhaupt genau vielleicht erlaubt
-    möglich gesagt bescheid brauche brauchen möchte wissen
-    alguien nadie algo nada permitido posible puedo puede quiero saber
-    quelqu personne rien permis possible veux savoir dois doit peux peut faut
-"""
+_FRAMING = frozenset(listed("framing"))
 """Words by which people ask, and documents do not have to repeat. No other forms of them:
 "permitted" is one, and "permit" is not."""
-_FRAMING_WORDS = frozenset(_FRAMING.split())
 REACH = 32
 """Characters before a term in which its preposition stands."""
 BESIDE_CODE = 0.25
@@ -76,10 +49,7 @@ _SURE = 0.5
 """Least probability of a language that a question is taken to be in."""
 _STEM = 5
 """Letters that two forms of a word begin with alike: "cancel", "cancellation"."""
-_ENDING = re.compile(
-    r"(?:'?s|es|e?d|ings?|l?y|als?|able|(?:at)?ions?|ments?|[ae]nces?|e[nm]?|n|te?|ten|st|ung(?:en|s)?"
-    r"|[oa]s?|ar|ad[oa]s?|a?ción|a?ciones|ée?s?|ements)?"
-)
+_ENDINGS = frozenset(("", *listed("endings")))
 """What forms of one word end with. Not "er", "ee" and "or", which make another thing of it."""
 
 
@@ -125,7 +95,7 @@ class KeyTerm:
 
     def borne_out(self, terms: Terms) -> float:
         """The share of its parts that some terms have; codes and amounts are whole or not there."""
-        if self.kind == "figure" and not _LETTER.search(self.text):
+        if self.kind == "figure" and not _has_letter(self.text):
             return float(any(reading <= terms for reading in self.readings))
         return max(len(reading & terms) / len(reading) for reading in self.readings)
 
@@ -151,8 +121,7 @@ class KeyTerm:
             min(len(own), len(word)),
         )
         same = any(
-            _ENDING.fullmatch(_behind(own, at)) and _ENDING.fullmatch(_behind(word, at))
-            for at in range(_STEM, common + 1)
+            {_behind(own, at), _behind(word, at)} <= _ENDINGS for at in range(_STEM, common + 1)
         )
         return same or (self.compounds and word.endswith(own))
 
@@ -167,7 +136,7 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
         entry
         for entry in entries
         if not _are_in(entry[2], generic)
-        and (entry[1] == "name" or entry[0].casefold() not in _FRAMING_WORDS)
+        and (entry[1] == "name" or entry[0].casefold() not in _FRAMING)
     ] or entries
     known = wanted.union(*(reading for _, _, readings, _ in telling for reading in readings))
     indexed, rarity = words.indexed(known), words.rarities(known, [known])
@@ -229,8 +198,8 @@ def _tokens(
     for match in _TOKEN.finditer(question):
         text, start = match.group(), match.start()
         readings = tuple(filter(None, (terms & wanted for terms in words.readings(text))))
-        whole = "".join(_PART.findall(text)).casefold()
-        kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)
+        whole = "".join(filter(str.isalnum, text)).casefold()
+        kind = _kind(text, not _has_letter(question[: match.start()]) or no_names)
         version = _VERSION.fullmatch(text)
         joined = version[1] if version else whole if kind == "code" else ""
         if joined and any(joined in terms for terms in readings):
@@ -241,7 +210,11 @@ def _tokens(
 
 
 def _kind(text: str, beginning: bool) -> Kind:
-    if _DIGIT.search(text):
-        return "code" if _LETTER.search(text) and not _MEASURE.fullmatch(text) else "figure"
+    if any(map(str.isdecimal, text)):
+        return "code" if _has_letter(text) and not _MEASURE.fullmatch(text) else "figure"
     inner = any(letter.isupper() for letter in text[1:])
     return "name" if inner or (text[0].isupper() and not beginning) else "word"
+
+
+def _has_letter(text: str) -> bool:
+    return any(map(str.isalpha, text))

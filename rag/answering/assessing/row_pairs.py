@@ -7,19 +7,16 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rag.answering.assessing.key_terms import KeyTerm
+from rag.answering.languages import listed, pattern
 from rag.answering.reading import PassageReader
 from rag.answering.statements.sentences import Statement
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.types import Hit
 
-_DEGREES = """
-    max maximum min minimum new latest maximal maximale minimal minimale neue neuer neues
-"""
-DEGREES = frozenset(_DEGREES.split())
+DEGREES = frozenset(listed("degrees"))
 """Words beside a thing that name no other thing: a "maximum load" is a load."""
-_ASKED_VERB = re.compile(r"\b(?:do|does|did|will|can|may|must)\b", re.IGNORECASE)
-_JOINING = re.compile(r"[\s-]*")
+_ASKED_VERB = pattern("auxiliaries")
 _PAUSE = re.compile(r"[^\w\s'’-]")
 
 
@@ -133,4 +130,4 @@ def _is_last_verb(question: str, term: KeyTerm) -> bool:
 
 def is_joined(question: str, one: KeyTerm, next_one: KeyTerm) -> bool:
     """Whether two key terms stand side by side in a question, with nothing between them."""
-    return _JOINING.fullmatch(question, one.end, next_one.start) is not None
+    return not question[one.end : next_one.start].replace("-", "").strip()

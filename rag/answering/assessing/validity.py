@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import lru_cache
 
+from rag.answering.languages import alternatives, any_of, numbered, pattern
+
 HEAD = 3000
 """Characters at the beginning of a document in which it says so."""
 FRONT = 400
@@ -16,87 +18,37 @@ REACH = 16
 REACH_BACK = 60
 """Characters before such words in which a negation belongs to them."""
 LONGEST_DATE = 24
-_MONTHS = (
-    ("january", "januar", "jänner", "janvier", "enero", "января", "январь"),
-    ("february", "februar", "février", "febrero", "февраля", "февраль"),
-    ("march", "märz", "mars", "marzo", "марта", "март"),
-    ("april", "avril", "abril", "апреля", "апрель"),
-    ("may", "mai", "mayo", "мая", "май"),
-    ("june", "juni", "juin", "junio", "июня", "июнь"),
-    ("july", "juli", "juillet", "julio", "июля", "июль"),
-    ("august", "août", "agosto", "августа", "август"),
-    ("september", "septembre", "septiembre", "сентября", "сентябрь"),
-    ("october", "oktober", "octobre", "octubre", "октября", "октябрь"),
-    ("november", "novembre", "noviembre", "ноября", "ноябрь"),
-    ("december", "dezember", "décembre", "diciembre", "декабря", "декабрь"),
-)
-MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
-_NAME = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+MONTH_NUMBERS = numbered("months")
+SHORT_MONTHS = {**{name[:3]: number for name, number in MONTH_NUMBERS.items()}, **MONTH_NUMBERS}
+"""Whole names of months and their first three letters, by number."""
+_NAME = alternatives("months")
 _YEAR = r"(?:19|20)\d\d"
-_DATES = (
-    re.compile(
+ORDINAL = rf"(?:{alternatives('ordinal_endings')})"
+OF = rf"(?:(?:{alternatives('of_month')})\s)?"
+_DATES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
         rf"\b(?P<year>{_YEAR})-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3]\d))?\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
         rf"(?P<year>{_YEAR})年(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})日)?",
-        re.IGNORECASE,
-    ),
-    re.compile(
         rf"\b(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?(?P<year>{_YEAR})\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?(?P<name>{_NAME}),?\s(?:de\s)?(?P<year>{_YEAR})\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b(?P<name>{_NAME})\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s(?P<year>{_YEAR})\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b(?P<name>{_NAME}),?\s(?:de\s)?(?P<year>{_YEAR})\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
+        rf"\b(?P<day>\d{{1,2}})(?:\.|{ORDINAL})?\s{OF}(?P<name>{_NAME}),?\s{OF}(?P<year>{_YEAR})\b",
+        rf"\b(?P<name>{_NAME})\s(?P<day>\d{{1,2}}){ORDINAL}?,?\s(?P<year>{_YEAR})\b",
+        rf"\b(?P<name>{_NAME}),?\s{OF}(?P<year>{_YEAR})\b",
         rf"\b\d{{1,2}}/\d{{1,2}}/(?P<year>{_YEAR})\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
         rf"\b(?P<year>{_YEAR})\b",
-        re.IGNORECASE,
-    ),
+    )
 )
+_SINCE = rf"(?: {any_of('since')})?"
 _APPLIES = re.compile(
-    r"\b(?:valid|effective|applicable|applies|in force|in effect|takes effect)"
-    r"(?: as of| as from| from| since| date)?\b"
-    r"|\b(?:gültig|gilt|wirksam|in kraft)(?: seit| ab| vom)?\b"
-    r"|\b(?:en vigueur|valable|applicable)(?: depuis| à partir| à compter| dès)?\b"
-    r"|\b(?:vigente|válid[oa]|en vigor)(?: desde| a partir)?\b"
-    r"|\b(?:действует|вступает в силу|действительн[аоы]?)(?: с)?\b"
-    r"|生效日期|自(?=\d{4}年)",
-    re.IGNORECASE,
+    rf"{any_of('applies')}{_SINCE}|{any_of('applies_from')}(?=\d{{4}})", re.IGNORECASE
 )
-_ENDS = re.compile(
-    r"\b(?:until|till|to|through|after|for|replaces|bis|nach|für|jusqu|après|pour|hasta|después"
-    r"|para|до|после|для)\b|至",
-    re.IGNORECASE,
-)
+_ENDS = pattern("ends")
 """Before a date at which something ends, or of something else."""
-_NOT = re.compile(
-    r"\b(?:not|no longer|never|ceas\w+|nicht|kein\w*|nie|(?:n['’]|ne\s)\w+\s(?:plus|pas)"
-    r"|cess\w+|ya no|no (?:es|est\w+|será)|deja\w*|dejó|не|утрат\w+)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-_ENDED = re.compile(r"[起即]?(?:废止|失效|停止)")
+_NOT = pattern("denies")
+_ENDED = pattern("ended")
 """Behind a date from which a document no longer applies."""
 _CLAUSE_END = re.compile(r"[.;:,!?。；，\n]")
-_MADE = re.compile(
-    r"\b(?:as of|last updated|updated|last revised|revised|revision|version|edition|issued|dated)\b"
-    r"|\b(?:stand(?=:|\s\d)|fassung|ausgabe)\b|\b(?:version|mise? à jour|édition)\b"
-    r"|\b(?:actualizad[oa]|versión|edición)\b|\b(?:редакция|версия|обновлено)\b|版本|更新",
-    re.IGNORECASE,
-)
+_MADE = pattern("made")
 
 
 def valid_from(text: str) -> str:

@@ -15,7 +15,6 @@ from rag.types import Span
 
 _TABLE_RULE = re.compile(r"(?:[\s|:]|-(?!-))*+--")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
-_TELLING = re.compile(r"\w")
 _CELL = re.compile(r"(?<=\| )[“„«][^|\n]*[”“»](?= ++\|)")
 """A quote in a cell of a table that shows two things side by side."""
 
@@ -89,7 +88,7 @@ def _is_open(text: str) -> bool:
 
 def _claims_something(bare: str, span: Span) -> bool:
     sentence = bare[slice(*span)].strip()
-    if not _TELLING.search(sentence):
+    if not any(map(str.isalnum, sentence)):
         return False
     line_start = bare.rfind("\n", 0, span[0]) + 1
     rest = bare.find("\n", span[1])

@@ -11,11 +11,10 @@ from rag.answering.checking.figures import KnownFigures
 from rag.answering.reading import PassageReader
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.words import WORD
 from rag.types import Citation
 
 _JOINED = re.compile(r"[-_]+")
-_WORD = re.compile(r"\w+")
-
 
 NEAR = 0.9
 """Statements with so much of the words that the best one has say it just as well."""
@@ -101,4 +100,4 @@ class Evidence:
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words as they are written, without case."""
-        return frozenset(_WORD.findall(self.text.casefold()))
+        return frozenset(WORD.findall(self.text.casefold()))

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rag.answering.asked_values.units import unit_at
+from rag.answering.assessing.validity import SHORT_MONTHS
 from rag.answering.checking.fractions import says_pair, spelt_fractions, written_fractions
 from rag.answering.citations import Mention
+from rag.answering.languages import alternatives, any_of, named, numbered
 
 _GAP = r"[ \u00a0\u2009\u202f]"
 _DATE = re.compile(
@@ -28,48 +30,34 @@ _CODE = re.compile(
 )
 """Letters that go on with digits: ``CV-118``, ``U700``, ``RF24-02500``. Names, not amounts."""
 _MINUS = re.compile(r"(?:^|[\s(\[])[-−]$")
-_LESS = re.compile(
-    r"\b(?:minus|negative?|below|under|unter|loss|losses|deficit|verlust)\b|[–‐‑]", re.IGNORECASE
-)
+_LESS = re.compile(rf"{any_of('less_than_nothing')}|[–‐‑]", re.IGNORECASE)
 """Words, and other dashes, by which a number is less than nothing."""
 _NUMBER = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{_GAP}\d{{3}})+(?![\d])(?:[.,]\d+)?"  # 15 000
     r"|\d+(?:[.,'’]\d+)*"
 )
-_SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "tausend": 1e3}
-_SCALE |= {"mio": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9}
-_SCALED = re.compile(rf"{_GAP}?({'|'.join(_SCALE)})s?\b", re.IGNORECASE)
+_SCALE = {word: float(value) for word, value in named("scales").items()}
+_SCALED = re.compile(rf"{_GAP}?({alternatives('scales')})\b", re.IGNORECASE)
 _UNIT = re.compile(rf"{_GAP}?({_LETTER}+|%|[^\W\d_])")
 _CLOCK = "time of day"
 """The measure of the numbers of 15:30, which are no 15 days."""
 _LISTED = re.compile(r"^[ \t]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
-
-
-def _counted(words: str, step: int = 1, first: int = 1) -> dict[str, float]:
-    return {word: float(n * step) for n, word in enumerate(words.split(), first)}
-
-
-_ONES = _counted(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen"
-)
-_TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", 10, 2)
-_ORDINALS = _counted(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-)
-_GERMAN = _counted("ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf")
-_REST = {"hundred": 100.0, "thousand": 1000.0, "half": 0.5, "once": 1.0, "twice": 2.0}
-_SPELT = {**_ONES, **_TENS, **_ORDINALS, **_GERMAN, **_REST}
-_AMOUNTS = {word: value for word, value in {**_ONES, **_TENS}.items() if value >= 3}
+_AMOUNTS: dict[str, float] = {
+    **{word: 10.0 * number for word, number in numbered("tens").items()},
+    **numbered("numbers"),
+}
+_ORDINALS = numbered("ordinals")
+_SPELT = {
+    **_AMOUNTS,
+    **_SCALE,
+    **_ORDINALS,
+    **{word: 1 / int(part) for word, part in named("fractions").items() if part == "2"},
+    **numbered("multiples"),
+}
+_SEVERAL = "|".join(word for word in _AMOUNTS if _SPELT[word] >= 3)
 """Words that are amounts where a unit follows. "One" and "two" of a text often count nothing."""
-_MONTHS = _counted(
-    "january february march april may june july august september october november december"
-)
-_MONTH = re.compile(
-    rf"\b({'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTHS)})\b", re.IGNORECASE
-)
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_SPELT_UNIT = re.compile(rf"\b({'|'.join(_AMOUNTS)}){_GAP}(?=([^\W\d_]{{2,}}))", re.IGNORECASE)
+_SPELT_UNIT = re.compile(rf"\b({_SEVERAL}){_GAP}(?=([^\W\d_]{{2,}}))", re.IGNORECASE)
 _RUNS = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -116,8 +104,8 @@ class KnownFigures:
         for value, measures in list(self._values.items()):
             for other in (abs(value), *((-value,) if negative else ())):
                 self._values.setdefault(other, set()).update(measures)
-        self._months = {_month_number(match.group(1)) for match in _MONTH.finditer(text)}
-        self._months |= set(self._values)
+        months = (SHORT_MONTHS.get(word) for word in _RUNS.findall(text.casefold()))
+        self._months = {*self._values, *(month for month in months if month)}
 
     def holds(self, figure: Figure) -> bool:
         """Whether a figure is there, by its value; a code by its letters and digits.
@@ -140,7 +128,7 @@ class KnownFigures:
 
     def holds_month(self, name: str) -> bool:
         """Whether a month is there, by its name or its number."""
-        return bool(_MONTH.fullmatch(name)) and _month_number(name) in self._months
+        return SHORT_MONTHS.get(name.casefold()) in self._months
 
     def holds_otherwise(self, figure: Figure) -> bool:
         """Whether a figure is there, but with other units of measure only."""
@@ -167,13 +155,14 @@ class KnownFigures:
         """
         for match in _SPELT_UNIT.finditer(text):
             word, unit = match.group(1), match.group(2)
-            if not self._has(_SPELT[word.casefold()]) and self._measured(unit):
+            value = _SPELT.get(word.casefold())
+            if value and not self._has(value) and self._measured(unit):
                 return f"{word} {unit}"
         return ""
 
     def _measured(self, unit: str) -> bool:
         stem = re.escape(unit.casefold().rstrip("s"))
-        amount = rf"(?:\d|\b(?:{'|'.join(_AMOUNTS)}|two|one)\b)"
+        amount = rf"(?:\d|\b(?:{'|'.join(_AMOUNTS)})\b)"
         return re.search(rf"{amount}{_GAP}?{stem}s?\b", self._text.casefold()) is not None
 
 
@@ -218,7 +207,7 @@ def spelt_amounts(text: str) -> Iterator[Figure]:
     for before, value, after, match, behind in zip(
         amounts, amounts[1:], amounts[2:], words, words[1:], strict=False
     ):
-        is_scale = behind.group().casefold().rstrip("s") in _SCALE
+        is_scale = behind.group().casefold() in _SCALE
         if value is None or value < 3 or before is not None or after is not None or is_scale:
             continue
         if behind.start() == match.end() + 1:
@@ -236,7 +225,7 @@ def _number(text: str, start: int, end: int, value: float, apart: tuple[float, .
     """The number ``text[start:end]`` with what stands around it: sign, scale and unit."""
     behind = end
     if scaled := _SCALED.match(text, end):
-        value *= _SCALE[scaled.group(1).casefold()]
+        value *= _SCALE.get(scaled.group(1).casefold(), 1.0)
         behind = scaled.end()
     unit = _UNIT.match(text, end)
     measured = unit.group(1).casefold().rstrip("s") if unit else ""
@@ -294,10 +283,6 @@ def _of_clock(text: str, figure: Figure) -> bool:
     """Whether a number is the hours or the minutes of a time of day."""
     around = text[max(figure.start - 3, 0) : figure.end + 3]
     return re.search(r"\d:\d\d", around) is not None
-
-
-def _month_number(name: str) -> float:
-    return next(n for month, n in _MONTHS.items() if month.startswith(name.casefold()[:3]))
 
 
 def _code_pattern(code: str) -> re.Pattern[str]:

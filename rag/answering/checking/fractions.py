@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rag.answering.languages import alternatives, listed, named, numbered
+
 _GAP = r"[ \u00a0\u2009\u202f]"
 _SIGN = "[¼-¾⅐-⅞]"
 _WRITTEN = re.compile(
@@ -15,38 +17,14 @@ _WRITTEN = re.compile(
 )
 _UNDER = frozenset({2, 3, 4, 5, 6, 8, 10, 12, 16, 32, 64})
 """What is divided by: 24/7 and 110/220 are two numbers each."""
-_COUNTS = {
-    word: n
-    for n, words in {
-        1: "a an one ein eine",
-        2: "two zwei",
-        3: "three drei",
-        4: "four vier",
-        5: "five fünf",
-        7: "seven sieben",
-        8: "eight acht",
-        9: "nine neun",
-    }.items()
-    for word in words.split()
-}
-_PARTS = {
-    word: n
-    for n, words in {
-        2: "half halves",
-        3: "third thirds drittel",
-        4: "quarter quarters fourth fourths viertel",
-        5: "fifth fifths fünftel",
-        6: "sixth sixths sechstel",
-        8: "eighth eighths achtel",
-        10: "tenth tenths zehntel",
-    }.items()
-    for word in words.split()
-}
+_COUNTS = {**dict.fromkeys(listed("articles"), 1), **numbered("numbers")}
+_PARTS = {word: int(part) for word, part in named("fractions").items()}
 _SPELT = re.compile(
-    rf"\b(?:(?P<whole>\d{{1,3}}|{'|'.join(_COUNTS)}) (?:and|und) )?"
-    rf"(?P<over>{'|'.join(_COUNTS)})[ -](?P<under>{'|'.join(_PARTS)})\b",
+    rf"\b(?:(?P<whole>\d{{1,3}}|{alternatives('articles', 'numbers')}) (?:{alternatives('and')}) )?"
+    rf"(?P<over>{alternatives('articles', 'numbers')})[ -](?P<under>{alternatives('fractions')})\b",
     re.IGNORECASE,
 )
+_BETWEEN = alternatives("and", "out_of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +54,8 @@ def written_fractions(text: str) -> Iterator[Fraction]:
 def spelt_fractions(text: str) -> Iterator[Fraction]:
     """Yield the fractions in words, in order."""
     for match in _SPELT.finditer(text):
-        whole = (match["whole"] or "").casefold()
-        value = _COUNTS[match["over"].casefold()] / _PARTS[match["under"].casefold()]
+        whole, over, under = ((match[k] or "").casefold() for k in ("whole", "over", "under"))
+        value = _COUNTS.get(over, 0) / _PARTS.get(under, 1)
         value += float(_COUNTS.get(whole) or whole or 0)
         yield Fraction(*match.span(), value)
 
@@ -87,6 +65,5 @@ def says_pair(text: str, numbers: tuple[float, ...]) -> bool:
     if len(numbers) != 2:
         return False
     over, under = (f"{number:.0f}" for number in numbers)
-    between = r"(?:out of|of|in|or|and|to|von|oder|und|bis)"
-    pattern = rf"(?<![\d.,]){over}\W+(?:{between}\W+)?{under}(?!\d|[.,]\d)"
+    pattern = rf"(?<![\d.,]){over}\W+(?:(?:{_BETWEEN})\W+)?{under}(?!\d|[.,]\d)"
     return re.search(pattern, text, re.IGNORECASE) is not None

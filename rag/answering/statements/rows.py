@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rag.answering.languages import pattern
 from rag.answering.markup import unmarked, unmarked_cell
 from rag.types import Document, Span, Table
 
 BETWEEN = " · "
-_RULE = re.compile(r"[\s|:-]+")
+_RULE = frozenset("|:-")
 _TITLE = re.compile(r"[^\W_].{0,78}[^\s.!?;,…]")
-_TOTAL = re.compile(
-    r"(?:sub|grand )?totals?\b|sum\b|summen?\b|(?:ins)?gesamt|zwischensumme|totaux\b|suma\b",
-    re.IGNORECASE,
-)
+_TOTAL = pattern("totals")
 """The name of a row that may stand for all blocks of a table."""
 
 
@@ -135,7 +133,11 @@ def _cells(line: str) -> tuple[str, ...]:
     """The cells of a row: parted by tabs, or as Markdown has them; none for a rule."""
     if line.lstrip().startswith("|") and "\t" not in line:
         inside = line.strip().strip("|").split("|")
-        return () if _RULE.fullmatch(line) else tuple(_flat(unmarked(cell)) for cell in inside)
+        return (
+            ()
+            if set("".join(line.split())) <= _RULE
+            else tuple(_flat(unmarked(cell)) for cell in inside)
+        )
     return tuple(map(_flat, line.split("\t")))
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from rag.answering.languages import alternatives
 from rag.types import Chunk, Document, Page, Span
 
 EDGE = 4
@@ -16,7 +17,8 @@ LONGEST = 120
 
 _LINE = re.compile(r"[^\n]+")
 _FOLIO = re.compile(
-    r"^[ \t]*(?:page|p\.|seite)[ \t]+\d+(?:[ \t]*(?:of|/|\||von)[ \t]*\d+)?[ \t]*$",
+    rf"^[ \t]*(?:{alternatives('page')})[ \t]+\d+"
+    rf"(?:[ \t]*(?:/|\||{alternatives('out_of')})[ \t]*\d+)?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _REST_OF_SENTENCE = re.compile(r"\s*[a-zß-ÿα-ωа-џ].*[.!?]\s*")

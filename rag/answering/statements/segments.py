@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rag.answering.languages import any_of
+
 ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\(?#[.)])\s+(?=\S)")
 """An item of a list and its mark. "#." is the next number of a list, as Pandoc writes it."""
-_ROW = re.compile(r"\s*\|.*\|\s*")
-_RULE = re.compile(r"[\s|:=_*-]+")
+_RULE = frozenset("|:=_*-")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\d+(?:\.\d+)+\.?\s+[^.!?:;]*$)")
 BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
 """What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
@@ -18,11 +19,7 @@ CODE_LINE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*
 """A line that is only the code of something: the first cell of a row whose lines were lost."""
 _PROPERTY = re.compile(r"\s*[\"“(]?[^\W\d_a-zß-ÿ][^:\n.!?;]{1,40}:\s+\S")
 """A line of a list of properties: "Flash point: 40 °C"."""
-_CONTACT = re.compile(
-    r"\W*(?:contact|name|(?:tele)?phone|tel|mobile|fax|e-?mail|web|address|office|kontakt|telefon"
-    r"|adresse|teléfono|correo|téléphone|courriel)\b",
-    re.IGNORECASE,
-)
+_CONTACT = re.compile(rf"\W*{any_of('contacts')}", re.IGNORECASE)
 """A property that is nobody's without the lines around it."""
 LONGEST_TITLE_WORDS = 10
 _SHORT_LINE = 0.75
@@ -93,9 +90,10 @@ def _is_property(line: str) -> bool:
 
 def _kind(line: str) -> str:
     """Return the kind of a line; "" for a separator."""
-    if not line.strip() or _RULE.fullmatch(line):
+    bare = "".join(line.split())
+    if set(bare) <= _RULE:
         return ""
-    if _ROW.fullmatch(line):
+    if bare[0] == bare[-1] == "|":
         return "row"
     if _HEADING.match(line) and len(line.split()) <= LONGEST_TITLE_WORDS:
         return "heading"

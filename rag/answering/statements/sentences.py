@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.markup import unmarked
 from rag.answering.statements.rows import named_cells
 from rag.answering.statements.segments import (
@@ -22,31 +23,20 @@ from rag.lexical.analyzers import function_words
 
 _END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|$)|(?<=[。！？])")
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:[A-Za-z]|e\.g|i\.e|et al|etc|cf|vs|approx|no|nr|fig|sec|art|dr|mr|mrs|ms|prof|st"
-    r"|z\.b|bzw|ca|vgl|abs)|(?<!\w)\d{1,2})\.$",
-    re.IGNORECASE,
+    rf"(?:\b(?:[A-Za-z]|{alternatives('abbreviations')})|(?<!\w)\d{{1,2}})\.$", re.IGNORECASE
 )
-_BEFORE_NAMES = re.compile(
-    r"\b(?:mio|mrd|tsd|ext|tel|tél|inkl|exkl|zzgl|bspw|sog|gem|est|dept|núm|pág|av)\.$",
-    re.IGNORECASE,
-)
+_BEFORE_NAMES = re.compile(rf"\b(?:{alternatives('short_before_names')})\.$", re.IGNORECASE)
 """Abbreviations that end a sentence only before a capital function word, as in "The"."""
-_UNITS = re.compile(
-    r"\b(?:mill|mn|bn|incl|excl|max|min|std|hrs?|mins?|avg|usw|ggf|evtl|inc|ltd|corp|jan|feb|apr|aug"
-    r"|sept?|oct|okt|nov|dec|dez|env|aprox|máx|mín)\.$",
-    re.IGNORECASE,
-)
+_BEFORE_CAPITALS = re.compile(rf"\b(?:{alternatives('short_at_ends')})\.$", re.IGNORECASE)
 """Abbreviations that end a sentence before any capital letter."""
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_QUOTATION = 200
 """Characters of a quotation that holds the end of a sentence."""
-_LONGEST_ABBREVIATION = len("approx.")
+_LONGEST_ABBREVIATION = max(map(len, listed("abbreviations"))) + 1
 LEANS = re.compile(
-    r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then|hence"
-    r"|in (?:this case|that case|particular|addition(?! to))|after that|the latter|as a result"
-    r"|for (?:example|instance)|consequently|instead(?! of)|doing (?:so|this|that|it)"
-    r"|(?:to [a-z]{2,15}|[a-z]{2,15}ing) (?:this|that|it)|insbesondere|andernfalls|jedoch|cela|ceci"
-    r"|toutefois|cependant|notamment|sin embargo|en (?:este caso|particular)|de lo contrario)\b",
+    rf"(?!{any_of('leans_not')})(?:{any_of('leans')}"
+    rf"|(?:{any_of('infinitive')} \w{{2,15}}|\w{{2,15}}(?:{alternatives('gerund')}))"
+    rf" {any_of('pronouns')})",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"(?<![\d.])\d++(?:\.\d++)*+\.?\s+")
@@ -129,7 +119,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 def _is_shortened(before: str, text: str, at: int) -> bool:
     """Whether a full stop is that of an abbreviation, by what begins at ``text[at]``."""
     if not text[at].isupper():
-        return bool(_BEFORE_NAMES.search(before) or _UNITS.search(before))
+        return bool(_BEFORE_NAMES.search(before) or _BEFORE_CAPITALS.search(before))
     word = _FIRST_WORD.match(text, at)
     is_function_word = word is not None and word[0].casefold() in function_words()
     return _BEFORE_NAMES.search(before) is not None and not is_function_word

@@ -17,71 +17,47 @@ from dataclasses import dataclass
 from functools import cache
 
 from rag.answering.asked_values.units import unit_at
-from rag.answering.assessing.validity import MONTH_NUMBERS, dates_in
+from rag.answering.assessing.validity import MONTH_NUMBERS, OF, ORDINAL, SHORT_MONTHS, dates_in
 from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
+from rag.answering.languages import alternatives, any_of, listed, numbered
 from rag.evaluation.answers.whole_codes import asks_for_version, codes, has_code
 from rag.lexical import Analyzer, analyzer, function_words
 
 HALF = 0.5
 """The share of the words of the expected answer that it takes."""
-_WITH_FIGURES = """
-    until till since within maximum minimum max min least most about around approximately
-    bis ab seit etwa rund maximal minimal höchstens mindestens
-    hasta desde máximo mínimo jusqu depuis environ
-"""
-_BESIDE = frozenset(_WITH_FIGURES.split())
+_BESIDE = frozenset(listed("beside_figures"))
 """Words beside figures, for which there are many others."""
 _VERDICT = re.compile(
-    r"\A\s*(?:(?:yes|ja|sí|oui|да)\b|はい|是的|(?:no|nein|non|нет|いいえ|不是|否|是)"
-    r"(?=\s*(?:[,.:;!–—、。，]|\Z)|\s(?:it|that|they|you|we|there)\b))[\s,.:;!–—、。，]*",
+    rf"\A\s*(?:{any_of('yes')}|(?:{alternatives('no')})"
+    rf"(?=\s*(?:[,.:;!–—、。，]|\Z)|\s{any_of('subjects')}))[\s,.:;!–—、。，]*",
     re.IGNORECASE,
 )
 """A verdict at the beginning, which no quote has. What follows it says the same."""
-_MONTHS = {
-    **{name[:3]: number for name, number in MONTH_NUMBERS.items()},
-    **MONTH_NUMBERS,
-    "jun": 6,
-    "juin": 6,
-    "jul": 7,
-    "juil": 7,
-    "mar": 3,
-    "mai": 5,
-    "sept": 9,
-    "mrz": 3,
-}
-"""Names of months in several languages, whole and abbreviated, by number."""
 _DOTTED_I = str.maketrans("İı", "ii")
 """Turkish letters that match an "i" of a name when case is ignored, but fold to others."""
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_NAME = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+_MONTH = "|".join(sorted(SHORT_MONTHS, key=len, reverse=True))
+_NAME = alternatives("months")
 _MONTH_OF_DAY = re.compile(
     rf"\b({_MONTH})\b\.?(?=,?\s+\d)|(?:(?<=\d\s)|(?<=\d\.\s)|(?<=\d[a-z]{{2}}\s))({_MONTH})\b",
     re.IGNORECASE,
 )
-_ENGLISH = {number: name.title() for name, number in reversed(MONTH_NUMBERS.items())}
+_ENGLISH = {number: name.title() for name, number in reversed(numbered("months", "en").items())}
 _DAY_OF_MONTH = re.compile(
-    rf"\b(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?(?P<name>{_NAME})\b"
-    rf"|\b(?P<name2>{_NAME})\s(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.,]*\d)"
+    rf"\b(?P<day>\d{{1,2}})(?:\.|{ORDINAL})?\s{OF}(?P<name>{_NAME})\b"
+    rf"|\b(?P<name2>{_NAME})\s(?P<day2>\d{{1,2}}){ORDINAL}?(?![\w.,]*\d)"
     r"|(?<!\d)(?P<month>\d{1,2})月(?P<day3>\d{1,2})日",
     re.IGNORECASE,
 )
-_VERBS = frozenset({"may", "march"})
+_VERBS = frozenset(listed("months_and_verbs"))
 """English words that are months only with a capital."""
 _MAY = re.compile(r"(?<=\S\s)May\b|\AMay(?=\W*\Z|\s?[,–-]|\s(?:and|or|to|until|through)\b)")
 """The month where it stands without a day: at the beginning of a sentence, it may be the verb."""
-_COMPARED = tuple(
-    frozenset(words.split())
-    for words in (
-        "fewer less below weniger moins menos",
-        "more above exceeding mehr más",
-    )
-)
+_COMPARED = (frozenset(listed("fewer")), frozenset(listed("more")))
 """Words that compare with a figure: those of one group say the same."""
 _CLOCK = re.compile(
     r"\b(?P<short>0?\d|1[0-2])(?:[:.](?P<minutes>[0-5]\d))?"
     r"(?:\s?(?P<half>[ap]\.m|pm)\b|am\b|\sam(?=\s*(?:[,.;:!?)–—-]|\Z)"
-    r"|\s(?:and|daily|every|on|or|sharp|till?|to|until"
-    r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?|weekdays?|weekends?)\b))\.?"
+    rf"|\s{any_of('behind_am')}))\.?"
     r"|\b(?P<long>[01]?\d|2[0-4]):(?P<long_minutes>[0-5]\d)\b",
     re.IGNORECASE,
 )
@@ -90,7 +66,7 @@ _CLOCK = re.compile(
 _POINTS = re.compile(
     r"(?<![\d.,])(?P<day>0?[1-9]|[12]\d|3[01])\.\s?(?P<month>0?[1-9]|1[0-2])\.(?!\d)"
 )
-_BEFORE_POINTS = re.compile(r"(?:\b(?:am|vom|zum|bis|ab|seit|den|dem|der)\s|[–-]\s?)\Z", re.I)
+_BEFORE_POINTS = re.compile(rf"(?:{any_of('before_day')}\s|[–-]\s?)\Z", re.IGNORECASE)
 _BEHIND_POINTS = re.compile(r"\s?[–-]|\s[a-zäöü]")
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _HOST = re.compile(r"(?<=:)//[\w.-]+(?::\d+)?(?=/\w)")
@@ -246,7 +222,7 @@ def _normal(text: str) -> str:
 
 def _whole_month(match: re.Match[str]) -> str:
     name = match.group(1) or match.group(2)
-    return match.group() if name in _VERBS else _ENGLISH[_MONTHS[_folded(name)]]
+    return match.group() if name in _VERBS else _ENGLISH[SHORT_MONTHS[_folded(name)]]
 
 
 def _folded(name: str) -> str:

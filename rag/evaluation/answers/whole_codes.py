@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rag.answering.asked_values.units import unit_at
+from rag.answering.languages import any_of
 
 _UNSPACED = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Scripts that put no space between a code and the words or endings beside it."""
@@ -31,12 +32,11 @@ _NUMBER = re.compile(
 )
 _VERSION = re.compile(rf"(?<![\w.])(?P<v>v\.?\s?)?(?P<code>\d+\.\d+{_MORE})", re.IGNORECASE)
 _NUMERIC = re.compile(rf"\d+\.\d+{_MORE}", re.IGNORECASE)
-_VERSION_BEFORE = re.compile(r"\b(?:version|release|versión)s?\s\Z", re.IGNORECASE)
-_VERB = "do|does|did|is|are|was|were|has|have|had|will|can|should|must|of|for|in"
+_VERSIONS = any_of("versions")
+_VERSION_BEFORE = re.compile(rf"{_VERSIONS}\s\Z", re.IGNORECASE)
 _ASKS_FOR_VERSION = re.compile(
-    r"\b(?:which|what|welche[rns]?|quelles?|qué)(?:\s(?:is|are|was|ist|est|es))?"
-    rf"(?:\s(?!(?:{_VERB})\s)[\w.-]+){{0,3}}\s(?:versión|versiones|version(?:s|en)?|releases?)\b"
-    r"(?!\s(?:\d|dates?\b|days?\b))",
+    rf"{any_of('which')}(?:\s{any_of('is')})?(?:\s(?!{any_of('version_verbs')}\s)[\w.-]+){{0,3}}"
+    rf"\s{_VERSIONS}(?!\s(?:\d|{any_of('dates')}))",
     re.IGNORECASE,
 )
 _ZEROS = re.compile(r"(\d+(?:\.\d+)?)\.0")
