@@ -102,10 +102,9 @@ class SentenceCheck:
         return self.verdict == "supported"
 
 
-DecisionStep = Literal["sources", "tool", "citations", "context", "general", "wording", "evidence"]
+DecisionStep = Literal["sources", "tool", "citations", "context", "general", "evidence"]
 """What was decided: where the answer comes from, a call of a tool, whether to ask once more for
-citations or with a shorter prompt, what counts as general knowledge, whether the sentence of a
-model stands as the answer, and what a model reads."""
+citations or with a shorter prompt, what counts as general knowledge, and what a model reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,5 @@ _STEPS = {
     "citations": "citations: ",
     "context": "prompt too long: ",
     "general": "",
-    "wording": "the answer is ",
     "evidence": "the model reads ",
 }

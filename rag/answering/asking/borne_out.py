@@ -70,10 +70,8 @@ class QuoteChecker:
         own = [n for mark in marks for n in mark.numbers]
         bare = " ".join(blank_mentions(text, marks).split())
         stated = claims(bare)
-        if not stated or not self._says_something(bare):
-            return BorneOut(reason="it says nothing that the quotes say")
-        if self._kind and self._lacks(self._kind, bare):
-            return BorneOut(reason=f"it does not have {self._kind.name}")
+        if not stated:
+            return BorneOut(reason="it says nothing")
         pieces, at = list[str](), 0
         for claim in stated:
             numbers, reasons = self._bearing(claim.text, own)
@@ -82,6 +80,10 @@ class QuoteChecker:
             end = claim.start + len(_END.sub("", bare[claim.start : claim.end]))
             pieces += [bare[at:end].rstrip(), " ", *(f"[{n}]" for n in numbers)]
             at = end
+        if not self._says_something(bare):
+            return BorneOut(reason="it says nothing that the quotes say")
+        if self._kind and self._lacks(self._kind, bare):
+            return BorneOut(reason=f"it does not have {self._kind.name}")
         cited = "".join([*pieces, bare[at:]])
         order = dict.fromkeys(n for mark in mentions(cited) for n in mark.numbers)
         new = {n: number for number, n in enumerate(order, start=1)}

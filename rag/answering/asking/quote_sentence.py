@@ -25,7 +25,6 @@ from rag.types import (
     Answer,
     AnswerStatus,
     Citation,
-    Decision,
     Delta,
     Edition,
     Message,
@@ -141,9 +140,8 @@ class QuoteSentence:
         borne_out = checker.check(text)
         if borne_out.reason:
             why = f"The quotes do not bear out what the model wrote: {borne_out.reason}."
-            decision = Decision("wording", "quotes", borne_out.reason, failed=True)
             note = " ".join(filter(None, (why, quotes.note)))
-            return replace(asked, written=text.strip(), note=note, decisions=(decision,))
+            return replace(asked, written=text.strip(), note=note)
         by_number = {quote.citation.n: quote.citation for quote in self._shown}
         cited = (replace(by_number[n], n=k) for k, n in enumerate(borne_out.cited, start=1))
         return replace(
