@@ -211,7 +211,7 @@ class _ItemReader:
         if source.get("again") and self._ingestion.present(source["file"]) is None:
             self._fail(item, "It was deleted in the meantime.", "Add it again.")
             return
-        if not source.get("again") and self._unpacked(item, source):
+        if not source.get("again") and self._unpacked(item, source, on_progress):
             return
         # Another encoding makes another text of the same bytes.
         if not (source.get("again") or source.get("encoding")) and self._kept(item, source):
@@ -239,7 +239,9 @@ class _ItemReader:
         self._ingestion.take(document, on_progress, book)
         self._services.files.discard()
 
-    def _unpacked(self, item: JobItem, source: Mapping[str, Any]) -> bool:
+    def _unpacked(
+        self, item: JobItem, source: Mapping[str, Any], on_progress: ProgressCallback
+    ) -> bool:
         """Make items of the files within a file; return whether it is no document itself."""
         form = readers.format_of(source["name"])
         if not form.unpacker or source.get("pasted") or item.payload.get("unpacked"):
@@ -248,6 +250,7 @@ class _ItemReader:
         about = {"source": source["source"] or source["name"], "depth": depth + 1}
         about |= {"encoding": source.get("encoding", "")}
         new = list[Item]()
+        on_progress("unpacking", 0, 0)
         with tempfile.TemporaryDirectory() as folder, kept.arriving() as arrival:
             parts, left_out = readers.unpack(
                 kept.path(source["file"]),
@@ -260,6 +263,7 @@ class _ItemReader:
             for name, place in parts:
                 with place.open("rb") as content:
                     new.append((name, {"file": arrival.put(content).sha256, **about}))
+                on_progress("unpacking", len(new), len(parts))
             unread = Receipt(left_out=left_out).words
             reason = f"{len(new):,} file{'s' * (len(new) != 1)}"
             reason += f"; not read: {unread}" if unread else ""

@@ -109,7 +109,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.markup.rst:read_rst",
         _TEXT,
         True,
-        _RECEIPTS,
+        _RECEIPTS + 1,
         leaves_out=_SHOWN,
     ),
     Format(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rag.readers.characters import evident_encoding, is_binary
 
+_OFFICE_LIST = "[Content_Types].xml"
 _OFFICE_FOLDERS = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx"}
 
 HEAD = 4096
@@ -89,10 +90,11 @@ def _zip_kind(path: Path) -> str:
         with path.open("rb") as file:
             start = file.read(65_536)
         names, kind = start.decode("latin-1"), start[38:100] if b"mimetype" in start[:38] else b""
+        names += _OFFICE_LIST
     if kind:
         return "epub" if b"epub" in kind else "opendocument"
     kinds = (kind for folder, kind in _OFFICE_FOLDERS.items() if folder in names)
-    return next(kinds, "zip") if "[Content_Types].xml" in names else "zip"
+    return next(kinds, "zip") if _OFFICE_LIST in names else "zip"
 
 
 def _ole_kind(path: Path) -> str:

@@ -1,6 +1,5 @@
 """The Documents page: what is in, adding, cutting, building, deleting."""
 
-import json
 from collections.abc import Callable
 from io import BytesIO
 
@@ -73,21 +72,6 @@ def test_a_document_names_the_parts_that_were_not_read(
     assert "1 hidden slide (slide 2)" in app.button(key="documents_omission_hidden_slide").label
     app.button(key="documents_omission_picture").click().run()
     assert not app.exception
-
-
-def test_a_guessed_encoding_can_be_another(filled: Workspace, open_page: OpenPage) -> None:
-    base = filled.base("notes")
-    file = BytesIO("Das Boot kostet fünf Euro.".encode("mac_roman"))
-    filled.jobs.run(base.documents.add_files([Upload("boat.txt", file)]))
-    info = base.documents.documents(base.recipe().index)[0]
-    app = open_page("upload.py", doc=info.id[:12])
-    assert info.receipt is not None
-    assert info.receipt.read["encoding"] == "mac_roman"
-    app.selectbox(key="documents_encoding").select("cp850").run()
-    assert not app.exception
-    filled.jobs.run(filled.jobs.recent(base.id)[0].id)
-    assert base.documents.document(info.id).text == "Das Boot kostet fƒnf Euro."
-    assert "cp850" in _first(open_page("upload.py", doc=info.id[:12]), "caption", "Read: ")
 
 
 def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> None:
@@ -400,26 +384,6 @@ def test_files_in_another_language_come_with_an_embedder_that_supports_it(
     assert not [one for one in app.markdown if "seems to be" in one.value]
     app.button(key="documents_add_now").click().run()
     assert base.recipe().index.embedder == "multilingual-e5"
-
-
-def test_after_an_upload_all_files_are_looked_at(filled: Workspace, open_page: OpenPage) -> None:
-    base = filled.create("many", RECIPE.with_fields({"index.embedder": "wordllama"}))
-    texts = {f"a{number:02}.txt": f"The pump {number} is checked." for number in range(20)}
-    for number in range(6):
-        output = {"output_type": "display_data", "data": {"image/png": "x"}}
-        cell = {"cell_type": "code", "source": f"pump({number})", "outputs": [output]}
-        texts[f"n{number}.ipynb"] = json.dumps({"cells": [cell]})
-    texts["z.txt"] = GERMAN
-    uploads = [Upload(name, BytesIO(text.encode())) for name, text in texts.items()]
-    job = base.documents.add_files(uploads)
-    filled.jobs.run(job)
-    app = open_page("upload.py", kb="many")
-    app.session_state["documents_job"] = {base.id: job}
-    app.run()
-    assert "6 documents were not read whole: 6 pictures" in _first(
-        app, "markdown", "not read whole"
-    )
-    assert "1 document seems to be in German" in _first(app, "markdown", "seems to be in")
 
 
 def test_the_first_files_are_previewed_with_cost_cut_and_embedder(

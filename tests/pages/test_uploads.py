@@ -1,0 +1,67 @@
+"""Uploads: archives, what was not read of many files, and another encoding of one."""
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+
+from streamlit.testing.v1 import AppTest
+
+from rag import Upload, Workspace
+from tests.pages.conftest import RECIPE
+from tests.sample_files import zipped
+
+OpenPage = Callable[..., AppTest]
+GERMAN = "Die Pumpe wird jeden Freitag geprüft. Der Schlüssel zum Lager liegt beim Ingenieur."
+
+
+def first(app: AppTest, kind: str, words: str) -> str:
+    return next(one.value for one in app.get(kind) if words in one.value)
+
+
+def test_an_archive_is_previewed_as_a_list_and_added_as_its_files(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.create("packed", RECIPE)
+    app = open_page("upload.py", kb="packed")
+    packed = zipped(**{"rules/dogs.md": "# Dogs\n\nNo dogs.", "rules/boats.md": "No boats."})
+    app.file_uploader(key="documents_files_0").upload("rules.zip", packed)
+    app.run()
+    assert not app.exception
+    assert "dogs" in first(app, "markdown", "boats")
+    app.button(key="documents_add_now").click().run()
+    filled.jobs.run(filled.jobs.recent(base.id)[0].id)
+    rows = base.documents.documents(base.recipe().index)
+    assert [row.name for row in rows] == ["rules/boats.md", "rules/dogs.md"]
+
+
+def test_after_an_upload_all_files_are_looked_at(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.create("many", RECIPE.with_fields({"index.embedder": "wordllama"}))
+    texts = {f"a{number:02}.txt": f"The pump {number} is checked." for number in range(20)}
+    for number in range(6):
+        output = {"output_type": "display_data", "data": {"image/png": "x"}}
+        cell = {"cell_type": "code", "source": f"pump({number})", "outputs": [output]}
+        texts[f"n{number}.ipynb"] = json.dumps({"cells": [cell]})
+    texts["z.txt"] = GERMAN
+    uploads = [Upload(name, BytesIO(text.encode())) for name, text in texts.items()]
+    job = base.documents.add_files(uploads)
+    filled.jobs.run(job)
+    app = open_page("upload.py", kb="many")
+    app.session_state["documents_job"] = {base.id: job}
+    app.run()
+    assert "6 documents were not read whole: 6 pictures" in first(app, "markdown", "not read whole")
+    assert "1 document seems to be in German" in first(app, "markdown", "seems to be in")
+
+
+def test_a_guessed_encoding_can_be_another(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    file = BytesIO("Das Boot kostet fünf Euro.".encode("mac_roman"))
+    filled.jobs.run(base.documents.add_files([Upload("boat.txt", file)]))
+    info = base.documents.documents(base.recipe().index)[0]
+    app = open_page("upload.py", doc=info.id[:12])
+    assert info.receipt is not None
+    assert info.receipt.read["encoding"] == "mac_roman"
+    app.selectbox(key="documents_encoding").select("cp850").run()
+    assert not app.exception
+    filled.jobs.run(filled.jobs.recent(base.id)[0].id)
+    assert base.documents.document(info.id).text == "Das Boot kostet fƒnf Euro."
+    assert "cp850" in first(open_page("upload.py", doc=info.id[:12]), "caption", "Read: ")
