@@ -221,8 +221,9 @@ class Database:
         """Give spare pages back to the disk, in a transaction of ``write``."""
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
-        try:  # one step for each page, although no row has a column
-            driver.execute(f"PRAGMA incremental_vacuum({pages:d})").fetchall()
+        try:
+            for _ in range(pages):  # a cursor makes the first step alone, which frees one page
+                driver.execute("PRAGMA incremental_vacuum(1)")
         except sqlite3.Error as error:
             raise OperationalError(None, None, error) from error
 

@@ -22,7 +22,7 @@ import pytest
 from rag import KnowledgeBase, Settings, Workspace
 from rag.__main__ import main
 from rag.errors import StorageError
-from rag.storage import Database
+from rag.storage import Connection, Database
 from rag.storage.shared import deletion
 from rag.storage.sqlite_file import JOURNAL_LOST
 from tests.workspaces import DATABASE, QUICK, add, database_at, workspace_at
@@ -208,6 +208,13 @@ def _filled(home: Path) -> tuple[Workspace, KnowledgeBase]:
 def test_deletion_gives_room_back_and_leaves_no_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    portions, give_back = list[int](), Database.give_back
+
+    def counted(self: Database, connection: Connection, pages: int) -> None:
+        portions.append(pages)
+        give_back(self, connection, pages)
+
+    monkeypatch.setattr(Database, "give_back", counted)
     monkeypatch.setattr(deletion, "_KEPT_PAGES", 10)
     workspace, base = _filled(tmp_path)
     file = tmp_path / DATABASE
@@ -221,6 +228,7 @@ def test_deletion_gives_room_back_and_leaves_no_words(
     workspace.close()
     assert file.stat().st_size < full / 2
     assert b"Zorblax" not in file.read_bytes()
+    assert len(portions) < 40
 
 
 def test_an_older_file_gives_room_back_once_it_was_compacted(

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from rag.storage.database import Database
 
 _SECONDS = 0.1  # of a transaction; SQLite lets a process that waits look as often
+_MOST_ROWS = 1 << 16
 _FIRST_ROWS = 16  # of which each may have a megabyte of text
 
 
@@ -31,7 +32,7 @@ class Portions:
             self._started = time.perf_counter()  # waiting for others is no work
             yield connection
         seconds = time.perf_counter() - self._started
-        self.rows = max(1, min(2 * self.rows, int(self.rows * _SECONDS / seconds)))
+        self.rows = max(1, min(2 * self.rows, int(self.rows * _SECONDS / seconds), _MOST_ROWS))
         self.pause = max(seconds, _SECONDS) if seconds > _SECONDS / 4 else seconds
 
     def is_full(self) -> bool:
