@@ -121,9 +121,9 @@ class Restorer:
     ) -> None:
         """Store documents with their tags and dates: filters let the same ones through."""
 
-        def mark(connection: Connection, _stored: object) -> None:
+        def mark(connection: Connection, stored: Sequence[Document]) -> None:
             arrival.confirm(connection)
-            for entry in (entries[document.id] for document in group):
+            for entry in (entries[document.id] for document in stored):
                 documents.set_tags(connection, self._base_id, entry.id, entry.tags)
                 if entry.added is not None:
                     documents.set_added(connection, self._base_id, entry.id, entry.added)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import accumulate
 
 from rag.documents.job_vectors import refresh
 from rag.jobs.reporter import Reporter
@@ -15,7 +16,7 @@ from rag.storage.shared.segments import Segments
 
 KIND = "duplicate"
 
-_GROUP = 32  # documents copied in one transaction
+_GROUP, _PASSAGES = 32, 8192  # documents copied in one transaction, and passages of theirs
 
 
 def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -28,8 +29,9 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
         ids = copying.missing(connection, source, target)
     copied = reporter.carried() or 0
     total = copied + len(ids)
-    for start in range(0, len(ids), _GROUP):
-        group = ids[start : start + _GROUP]
+    while ids:
+        group = _group(services.database, source, ids)
+        ids = ids[len(group) :]
 
         def on_stored(passages: int, copied: int = copied) -> None:
             words = f"{copied:,} of {total:,} documents copied"
@@ -46,6 +48,14 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
         copying.all_else(connection, source, target)
     refresh(services, target, partial(reporter.report, total, total))
     return f"{total:,} document{'s' * (total != 1)} copied"
+
+
+def _group(database: Database, source: int, ids: Sequence[str]) -> Sequence[str]:
+    """The next documents that are copied together."""
+    with database.read() as connection:
+        counts = copying.passages_of(connection, source, ids[:_GROUP])
+    totals = accumulate(counts.get(document_id, 0) for document_id in ids[:_GROUP])
+    return ids[: max(sum(total <= _PASSAGES for total in totals), 1)]
 
 
 def _copied(

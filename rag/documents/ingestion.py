@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -168,9 +169,9 @@ class Ingestion:
         self,
         group: Sequence[Document],
         on_progress: ProgressCallback,
-        also: Callable[[Connection, list[Stored]], None] = lambda _c, _s: None,
-    ) -> list[Stored]:
-        """Store documents whole; ``also`` joins their transaction, to keep books on them.
+        also: Callable[[Connection, Sequence[Document]], None] = lambda _c, _d: None,
+    ) -> None:
+        """Store documents whole, some in each transaction; ``also`` joins it with these.
 
         A build that cannot take them, other than that of the saved recipe, lacks them until it is
         built again: see ``behind``. Raises ProviderError or InvalidRecipe for the saved recipe.
@@ -178,10 +179,13 @@ class Ingestion:
         with self._database.read() as connection:
             group = [with_edits(connection, self.base_id, document) for document in group]
         recipes, cuttings = self._prepare_all(group, on_progress)
-        with self._storing(recipes, cuttings, on_progress) as (connection, cuts):
-            stored = [self._insert(connection, document, cuts) for document in group]
-            also(connection, stored)
-        return stored
+        for portion in _portions(cuttings):
+            ids = {document_id for document_id, _ in portion}
+            some = [document for document in group if document.id in ids]
+            with self._storing(recipes, portion, on_progress) as (connection, cuts):
+                for document in some:
+                    self._insert(connection, document, cuts)
+                also(connection, some)
 
     def take(
         self,
@@ -191,8 +195,8 @@ class Ingestion:
     ) -> None:
         """Store a document as soon as it is cut; its vectors are left to ``EmbeddingAhead``.
 
-        ``also`` and what is raised are as for ``store``: an embedder elsewhere is asked whether it
-        is there.
+        ``also`` joins its transaction, to keep books on it. Raises as ``store`` does: an embedder
+        elsewhere is asked whether it is there.
         """
         with self._database.read() as connection:
             document = with_edits(connection, self.base_id, document)
@@ -459,12 +463,16 @@ class Ingestion:
 
 
 def _portions(cuttings: Cuttings) -> Iterator[Cuttings]:
-    """Cuttings in parts with as many passages as one transaction stores, or one that has more."""
-    portion: Cuttings = {}
-    for key, cutting in cuttings.items():
-        if portion and len(cutting) + sum(map(len, portion.values())) > LARGE:
-            yield portion
-            portion = {}
-        portion[key] = cutting
-    if portion:
-        yield portion
+    """The cuttings of the documents of each transaction: of a large one, or of several others."""
+    passages_of, portions = Counter[str](), [set[str]()]
+    for (document_id, _), cutting in cuttings.items():
+        passages_of[document_id] += len(cutting)
+    rows = 0
+    for document_id, count in passages_of.items():
+        if rows and rows + count > LARGE:
+            portions.append(set())
+            rows = 0
+        portions[-1].add(document_id)
+        rows += count
+    for ids in portions:
+        yield {key: cutting for key, cutting in cuttings.items() if key[0] in ids}

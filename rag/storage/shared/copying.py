@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, insert, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, func, insert, literal, or_, select
 
 from rag.storage import bases, builds
 from rag.storage.conversations.prompt_texts import prompt_text
@@ -82,6 +82,13 @@ def copy_segment(
         return len(keys)
 
     arriving.store(segment.document_id, segment.cut_name, copy, on_stored)
+
+
+def passages_of(connection: Connection, source: int, ids: Sequence[str]) -> dict[str, int]:
+    """Numbers of passages of documents in all builds, without those of segments."""
+    mine = _of(chunk, source, "document_id", ids) & chunk.c.cut_id.in_(select(build.c.cut_id))
+    count = select(chunk.c.document_id, func.count()).where(mine).group_by(chunk.c.document_id)
+    return {row[0]: row[1] for row in connection.execute(count)}
 
 
 def documents(
