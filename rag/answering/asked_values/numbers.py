@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rag.answering.asked_values.kind import ValueKind, is_list_like
 from rag.answering.asked_values.patterns import (
     ANY_NUMBER,
+    ORDINAL_ENDING,
     SOME_WORDS,
     SPELT_NUMBER,
     UNIT,
@@ -18,7 +19,7 @@ from rag.answering.asked_values.units import base_unit, unit_at, unit_of
 from rag.answering.languages import any_of, listed
 
 MEASURED = re.compile(
-    rf"24/7\b|[\d.,:/]{{0,12}}(?:(?:st|nd|rd|th)\b|[\s-]{{0,3}}(?:{UNIT}))", re.IGNORECASE
+    rf"24/7\b|[\d.,:/]{{0,12}}(?:(?:{ORDINAL_ENDING})\b|[\s-]{{0,3}}(?:{UNIT}))", re.IGNORECASE
 )
 """A figure that measures or counts: "30 days", "17-year-old", "60 euros", "24th"."""
 _DIGITS = re.compile(r"\d[\d.,]*")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rag.answering.languages import any_of
+from rag.answering.languages import alternatives, any_of
 
 SPELT_NUMBER = any_of(
     *("numbers", "tens", "scales", "fractions.2", "multiples", "none", "frequencies")
 )
 ANY_NUMBER = rf"(?:[\d½¼¾]|{SPELT_NUMBER})"
+ORDINAL_ENDING = alternatives("ordinal_endings")
 TIME = r"(?:[01]?\d|2[0-4])[.:][0-5]\d"
 TIME_UNITS = (
     *("units.second", "units.minute", "units.hour", "units.day", "units.week", "units.month"),

@@ -42,7 +42,7 @@ SYNONYM = 0.5
 """The least cosine of two single words of which one will do for the other."""
 _FEWEST_LETTERS = 3
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_CENTURIES = ("19", "20")
 _IN = re.compile(rf"{any_of('time_prepositions')}\s\Z", re.IGNORECASE)
 _FOR = re.compile(rf"{any_of('purpose_prepositions')}\s{ARTICLE}\Z", re.IGNORECASE)
 _IN_PHRASES = frozenset(listed("no_restrictions"))
@@ -250,7 +250,8 @@ def _gap(
 
 def _is_year(term: KeyTerm, question: str) -> bool:
     """Whether a term is a year that restricts the question: "in 2023"."""
-    return _YEAR.fullmatch(term.text) is not None and _precedes(_IN, question, term)
+    is_year = len(term.text) == 4 and term.text.isdecimal() and term.text.startswith(_CENTURIES)
+    return is_year and _precedes(_IN, question, term)
 
 
 def _precedes(pattern: re.Pattern[str], question: str, term: KeyTerm) -> bool:

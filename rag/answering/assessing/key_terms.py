@@ -9,7 +9,7 @@ from typing import Literal
 
 from rag.answering.asked_values import asked_value
 from rag.answering.asked_values.units import unit_of
-from rag.answering.languages import any_of, listed
+from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.lexical.languages import language, likeliest
 
@@ -20,7 +20,8 @@ _TOKEN = re.compile(rf"[{_SIGN}]?\d+(?:[.,'’]\d+)*[{_SIGN}]?(?![\w/-])|\w+(?:[
 """A number with its separators and the sign of a currency, or a word."""
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _MEASURE = re.compile(
-    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|[ap]m|h|hrs?|mins?|sec|[km]g|[kcm]m|ml|[kmgt]b|k?wh|kw|mah)"
+    rf"\d+(?:[.,]\d+)*(?:{alternatives('ordinal_endings')}|[ap]m|h|hrs?|mins?"
+    r"|sec|[km]g|[kcm]m|ml|[kmgt]b|k?wh|kw|mah)"
     r"|\d+(?:-(?-i:[a-zß-ÿ]){3,})+",
     re.IGNORECASE,
 )

@@ -18,7 +18,7 @@ RUN = 6
 CODE = re.compile(
     r"\b(?=[\w./-]{0,40}?[A-Za-z])(?=[\w./-]{0,40}?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b"
 )
-_NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|[a-zA-Z]{1,3}|[a-z]{5,}|/[a-zA-Z]+|[a-z]?(?:-[a-z]+)+)")
+_NO_CODE = re.compile(r"\d+(?:[a-zA-Z]{1,3}|[a-z]{5,}|/[a-zA-Z]+|[a-z]?(?:-[a-z]+)+)")
 """A figure with its unit or ending, and a name such as "37signals"."""
 _WORD = re.compile(r"[^\W\d_]+")
 
