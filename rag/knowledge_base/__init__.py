@@ -305,8 +305,9 @@ class KnowledgeBase:
         services, recipe, rule = self._services, snapshot.recipe, snapshot.threshold_rule
         question = check_question(question)
         history = tuple(history)
-        has_model = recipe.answer.provider != "extractive"
-        if history and has_model and leans_on_another(question):
+        # A model that only words quotes is often too small to write a question.
+        reads = recipe.answer.provider != "extractive" and recipe.answer.evidence != "quotes"
+        if history and reads and leans_on_another(question):
             rewriting = recipe.with_fields({"search.rewrite": True})
             snapshot = replace(snapshot, recipe=rewriting)
 
