@@ -32,7 +32,7 @@ def running(server: LocalServer) -> str:
     """Return the sentence about a server and its models, as Markdown."""
     models = [*server.chat_models[:_MOST], *server.embedding_models[:1]] or ["no model"]
     listed = " and ".join(filter(None, (", ".join(models[:-1]), models[-1])))
-    return f"{plain(server.label)} runs here with {plain(listed)}."
+    return f"{plain(server.label)} is running here with {plain(listed)}."
 
 
 def model_offer(base: KnowledgeBase) -> None:
