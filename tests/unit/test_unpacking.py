@@ -109,6 +109,7 @@ def archive(**options: object) -> bytes:
         packed.writestr("Home 1a2b/Rules.md", "# Rules\n\nNo dogs.")
         packed.writestr("Home 1a2b/Fees.xlsx", workbook(Fees=[["Berth", "Fee"], ["7", "90"]]))
         packed.writestr("../../outside.txt", "Outside.")
+        packed.writestr("Häfen.txt", "Unmarked.")
         packed.writestr("/etc/absolute.txt", "Absolute.")
         packed.writestr("C:\\temp\\drive.txt", "Drive.")
         packed.writestr("Home 1a2b/photo.png", PNG)
@@ -119,7 +120,16 @@ def archive(**options: object) -> bytes:
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
         packed.writestr(link, "/etc/passwd")
         packed.writestr("part.zip", zipped(**{"inner/a.txt": "Inner."}))
-    return buffer.getvalue()
+    # As macOS writes it: UTF-8 without the flag for it, here and in the list at the end.
+    return _without_flag(buffer.getvalue(), "Häfen.txt".encode())
+
+
+def _without_flag(packed: bytes, name: bytes) -> bytes:
+    data, at = bytearray(packed), -1
+    while (at := packed.find(name, at + 1)) >= 0:
+        flags = at - 24 if packed[at - 30 : at - 26] == b"PK\x03\x04" else at - 38
+        data[flags + 1] &= ~0x08
+    return bytes(data)
 
 
 @pytest.mark.usefixtures("database")
@@ -128,13 +138,14 @@ def test_files_of_an_archive_keep_their_folders(workspace: Workspace) -> None:
     statuses = added(workspace, base, "export.zip", archive())
     assert statuses["export.zip"] == (
         "unpacked",
-        "6 files; not read: 1 picture (Home 1a2b/photo.png); 1 file (Home 1a2b/film.mov)",
+        "7 files; not read: 1 picture (Home 1a2b/photo.png); 1 file (Home 1a2b/film.mov)",
     )
     assert statuses["part.zip"] == ("unpacked", "1 file")
     assert texts(base) == {
         "Home 1a2b/Rules.md": "# Rules\n\nNo dogs.",
         "Home 1a2b/Fees.xlsx": "Fees\n\nBerth\tFee\n7\t90",
         "outside.txt": "Outside.",
+        "Häfen.txt": "Unmarked.",
         "etc/absolute.txt": "Absolute.",
         "temp/drive.txt": "Drive.",
         "inner/a.txt": "Inner.",
@@ -170,6 +181,7 @@ def test_archives_within_archives_end(tmp_path: Path) -> None:
 SLACK = {
     "users.json": json.dumps([{"id": "U1", "name": "ann", "profile": {"display_name": "Ann"}}]),
     "channels.json": "[]",
+    "general/2026-01-01.json": "[{",
     "general/2026-01-02.json": json.dumps(
         [
             {"user": "U1", "ts": "1767349800.0", "text": "Hi <@U1> &amp; <!here>: 90 &lt; 100"},
@@ -190,7 +202,8 @@ SLACK = {
 @pytest.mark.usefixtures("database")
 def test_days_of_slack_are_read_as_people_read_them(workspace: Workspace) -> None:
     base = workspace.create("harbour", QUICK)
-    added(workspace, base, "slack.zip", zipped(**SLACK))
+    statuses = added(workspace, base, "slack.zip", zipped(**SLACK))
+    assert statuses["slack.zip"][1] == "1 file; not read: 1 empty file (general/2026-01-01.md)"
     assert texts(base) == {
         "general/2026-01-02.md": "# general, 2026-01-02\n\n"
         "**Ann**, 10:30: Hi @Ann & @here: 90 < 100\n\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import stat
 import zipfile
@@ -16,7 +17,7 @@ from rag.readers.office.archive import check_archive
 _LOOKS = {"css", "js", "map", "woff", "woff2", "ttf"}  # of pages in the same archive
 _MOST_ARCHIVES = 20
 _DEEPEST = 2
-_ENCRYPTED = 0x1
+_ENCRYPTED, _UTF_8 = 0x1, 0x800  # flags
 
 
 def unpack_zip(source: Source) -> Content:
@@ -34,7 +35,7 @@ def unpack_zip(source: Source) -> Content:
         of_slack = slack.people(archive) if names >= slack.FILES else None
         is_site = any(extension_of(name) in ("html", "htm") for name in names)
         for member in members:
-            name, extension = member.filename, extension_of(member.filename)
+            name, extension = _name(member), extension_of(member.filename)
             archives += extension == "zip"
             if of_slack is not None and slack.is_about(name):
                 continue
@@ -60,6 +61,14 @@ def unpack_zip(source: Source) -> Content:
             reason="empty",
         )
     return content
+
+
+def _name(member: zipfile.ZipInfo) -> str:
+    """The path of a member; programs of macOS write UTF-8 without saying so."""
+    if not member.flag_bits & _UTF_8 and not member.filename.isascii():
+        with contextlib.suppress(UnicodeError):
+            return member.filename.encode("cp437").decode("utf-8")
+    return member.filename
 
 
 def _is_file(member: zipfile.ZipInfo) -> bool:

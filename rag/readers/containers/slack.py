@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from rag.errors import UnreadableDocument
 from rag.readers.records import parse_json
 
 FILES = {"users.json", "channels.json"}
@@ -41,8 +42,11 @@ def is_day(name: str) -> bool:
 
 
 def day(name: str, data: bytes, people: Mapping[str, str]) -> str:
-    """The messages of a day as Markdown; a reply in a thread says so. Raises UnreadableDocument."""
-    messages = parse_json(data.decode("utf-8", "replace"))
+    """The messages of a day as Markdown; a reply in a thread says so. "" for a damaged file."""
+    try:
+        messages = parse_json(data.decode("utf-8", "replace"))
+    except UnreadableDocument:  # the other days are worth reading
+        return ""
     match = _DAY.fullmatch(name)
     lines = [f"# {match[1]}, {match[2]}" if match else "# Messages"]
     for message in messages if isinstance(messages, list) else ():
