@@ -8,23 +8,27 @@ from dataclasses import dataclass, replace
 
 from rag.answering.assessing.editions import (
     EditionDate,
-    are_editions,
     edition_date,
     names_day,
     repeats,
     today,
+    words_of,
 )
 from rag.answering.assessing.resemblance import (
-    are_alike,
+    ALIKE,
     are_different,
-    may_supersede,
+    edition_kind,
+    jaccard,
+    overlap,
     word_runs,
+    word_set,
 )
 from rag.answering.markup import unmarked
 from rag.answering.sources import Sources
 from rag.answering.statements.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
 from rag.answering.statements.sentences import ENDED, Statement, statements
+from rag.chunking.contexts import title_of
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
@@ -64,7 +68,7 @@ class PassageReader:
         self._documents: dict[tuple[str, str], _ReadDocument | None] = {}
         self._statements: dict[tuple[str, Chunk], list[Statement]] = {}
         self._runs: dict[tuple[str, str], frozenset[int]] = {}
-        self._editions: dict[frozenset[tuple[str, str]], bool] = {}
+        self._editions: dict[frozenset[tuple[str, str]], str] = {}
         self._superseded: dict[tuple[tuple[str, str], tuple[str, str]], bool] = {}
 
     def statements(self, hit: Hit) -> list[Statement]:
@@ -153,16 +157,32 @@ class PassageReader:
         return edition_date(hit.document, source.document.text if source else "")
 
     def are_editions(self, one: Hit, other: Hit) -> bool:
-        """Whether two passages are of editions of one document, by its names or its texts.
+        """Whether two passages are of editions of one document: see ``edition_kind``."""
+        return bool(self._edition_kind(one, other))
 
-        Texts tell only where nothing in the names says that they are on different things.
+    def are_one_document(self, one: Hit, other: Hit) -> bool:
+        """Whether two passages are of editions of one document by its names, too.
+
+        Contracts of two persons have most of their texts in common, and different words in their
+        names: neither supersedes the other.
         """
-        if one.document == other.document or are_editions(one.document, other.document):
-            return self.are_named_editions(one, other)
+        kind = self._edition_kind(one, other)
+        words = words_of(one.document)
+        return kind == "name" or (kind == "text" and words == words_of(other.document) != set())
+
+    def _edition_kind(self, one: Hit, other: Hit) -> str:
         key = frozenset((_source(one), _source(other)))
+        if len(key) == 1 or one.document == other.document:
+            return ""
         if key not in self._editions:
-            self._editions[key] = may_supersede(one.document, other.document) and self.are_alike(
-                one, other
+            documents = [self.document(hit) for hit in (one, other)]
+            titles = [title_of(document) if document else "" for document in documents]
+            texts = [document.text for document in documents if document]
+            self._editions[key] = edition_kind(
+                (one.document, other.document),
+                (titles[0], titles[1]),
+                lambda: jaccard(*map(word_set, texts)) if len(texts) > 1 else 1.0,
+                lambda: self._shared_runs(one, other),
             )
         return self._editions[key]
 
@@ -172,21 +192,23 @@ class PassageReader:
         Documents that are each named by a day, and differ in almost all they say, are none: the
         minutes of two meetings may be called "council-2024-01-17" and "council-2024-07-24".
         """
-        if one.document == other.document or not are_editions(one.document, other.document):
-            return False
-        return not self.are_of_occasions(one, other)
+        return self._edition_kind(one, other) == "name"
 
     def are_of_occasions(self, one: Hit, other: Hit) -> bool:
         """Whether two documents are each named by a day, and differ in almost all they say."""
         return (
             names_day(one.document)
             and names_day(other.document)
-            and are_different(self._word_runs(one), self._word_runs(other))
+            and are_different(*self._shared_runs(one, other))
         )
 
     def are_alike(self, one: Hit, other: Hit) -> bool:
         """Whether the documents of two passages have most of their words in common."""
-        return are_alike(self._word_runs(one), self._word_runs(other))
+        return overlap(*self._shared_runs(one, other)) >= ALIKE
+
+    def _shared_runs(self, one: Hit, other: Hit) -> tuple[int, int, int]:
+        runs = self._word_runs(one), self._word_runs(other)
+        return len(runs[0] & runs[1]), len(runs[0]), len(runs[1])
 
     def _word_runs(self, hit: Hit) -> frozenset[int]:
         key = _source(hit)
@@ -199,9 +221,9 @@ class PassageReader:
         """Whether the document of a passage is in force instead of that of another one."""
         key = _source(one), _source(other)
         if key not in self._superseded:
-            self._superseded[key] = self.are_editions(one, other) and self.edition_date(
-                one
-            ).prevails_over(self.edition_date(other), self.day)
+            dates = self.edition_date(one), self.edition_date(other)
+            prevails = dates[0].prevails_over(dates[1], self.day)
+            self._superseded[key] = prevails and self.are_one_document(one, other)
         return self._superseded[key]
 
     def heading(self, hit: Hit, statement: Statement) -> str:

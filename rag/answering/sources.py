@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from rag.chunking.places import place_of
+from rag.chunking.places import Place, place_of
 from rag.types import Citation, Document, Hit
 
 
@@ -30,7 +30,8 @@ def place_citations(
     for one in citations:
         outline = sources.outline(one.hit)
         if outline is not None:
-            done.append(replace(one, page=_page(one, outline)))
+            place = _place(one, outline)
+            done.append(replace(one, page=place.page, page_label=place.label))
             continue
         done.append(one)
         if not one.hit.from_tool:
@@ -39,8 +40,8 @@ def place_citations(
     return tuple(done), note if gone else ""
 
 
-def _page(citation: Citation, outline: Document) -> int | None:
+def _place(citation: Citation, outline: Document) -> Place:
     chunk, quote = citation.hit.chunk, citation.quote
     at = chunk.text.find(quote) if quote else -1
     start, length = (at, len(quote)) if at >= 0 else (0, len(chunk.text))
-    return place_of(outline, chunk.start + start, chunk.start + start + length).page
+    return place_of(outline, chunk.start + start, chunk.start + start + length)

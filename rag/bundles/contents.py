@@ -158,13 +158,19 @@ class Learned(_BundlePart):
         return row
 
 
-_Page = tuple[int, int, int] | tuple[int, int, int, str] | tuple[int, int, int, str, float | None]
+_Page = (
+    tuple[int, int, int]
+    | tuple[int, int, int, str]
+    | tuple[int, int, int, str, float | None]
+    | tuple[int, int, int, str, float | None, str]
+)
 
 
 class Text(_BundlePart):
-    """``texts/ID.json``: an extracted text. Pages are (number, start, end, head, confidence).
+    """``texts/ID.json``: an extracted text. Pages are (number, start, end, head,
+    confidence, label).
 
-    Tables are (start, end, labels, caption). Bundles from before have pages without the last two.
+    Tables are (start, end, labels, caption). Bundles from before have pages without the last ones.
     """
 
     text: str

@@ -21,12 +21,13 @@ class Place:
     """``page`` counts from 1, None without pages; ``heading`` is ``"Chapter > Section"``.
 
     ``recognised`` says in words that the text was recognised in a picture and how surely, "" where
-    it is the page's own.
+    it is the page's own. ``label`` is the number printed on the page, where that is another one.
     """
 
     page: int | None
     heading: str
     recognised: str = ""
+    label: str = ""
 
 
 def place_of(document: Document, start: int, end: int) -> Place:
@@ -37,8 +38,10 @@ def place_of(document: Document, start: int, end: int) -> Place:
     """
     number = _page(document, start, end)
     page = next((candidate for candidate in document.pages if candidate.number == number), None)
-    note = "" if page is None else recognised(page.confidence)
-    return Place(number, _heading(document, start, end), note)
+    heading = _heading(document, start, end)
+    if page is None:
+        return Place(number, heading)
+    return Place(number, heading, recognised(page.confidence), page.label)
 
 
 def recognised(confidence: float | None) -> str:

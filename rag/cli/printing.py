@@ -13,6 +13,7 @@ from rag import (
     Answer,
     AnswerData,
     Chunk,
+    Citation,
     Decision,
     Evaluation,
     Hit,
@@ -268,14 +269,15 @@ def indexed_with(chunk: Chunk, length: int) -> list[str]:
     return [f"     indexed with: {snippet(around, length)}"] if around else []
 
 
-def _source(hit: Hit, page: int | None = None) -> str:
+def _source(hit: Hit, cited: Citation | None = None) -> str:
     """Return the location of a hit: its knowledge base if there are several, document and page."""
-    return (f"{hit.base}: " if hit.base else "") + located(hit.document, hit.chunk, page)
+    page, label = (cited.page, cited.page_label) if cited else (None, "")
+    return (f"{hit.base}: " if hit.base else "") + located(hit.document, hit.chunk, page, label)
 
 
-def located(document: str, chunk: Chunk, page: int | None = None) -> str:
+def located(document: str, chunk: Chunk, page: int | None = None, label: str = "") -> str:
     """Return the location of a passage, or of its words on ``page``: document and page, if any."""
-    return document + page_name(document, page or chunk.page, chunk.heading, ", ")
+    return document + page_name(document, page or chunk.page, chunk.heading, ", ", label)
 
 
 def snippet(text: str, length: int) -> str:
@@ -287,9 +289,7 @@ def snippet(text: str, length: int) -> str:
 def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
     """``error`` is what stopped the answer; text that came before is one all the same."""
     lines = [*_state(answer_), answer_.text, ""]
-    lines += [
-        f"[{citation.n}] {_source(citation.hit, citation.page)}" for citation in answer_.citations
-    ]
+    lines += [f"[{citation.n}] {_source(citation.hit, citation)}" for citation in answer_.citations]
     lines.append("(quotes, no language model)" if answer_.mode == "quotes" else _made(answer_))
     lines += [*([answer_.note] if answer_.note else []), *map(_decision, answer_.decisions)]
     lines += [
@@ -306,9 +306,7 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
         lines.append(f"What the model wrote: {answer_.written}")
     if answer_.quotes:
         lines += ["", "What the passages say:"]
-        lines += [
-            f"- “{quote.quote}” ({_source(quote.hit, quote.page)})" for quote in answer_.quotes
-        ]
+        lines += [f"- “{quote.quote}” ({_source(quote.hit, quote)})" for quote in answer_.quotes]
     lines += _left_out(answer_.trace)
     why = (
         (error.message, error.hint) if error else (answer_.note, "Ask again, or use another model.")

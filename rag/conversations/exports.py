@@ -103,7 +103,7 @@ def _described(turn: Turn) -> Iterator[str]:
 
 
 def _source(citation: StoredCitation) -> str:
-    page = page_name(citation.document, citation.page, before=", ")
+    page = page_name(citation.document, citation.page, before=", ", label=citation.page_label)
     quote = _one_line(citation.quote)
     return f"{_one_line(citation.document)}{page}" + (f": “{quote}”" if quote else "")
 

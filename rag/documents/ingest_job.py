@@ -42,11 +42,11 @@ from rag.questions.sets import QuestionSets
 from rag.readers import web
 from rag.readers.page_names import distinguish_name
 from rag.services import Services
-from rag.storage import Connection, documents, files
+from rag.storage import Connection, bases, documents, files
 from rag.storage import jobs as rows
 from rag.storage.jobs import ItemStatus, JobItem, JobRow
 from rag.storage.shared.claims import Claims
-from rag.types import Document, Receipt, percent
+from rag.types import Document, Receipt, name_stem, percent
 
 log = logging.getLogger(__name__)
 
@@ -278,7 +278,8 @@ class _ItemReader:
     def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
         """Whether these bytes are stored already, which is then noted.
 
-        Under another name they take the place of what was stored under this one.
+        Under another name they take the place of what was stored under this one. A copy whose
+        name is a part of the stored one, as "leave.md" is of "leave (2).md", gives it its name.
         """
         if self._ingestion.present(source["file"]) is None:
             return False
@@ -286,12 +287,16 @@ class _ItemReader:
             stored_name = documents.exists(connection, self._job.base_id, source["file"])
             if stored_name is None:
                 return False  # deleted meanwhile
-            before = self._ingestion.withdraw(connection, source["name"], source["file"])
-            reason = (
-                ""
-                if stored_name == source["name"]
-                else f"the same content is stored as {stored_name}"
-            )
+            name = source["name"]
+            before = self._ingestion.withdraw(connection, name, source["file"])
+            if name_stem(name) in name_stem(stored_name) and len(name) < len(stored_name):
+                documents.set_name(connection, self._job.base_id, source["file"], name)
+                bases.touch(connection, self._job.base_id)
+                reason = f"the same content was stored as {stored_name}"
+            else:
+                reason = (
+                    "" if stored_name == name else f"the same content is stored as {stored_name}"
+                )
             status: ItemStatus = "unchanged" if before is None else "replaced"
             rows.set_item(connection, self._job.id, item.position, status, reason)
             if before is not None:

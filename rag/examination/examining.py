@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import Literal
 
@@ -17,22 +17,22 @@ from rag.answering.assessing.editions import (
     are_editions,
     are_of_other_periods,
     edition_date,
+    figures_of,
     today,
 )
 from rag.answering.assessing.resemblance import (
-    ALIKE,
-    CODE,
     RUN,
-    may_be_editions,
+    edition_kind,
+    jaccard,
     may_supersede,
     overlap,
     subject_of,
     word_runs,
+    word_set,
 )
 from rag.chunking.contexts import title_of
 from rag.documents.garbled import SURE, broken_characters, unread_words
 from rag.examination.findings import KIND_TITLES, DocumentFinding, FindingPlace
-from rag.lexical import analyzer
 from rag.types import Document, page_name, percent
 
 _ORDER = list(KIND_TITLES)
@@ -51,11 +51,9 @@ def examine(documents: Sequence[Document], day: str = "") -> list[DocumentFindin
     date = cache(lambda position: edition_date(documents[position].name, documents[position].text))
     pairs: dict[str, list[Resemblance]] = {"edition": [], "copy": []}
     for pair in resemblances(documents):
-        dated = date(pair.one).is_newer_than(date(pair.other))
-        dated = dated or date(pair.other).is_newer_than(date(pair.one))
-        is_copy = pair.copied >= COPY and not pair.by_name and not dated
-        pairs["copy" if is_copy else pair.kind].append(pair)
-    findings = [_copies(documents, date, group) for group in _groups(pairs["copy"])]
+        pairs[pair.kind].append(pair)
+    copies = _by_folder(documents, _groups(pairs["copy"]))
+    findings = [_copies(documents, date, group) for group in copies]
     findings += [
         _editions(documents, date, group, day or today()) for group in _groups(pairs["edition"])
     ]
@@ -93,6 +91,23 @@ def _groups(pairs: Sequence[Resemblance]) -> list[list[Resemblance]]:
     return list(members.values())
 
 
+def _by_folder(
+    documents: Sequence[Document], groups: Sequence[list[Resemblance]]
+) -> list[list[Resemblance]]:
+    """Return the groups, those of one folder as one: a series such as release notes."""
+    merged: dict[object, list[Resemblance]] = {}
+    for number, group in enumerate(groups):
+        folder = _folder([documents[at] for pair in group for at in (pair.one, pair.other)])
+        merged.setdefault(folder or number, []).extend(group)
+    return list(merged.values())
+
+
+def _folder(group: Sequence[Document]) -> str:
+    """The folder that all documents of a group are in; "" for none."""
+    folders = {document.name.rpartition("/")[0] for document in group}
+    return folders.pop() if len(folders) == 1 else ""
+
+
 def _newest_first(pairs: Sequence[Resemblance], date: Callable[[int], EditionDate]) -> list[int]:
     positions = sorted({position for pair in pairs for position in (pair.one, pair.other)})
     return sorted(positions, key=lambda position: date(position).order, reverse=True)
@@ -106,8 +121,10 @@ def _copies(
     if len(group) == 2:
         summary = f"{_names(group)} share {_percent(least)} of the shorter text."
     else:
+        folder = _folder(group)
+        named = f"{len(group)} documents in {folder}/" if folder else _names(group)
         summary = (
-            f"{_names(group)} are copies: each shares {_percent(least)} or more of the shorter "
+            f"{named} are near copies: each shares {_percent(least)} or more of the shorter "
             "text with another one."
         )
     return DocumentFinding("copies", summary, tuple(map(_whole, group)), round(least, 2))
@@ -196,8 +213,6 @@ def _unread(documents: Sequence[Document]) -> Iterator[DocumentFinding]:
             yield DocumentFinding("unread", f"{document.name}: {words}.", (where,), 1.0)
 
 
-EDITION = 0.3
-"""Documents with names of editions that share less of their words (Jaccard) are a series."""
 COPY = 0.6
 """Of the shorter document, the share of its runs of words that a copy has too."""
 MOST_SHARING = 100
@@ -226,34 +241,32 @@ def resemblances(documents: Sequence[Document]) -> Iterator[Resemblance]:
 
     Reports on different periods, by their names or titles, share much and replace nothing.
     """
-    words = cache(lambda position: _stems(documents[position].text))
+    words = cache(lambda position: word_set(documents[position].text))
+    figures = cache(lambda position: figures_of(documents[position].text))
     codes = [subject_of(document.name) for document in documents]
     near, sizes = _sharing(_runs(document.text) for document in documents)
     near_plain, plain_sizes = _sharing(word_runs(document.text) for document in documents)
     titles = [title_of(document) for document in documents]
     for one, other in combinations(range(len(documents)), 2):
         names = documents[one].name, documents[other].name
-        of_other_periods = are_of_other_periods(*names) or are_of_other_periods(
-            titles[one], titles[other]
-        )
-        if not of_other_periods and are_editions(*names):
-            either = len(words(one) | words(other))
-            share = len(words(one) & words(other)) / either if either else 0.0
-            if share >= EDITION:
-                yield Resemblance("edition", one, other, share, by_name=True)
+        pair_titles = titles[one], titles[other]
+        runs = near_plain[one, other], plain_sizes[one], plain_sizes[other]
+        share = partial(lambda one, other: jaccard(words(one), words(other)), one, other)
+        kind = edition_kind(names, pair_titles, share, partial(tuple[int, int, int], runs))
+        equal = near[one, other] == sizes[one] == sizes[other]
+        if kind == "name":
+            yield Resemblance("edition", one, other, share(), by_name=True)
             continue
+        of_periods = are_of_other_periods(*names) or are_of_other_periods(*pair_titles)
+        if are_editions(*names) and not of_periods:
+            continue  # a series
         if codes[one] != codes[other] and codes[one] and codes[other]:
             continue
         fewest = min(sizes[one], sizes[other])
         same = near[one, other] / fewest if fewest else 0.0
-        equal = near[one, other] == sizes[one] == sizes[other]
-        alike = overlap(near_plain[one, other], plain_sizes[one], plain_sizes[other])
-        if of_other_periods:
-            if equal:
-                yield Resemblance("copy", one, other, same, copied=same)
-        elif alike >= ALIKE and not equal and may_be_editions(*names):
-            yield Resemblance("edition", one, other, alike, copied=same)
-        elif same >= COPY:
+        if kind == "text" and figures(one) != figures(other):  # copies say the same
+            yield Resemblance("edition", one, other, overlap(*runs), copied=same)
+        elif same >= COPY and (equal or not of_periods):
             yield Resemblance("copy", one, other, same, copied=same)
 
 
@@ -278,12 +291,6 @@ def _sharing(runs: Iterable[frozenset[int]]) -> tuple[Counter[tuple[int, int]], 
         for start, count in shared
         for pair in combinations(owners[start : start + count].tolist(), 2)
     ), sizes
-
-
-def _stems(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that are neither codes nor numbers."""
-    terms = analyzer("english").query_tokens(CODE.sub(" ", text))
-    return frozenset(term for term in terms if len(term) > 1 and not term[0].isdigit())
 
 
 def _runs(text: str) -> frozenset[int]:

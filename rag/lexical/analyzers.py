@@ -29,11 +29,11 @@ LONGEST_TERM = 64
 
 # \w knows letters and digits, not the vowel signs of Indic and Southeast Asian scripts.
 _MARKS = "".join(chr(c) for c in range(0x300, 0x3100) if unicodedata.category(chr(c))[0] == "M")
-_WORD_CHARACTERS = rf"[\w{_MARKS}\u200c\u200d\u00ad]+"
+WORD_CHARACTERS = rf"[\w{_MARKS}\u200c\u200d\u00ad]+"
 _APOSTROPHES = "'’ʼ"
 _HYPHENS = "\\-‐‑"
 _JOINERS = f"{_HYPHENS}.{_APOSTROPHES}"
-_WORD = re.compile(f"{_WORD_CHARACTERS}(?:[{_JOINERS}]{_WORD_CHARACTERS})*")
+_WORD = re.compile(f"{WORD_CHARACTERS}(?:[{_JOINERS}]{WORD_CHARACTERS})*")
 # Thai, Lao, Myanmar, Khmer, kana, Han (with its extensions and compatibility forms).
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"

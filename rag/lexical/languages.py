@@ -51,7 +51,10 @@ _NAMES: Mapping[str, str] = {
     "fa": "Persian",
     "he": "Hebrew",
     "ja": "Japanese",
+    "km": "Khmer",
     "ko": "Korean",
+    "lo": "Lao",
+    "my": "Burmese",
     "th": "Thai",
     "uk": "Ukrainian",
     "ur": "Urdu",
@@ -66,8 +69,13 @@ _BY_SCRIPT: Mapping[str, str] = {
     "hy": "\u0530-\u058f",
     "ta": "\u0b80-\u0bff",
     "th": "\u0e00-\u0e7f",
+    "lo": "\u0e80-\u0eff",
+    "my": "\u1000-\u109f",
+    "km": "\u1780-\u17ff",
 }
 _SCRIPTS = {code: re.compile(f"[{signs}]") for code, signs in _BY_SCRIPT.items()}
+UNSEGMENTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+"""Letters and signs of scripts that part neither words nor, mostly, sentences."""
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _OWN_SCRIPT = 0.3
 """Share of the letters that tells a script: Chinese and Japanese say in one what others say in

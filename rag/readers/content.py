@@ -63,18 +63,22 @@ class Composer:
         self._page: int | None = None
         self._head = ""
         self._confidence: float | None = None
+        self._label = ""
         self._headings: list[Heading] = []
         self._tables: list[Table] = []
         self._read: Counter[str] = Counter()
         self._left_out: dict[str, Omission] = {}
 
-    def page(self, number: int, head: str = "", confidence: float | None = None) -> None:
+    def page(
+        self, number: int, head: str = "", confidence: float | None = None, label: str = ""
+    ) -> None:
         """Start page ``number`` (from 1, increasing), which repeats the text ``head``.
 
-        ``confidence`` is set if the text of the page was recognised in a picture.
+        ``confidence`` is set if the text of the page was recognised in a picture, ``label`` if
+        another number is printed on it.
         """
         self._page, self._head = number, " ".join(normalise(head).split())
-        self._confidence = confidence
+        self._confidence, self._label = confidence, label
 
     def block(self, text: str, separator: str = "\n\n") -> int | None:
         """Append a block; return its offset, or None if nothing but whitespace was in it."""
@@ -162,4 +166,5 @@ class Composer:
             return
         if self._pages and self._pages[-1].number == self._page:
             start = self._pages.pop().start
-        self._pages.append(Page(self._page, start, self._length, self._head, self._confidence))
+        about = self._head, self._confidence, self._label
+        self._pages.append(Page(self._page, start, self._length, *about))

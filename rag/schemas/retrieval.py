@@ -88,6 +88,7 @@ class CitationData(Schema):
     knowledge_base: str = attribute("hit", "base")
     document: str = attribute("hit", "document")
     page: int | None = attribute("cited_page")
+    page_label: str
     text: str = attribute("hit", "chunk", "text")
     quote: str
     checked: bool

@@ -18,8 +18,10 @@ from rag.storage.tables import (
     cut,
     document,
     document_part,
+    evidence,
     indexed,
     knowledge_base,
+    question_set,
 )
 from rag.types import Document, Heading, Omission, Page, Receipt, Table
 
@@ -250,6 +252,14 @@ def set_tags(connection: Connection, base_id: int, document_id: str, words: Sequ
     """Replace the tags of a document."""
     change = update(document).where(_is(base_id, document_id)).values(tags=sorted(set(words)))
     connection.execute(change)
+
+
+def set_name(connection: Connection, base_id: int, document_id: str, name: str) -> None:
+    """Replace the name of a document, in its labels too; no other one may have it."""
+    connection.execute(update(document).where(_is(base_id, document_id)).values(name=name))
+    sets = select(question_set.c.id).where(question_set.c.base_id == base_id)
+    labels = evidence.c.document_id == document_id, evidence.c.set_id.in_(sets)
+    connection.execute(update(evidence).where(*labels).values(document_name=name))
 
 
 def set_added(connection: Connection, base_id: int, document_id: str, added: datetime) -> None:

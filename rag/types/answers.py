@@ -13,7 +13,8 @@ from rag.types.retrieval import Hit, Trace
 class Citation:
     """``[n]`` in an answer: the passage behind it and, where known, the words it rests on.
 
-    ``checked`` says that those words hold what is rare in the question.
+    ``checked`` says that those words hold what is rare in the question. ``page_label`` is the
+    number printed on their page, where that is another one.
     """
 
     n: int
@@ -21,6 +22,7 @@ class Citation:
     quote: str = ""
     page: int | None = None  # of those words
     checked: bool = False
+    page_label: str = ""
 
     @property
     def cited_page(self) -> int | None:

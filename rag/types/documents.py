@@ -22,7 +22,8 @@ class Page:
 
     ``head`` is what the page repeats of others at its top and bottom, which the text leaves out.
     ``confidence`` (0 to 100) is how sure the reader is of words that it recognised in a picture of
-    the page; None where they are the page's own.
+    the page; None where they are the page's own. ``label`` is the number that is printed on the
+    page where that is another one, such as "iv"; "" where it is not known to be.
     """
 
     number: int
@@ -30,6 +31,7 @@ class Page:
     end: int
     head: str = ""
     confidence: float | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +235,14 @@ def name_stem(name: str) -> str:
     return name if _HOST.fullmatch(name) else _EXTENSION.sub("", name) or name
 
 
-def page_name(document: str, page: int | None, heading: str = "", before: str = "") -> str:
+def page_name(
+    document: str, page: int | None, heading: str = "", before: str = "", label: str = ""
+) -> str:
     """Return ``"page 5"`` after ``before``, for a sheet ``"sheet Budget"``; "" without a page.
 
     ``document`` is the name of the document. The first of the headings of a sheet is its name;
-    without ``heading``, a sheet has only its number. The heading of a transcript is its time.
+    without ``heading``, a sheet has only its number. The heading of a transcript is its time. Where
+    another number is printed on a page, its ``label``, it is ``"page iv (sheet 5)"``.
     """
     if heading and document.lower().endswith(_TRANSCRIPTS):
         return f"{before}{heading}"
@@ -245,7 +250,7 @@ def page_name(document: str, page: int | None, heading: str = "", before: str = 
         return ""
     if document.lower().endswith(_BOOKS):
         return f"{before}sheet {heading.split(' > ')[0] or page}"
-    return f"{before}page {page}"
+    return f"{before}page {label} (sheet {page})" if label else f"{before}page {page}"
 
 
 def with_context(context: str, text: str) -> str:

@@ -45,9 +45,9 @@ def test_none_of_two_documents_of_one_template_is_in_force() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dates", "kind"), [(("2024", "2026"), "editions"), (("2026", "2026"), "copies")]
+    ("dates", "kind"), [(("2024", "2026"), "editions"), (("2026", "2026"), "editions")]
 )
-def test_dates_tell_long_editions_from_copies(dates: tuple[str, str], kind: str) -> None:
+def test_figures_tell_long_editions_from_copies(dates: tuple[str, str], kind: str) -> None:
     rows = [f"The {_letters(n)} {_letters(n * 7)} is on the {_letters(n * 3)}." for n in range(400)]
     text = "Valid from 1 January {}.\n\n{}\n\n{}"
     one, other = (

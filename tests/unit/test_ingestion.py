@@ -74,6 +74,17 @@ def test_of_copies_the_plain_name_stays(workspace: Workspace) -> None:
     assert [info.name for info in base.documents.documents(QUICK.index)] == ["leave.md"]
 
 
+def test_the_plain_name_stays_also_when_the_copy_was_there_before(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave-COPY.md": LEAVE})
+    assert add(workspace, base, {"leave.md": LEAVE}) == ["unchanged"]
+    assert [info.name for info in base.documents.documents(QUICK.index)] == ["leave.md"]
+    assert add(workspace, base, {"other.md": LEAVE}) == ["unchanged"]
+    new = LEAVE.replace("three", "two")
+    assert add(workspace, base, {"leave.md": new}) == ["replaced"]
+    assert _texts(base) == {"leave.md": new.strip()}
+
+
 def _texts(base: KnowledgeBase) -> dict[str, str]:
     infos = base.documents.documents(QUICK.index)
     return {info.name: base.documents.document(info.id).text.strip() for info in infos}

@@ -71,7 +71,7 @@ def quotes_beside(turn: Turn) -> None:
 
 
 def _quote(quote: StoredCitation) -> str:
-    page = page_name(quote.document, quote.page, before=", ")
+    page = page_name(quote.document, quote.page, before=", ", label=quote.page_label)
     where = f"{plain(shortened(quote.document, 60))}{page}"
     text = " · ".join(filter(None, map(str.strip, (quote.quote or quote.text).split("\t"))))
     return f"- “{plain(text)}” :gray[{where}]"

@@ -138,7 +138,7 @@ def origin_badge(hit: Hit) -> str:
 
 
 def card_title(hit: Hit, place: Place, *, kept: bool) -> str:
-    where = page_name(hit.document, place.page, place.heading, " · ")
+    where = page_name(hit.document, place.page, place.heading, " · ", place.label)
     words = f"{hit.rank} · {plain(hit.document + where)}"
     return f"**{words}**" if kept else f":gray[{words}]"
 

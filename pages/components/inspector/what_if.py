@@ -91,7 +91,7 @@ def _wanted(selected: Hit | None) -> int | None:
 
 def headline(standing: Standing, at: Place, fate: QuoteFate | None = None) -> str:
     """The passage and its fate, as markdown. What quotes leave out has no check."""
-    page = plain(page_name(standing.document, at.page, at.heading, "· "))
+    page = plain(page_name(standing.document, at.page, at.heading, "· ", at.label))
     where = f"**{plain(standing.document)}** {page}".strip()
     icon, summary = ":material/check_circle:", standing.summary
     if standing.lost:

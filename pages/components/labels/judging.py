@@ -130,7 +130,7 @@ def _page(base: KnowledgeBase, hit: Unjudged) -> str:
     if outline is None:
         return ""
     place = place_of(outline, hit.start, hit.end or 0)
-    return page_name(hit.document, place.page, place.heading, " · ")
+    return page_name(hit.document, place.page, place.heading, " · ", place.label)
 
 
 def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> None:

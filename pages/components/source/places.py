@@ -53,7 +53,8 @@ def cited_page(base: KnowledgeBase, citation: StoredCitation) -> str:
     pages = outline.pages if outline is not None and citation.page is not None else ()
     at = next((page for page in pages if page.number == citation.page), None)
     heading = outline.heading_at(at.start) if outline is not None and at is not None else ""
-    return page_name(citation.document, citation.page, heading)
+    label = at.label if at is not None else citation.page_label
+    return page_name(citation.document, citation.page, heading, label=label)
 
 
 def _outline_in(base: KnowledgeBase, document_id: str, of: str) -> Document | None:

@@ -22,6 +22,7 @@ from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary
 from rag.errors import ProviderError
+from rag.lexical.languages import UNSEGMENTED
 from rag.protocols import Embedder
 from rag.types import Answer, AnswerStatus, Assessment, Usage
 
@@ -79,25 +80,27 @@ class Assessor:
             return None
         model = answer_model(self.embedder.id)
         probability = round(probability_of(evidence, model), 4)
-        missing = tuple(term.text for term in evidence.missing)
+        missing_words = [one for one in evidence.missing if not UNSEGMENTED.search(one.text)]
+        shown = replace(evidence, missing=tuple(missing_words))
+        missing = tuple(term.text for term in missing_words)
         written = (
             answer.mode != "quotes"
         )  # quotations need no support: they are the documents' words
         if written and not all(check.borne_out for check in answer.sentences):
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:
-            return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)
+            return Assessment("doubtful", _doubt(shown, _shown(answer)), probability, missing)
         question = answer.trace.corrected
         editions = disagreeing(answer.citations, self.reader, self.words, question)
         if editions and any(not term.indexed and term.restricts for term in evidence.missing):
-            return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)
+            return Assessment("doubtful", _doubt(shown, _shown(answer)), probability, missing)
         if editions:
             first, *others = (
                 citation.hit
                 for citation in answer.citations
                 if citation.n in {edition.n for edition in editions}
             )
-            apart = not all(self.reader.are_editions(first, other) for other in others)
+            apart = not all(self.reader.are_one_document(first, other) for other in others)
             reason = conflict_words(editions, self.reader.day, apart=apart)
             return Assessment("conflicting", reason, probability, missing, editions)
         reason = _borne_out(evidence) or self._shared(answer)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from rag.answering.assessing.editions import (
     EditionDate,
+    counts,
     day_of,
     differ,
     likeness,
@@ -54,6 +55,7 @@ def disagreeing(
             reader.are_editions(first.hit, citation.hit)
             or _says_otherwise(citation, first, reader, words, question)
         )
+        and counts(question) & counts(quote.text) <= counts(reader.quoted(citation).text)
         and not _is_repeated(citation, first, reader)
         and not _is_repeated(first, citation, reader)
         and set(named) <= set(_borne_out(rare, citation, reader, words))
@@ -75,7 +77,7 @@ def disagreeing(
             dates[citation.n].day,
             in_force=citation is ordered[0]
             and newest.prevails_over(next_newest, reader.day)
-            and reader.are_editions(citation.hit, ordered[1].hit),
+            and reader.are_one_document(citation.hit, ordered[1].hit),
         )
         for citation in ordered
     )

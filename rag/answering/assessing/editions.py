@@ -76,13 +76,16 @@ _COUNT = pattern("none", "negations", "numbers", "tens", "scales", "fractions.2"
 def family(name: str) -> str:
     """The name of a document without year, version and status: the same for all its editions.
 
-    Minutes, reports and the like keep their date: none supersedes that of another period.
+    Minutes, reports and the like keep their date: none supersedes that of another period. Folders
+    are parts of a name: "a/b_c" is no edition of "a_b/c", and of a series such as
+    "releases/2023-02" no document has a family.
     """
     stem = name_stem(name)
     patterns = (_VERSION, _STATUS) if is_report(name) else (_SPAN, _DAY, _VERSION, _STATUS)
     for expression in patterns:
         stem = expression.sub(" ", stem).rstrip(_JOINTS)
-    return " ".join(_SEPARATOR.sub(" ", stem).casefold().split())
+    *folders, own = (_SEPARATOR.sub(" ", part).strip().casefold() for part in stem.split("/"))
+    return "/".join(filter(None, [*folders, own])) if own else ""
 
 
 def names_day(name: str) -> bool:
@@ -235,7 +238,7 @@ def superseded(
 
 def differ(one: str, other: str) -> bool:
     """Whether two statements have different numbers."""
-    return _figures(one) != _figures(other)
+    return figures_of(one) != figures_of(other)
 
 
 def on_one_matter(one: Terms, other: Terms) -> bool:
@@ -254,9 +257,14 @@ def repeats(text: str, statement: str) -> bool:
     return f" {_plain(statement)} " in f" {_plain(text)} "
 
 
-def _figures(text: str) -> frozenset[str]:
-    spelt = (word.casefold() for word in _COUNT.findall(text))
-    return frozenset((*_NUMBER.findall(text), *spelt))
+def counts(text: str) -> frozenset[str]:
+    """Return the numbers that a text spells out, such as "two"."""
+    return frozenset(word.casefold() for word in _COUNT.findall(text))
+
+
+def figures_of(text: str) -> frozenset[str]:
+    """Return the figures of a text, and the numbers that it spells out."""
+    return counts(text).union(_NUMBER.findall(text))
 
 
 @lru_cache(maxsize=32)

@@ -11,12 +11,16 @@ from rag.answering.asked_values import asked_value
 from rag.answering.asked_values.units import unit_of
 from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.vocabulary import Terms, Vocabulary
+from rag.lexical.analyzers import WORD_CHARACTERS
 from rag.lexical.languages import language, likeliest
 
 Kind = Literal["code", "figure", "name", "word"]
 
 _SIGN = "£$€¥"
-_TOKEN = re.compile(rf"[{_SIGN}]?\d+(?:[.,'’]\d+)*[{_SIGN}]?(?![\w/-])|\w+(?:[-./_’']\w+)*")
+_TOKEN = re.compile(
+    rf"[{_SIGN}]?\d+(?:[.,'’]\d+)*[{_SIGN}]?(?![\w/-])"
+    rf"|{WORD_CHARACTERS}(?:[-./_’']{WORD_CHARACTERS})*"
+)
 """A number with its separators and the sign of a currency, or a word."""
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _MEASURE = re.compile(

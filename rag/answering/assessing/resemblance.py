@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Literal
 
-from rag.answering.assessing.editions import edition_date, family, is_report, words_of
+from rag.answering.assessing.editions import (
+    are_editions,
+    are_of_other_periods,
+    edition_date,
+    family,
+    is_report,
+    names_day,
+    words_of,
+)
 from rag.types import name_stem
 
+SERIES = 0.3
+"""Documents with names of editions that share less of their words (Jaccard) are a series."""
 ALIKE = 0.6
 """Of the longer text, the least share of its runs of words that another edition has, too."""
 DIFFERENT = 0.1
@@ -58,6 +70,37 @@ def overlap(shared: int, one: int, other: int) -> float:
     return shared / max(one, other) if min(one, other) >= FEWEST_RUNS else 0.0
 
 
+def edition_kind(
+    names: tuple[str, str],
+    titles: tuple[str, str],
+    share: Callable[[], float],
+    runs: Callable[[], tuple[int, int, int]],
+) -> Literal["name", "text", ""]:
+    """Return what makes two documents editions of one: their names, their texts, or nothing.
+
+    By names that differ in a date, version or status, they are editions if they share enough of
+    their words; by other names, if most of their runs of words are the same. ``share`` is the
+    Jaccard index of their words, ``runs`` the number of common runs and of those of each. Reports
+    on different periods, sister products, and two occasions that are named by their days are none.
+    """
+    if are_of_other_periods(*names) or are_of_other_periods(*titles):
+        return ""
+    if are_editions(*names):
+        of_occasions = all(map(names_day, names)) and are_different(*runs())
+        return "name" if share() >= SERIES and not of_occasions else ""
+    return "text" if may_be_editions(*names) and overlap(*runs()) >= ALIKE else ""
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text without its codes and figures."""
+    return frozenset(_WORD.findall(CODE.sub(" ", text).casefold()))
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the share of the words of two texts that both have; 0 for no words."""
+    return len(one & other) / max(len(one | other), 1)
+
+
 def may_supersede(one: str, other: str) -> bool:
     """Whether two names of documents have the same words, and dates that tell which one is newer.
 
@@ -69,12 +112,6 @@ def may_supersede(one: str, other: str) -> bool:
     return dated and bool(words) and words == words_of(other) and may_be_editions(one, other)
 
 
-def are_alike(one: frozenset[int], other: frozenset[int]) -> bool:
-    """Whether two texts have most of their runs of words in common."""
-    return overlap(len(one & other), len(one), len(other)) >= ALIKE
-
-
-def are_different(one: frozenset[int], other: frozenset[int]) -> bool:
+def are_different(shared: int, one: int, other: int) -> bool:
     """Whether two texts, both long enough to tell, have hardly any runs of words in common."""
-    tell = min(len(one), len(other)) >= FEWEST_RUNS
-    return tell and overlap(len(one & other), len(one), len(other)) < DIFFERENT
+    return min(one, other) >= FEWEST_RUNS and overlap(shared, one, other) < DIFFERENT

@@ -20,8 +20,11 @@ from rag.answering.statements.segments import (
     segments_of,
 )
 from rag.lexical.analyzers import function_words
+from rag.lexical.languages import UNSEGMENTED
 
-_END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|$)|(?<=[。！？])")
+_STOPS = "。！？।॥။។៕۔؟።"
+"""Full stops of other scripts."""
+_END = re.compile(rf"(?<=[.!?…{_STOPS}])[\"'”’)\]]*(?:\s+|$)|(?<=[{_STOPS}])")
 _ABBREVIATION = re.compile(
     rf"(?:\b(?:[A-Za-z]|{alternatives('abbreviations')})|(?<!\w)\d{{1,2}})\.$", re.IGNORECASE
 )
@@ -48,7 +51,7 @@ LONGEST_STATEMENT = 400
 SHORT_ADDITION = 40
 """Characters up to which a sentence belongs to the one before, in parentheses or within an item of
 a list: "Penalty: 2 seconds."."""
-ENDED = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
+ENDED = re.compile(rf"[.!?:;…{_STOPS})\]\"'”’»]$")
 """The end of a whole sentence."""
 
 
@@ -232,13 +235,13 @@ def _are_headings(passage: str, following: TextSegment | None, beneath: Collecti
 def _is_title(text: str, kind: str) -> bool:
     """A short line without a full stop, colon or figure: a title whose marks were lost.
 
-    Digits of a name ("T30") are no figure.
+    Digits of a name ("T30") are no figure. Scripts that part no words have sentences without stops.
     """
-    if kind != "prose":
+    if kind != "prose" or UNSEGMENTED.search(text):
         return False
     title = _NUMBERED.sub("", unmarked(text), count=1)
     short = len(title.split()) <= LONGEST_TITLE_WORDS and "\n" not in text
-    return short and not re.search(r"[.:;!?。：；！？]|(?<![A-Za-z])(?<![A-Za-z]-)\b\d", title)
+    return short and not re.search(rf"[.:;!?：；{_STOPS}]|(?<![A-Za-z])(?<![A-Za-z]-)\b\d", title)
 
 
 def _last_sentence(text: str) -> int:

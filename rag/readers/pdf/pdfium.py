@@ -22,6 +22,7 @@ _WRONG_PASSWORD, _UNKNOWN_SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURIT
 _TEXT_OBJECT = 1  # FPDF_PAGEOBJ_TEXT of fpdf_edit.h
 _IMAGE_OBJECT = 3  # FPDF_PAGEOBJ_IMAGE
 _PAGES_LOOKED_AT = 50
+_LONGEST_LABEL = 20
 _MOSTLY = 0.5  # share of a page that pictures cover
 _MOST_PIXELS = 40_000_000  # of a page drawn for recognition: more than A2 at 200 dots an inch
 
@@ -89,6 +90,16 @@ class PdfiumPages:
             return NO_INK
         finally:
             page.close()
+
+    def label(self, index: int) -> str:
+        """Return the number printed on a page, as the file states it; "" where it is the same."""
+        from pypdfium2 import PdfiumError
+
+        try:
+            label = " ".join(str(self._open().get_page_label(index) or "").split())
+        except (PdfiumError, ctypes.ArgumentError):
+            return ""
+        return label if label != str(index + 1) and len(label) <= _LONGEST_LABEL else ""
 
     def is_picture(self, index: int) -> bool:
         """Whether pictures cover most of a page, as on a scan."""

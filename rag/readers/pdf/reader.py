@@ -133,7 +133,8 @@ class _Reading:
             if index in pictures:
                 self._add_picture(index, pictures[index])
                 continue
-            self.composer.page(index + 1, lines.text if other is None else "")
+            head = lines.text if other is None else ""
+            self.composer.page(index + 1, head, label=self._pages.label(index))
             self.composer.leave_out("covered_word", number=ink.covered)
             self.composer.leave_out("struck_word", number=ink.struck)
             notes = annotations_of(self._reader, index, ink.words.turn)
@@ -156,7 +157,8 @@ class _Reading:
             pictures[index] = recognised
 
     def _add_picture(self, index: int, recognised: Recognised) -> None:
-        self.composer.page(index + 1, confidence=recognised.confidence)
+        label = self._pages.label(index)
+        self.composer.page(index + 1, confidence=recognised.confidence, label=label)
         self.composer.block(clean_page(recognised.text))
         self.composer.count("recognised_pages")
         if index + 1 in self.unreadable[-1:] and plausibility(recognised.text) >= _READABLE:

@@ -26,6 +26,7 @@ class StoredCitation:
     base: str = ""
     url: str = ""
     checked: bool = False
+    page_label: str = ""
 
     @property
     def from_tool(self) -> bool:
@@ -108,6 +109,7 @@ def citation_row(citation: Citation) -> dict[str, Any]:
         "start": hit.chunk.start,
         "end": hit.chunk.end,
         "page": citation.cited_page,
+        "page_label": citation.page_label,
         "relevance": hit.relevance,
         "text": hit.chunk.text,
         "quote": citation.quote,
