@@ -17,6 +17,7 @@ from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.quoting import in_quotation_marks, with_gap
 from rag.answering.reading import PassageReader
+from rag.answering.references import reference_of
 from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
@@ -32,7 +33,7 @@ FIRST_BONUS = 0.05
 NAMED_BONUS = 0.2
 """For a row whose first cell the question names, by the share of its words."""
 CHECKED_BONUS = 0.1
-"""For a sentence with the rare words of the question."""
+"""For a sentence with the rare words of the question, or under a heading with all its words."""
 CODE_BONUS = 0.15
 """For a sentence that has the codes of the question itself or above it, by their share."""
 LENGTH_WEIGHT = 0.04
@@ -115,10 +116,12 @@ def select(
     """Choose the statements that ``quotes`` quotes, and keep what became of the others."""
     reader, words = reader or PassageReader(), words or Vocabulary()
     all_candidates = candidates_of(question, hits, reader, words)
-    whole = whole_statements(words.terms(question), all_candidates, reader)
+    whole = whole_statements(question, words.terms(question), all_candidates, reader)
     whole = _with_priors(_with_editions(whole, question, reader), hits)
     scored = _ranked(question, _likeliest(whole), embedder)
     distinct = _distinct(scored)
+    if reference_of(question) and len(whole) < len(all_candidates):
+        distinct = sorted(whole, key=lambda one: (one.n, one.statement.start))[:QUOTES]
     chosen = _with_others(distinct or _beginning(hits), whole, question, reader)
     return QuoteSelection(reader, all_candidates, whole, scored, distinct, chosen)
 
@@ -225,7 +228,7 @@ def _prior(candidate: Candidate, best: float) -> float:
         + (FIRST_BONUS if candidate.n == 1 else 0.0)
         + NAMED_BONUS * candidate.named
         + CODE_BONUS * candidate.coded
-        + (CHECKED_BONUS if candidate.checked else 0.0)
+        + (CHECKED_BONUS if candidate.checked or candidate.headed else 0.0)
         + LENGTH_WEIGHT * math.log(max(len(candidate.statement.text), 1))
         - (SUPERSEDED if candidate.in_force else OUTDATED if candidate.outdated else 0.0)
     )

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.answering.asked_values import asked_value
 from rag.answering.assessing.codes import codes_in
 from rag.answering.reading import PassageReader
+from rag.answering.references import reference_of
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import ENDED, Statement
 from rag.answering.support import Support, terms_of
@@ -15,6 +17,10 @@ from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import with_digits
 from rag.types import Hit
 
+ALL = 0.99
+"""The share of a question's words that counts as all of them."""
+_FIELD = re.compile(r"(?P<label>[^\W\d_][^:\n.!?;]{1,40}):\s[^!?;:]{0,60}[\w€$£%]\Z")
+"""A line of a record: a label, and a value that is no sentence."""
 _ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
 """The end of a question, as a list of questions and answers has them: it answers nothing."""
 
@@ -35,6 +41,8 @@ class Candidate:
     """Whether it holds the rare words of the question."""
     coded: float = 0.0
     """Share of the codes of the question that stand in it or above it."""
+    headed: bool = False
+    """Whether the heading above it has all words of the question."""
     prior: float = 0.0
     """Its score without the cosine."""
     outdated: bool = False
@@ -56,24 +64,37 @@ def candidates_of(
     support = Support(question_terms, words, [terms for *_, terms in entries])
     contexts = [reader.context(hit, statement) for _, hit, statement, _ in entries]
     above = {context: words.terms(context) for context in set(contexts)}
-    codes = codes_in(question)
+    codes, asked = codes_in(question), asked_value(question)
+    naming = question_terms | words.terms(asked.words) if asked else question_terms
+    records = [
+        above[context] | words.terms(_record(hit, statement, naming, reader, words))
+        for (_, hit, statement, _), context in zip(entries, contexts, strict=True)
+    ]
     return [
         Candidate(
             *(n, hit, statement, terms),
-            shared=support.share(terms, above[context]),
+            shared=support.share(terms, over),
             named=max(
-                (_named(question_terms, words.terms(name)) for name in _row_names(statement)),
+                (_named(naming, words.terms(name)) for name in _row_names(statement)),
                 default=0.0,
             ),
-            checked=support.is_checked(terms, above[context]),
+            checked=support.is_checked(terms, over),
             coded=_coded(codes, f"{statement.text} {context}"),
+            headed=support.own_share(words.terms(reader.heading(hit, statement))) >= ALL,
         )
-        for (n, hit, statement, terms), context in zip(entries, contexts, strict=True)
+        for (n, hit, statement, terms), context, over in zip(
+            entries, contexts, records, strict=True
+        )
     ]
 
 
 def _row_names(statement: Statement) -> Iterator[str]:
-    """Yield the first cell of a row; behind a code also the second, which names its thing."""
+    """Yield the first cell of a row; behind a code also the second, which names its thing.
+
+    The label of a field, as in "Total amount: 225.00 euros", is such a name.
+    """
+    if field := _FIELD.match(statement.text):
+        yield field["label"]
     if statement.name:
         yield statement.name
         cells = statement.text.split(BETWEEN)
@@ -81,19 +102,58 @@ def _row_names(statement: Statement) -> Iterator[str]:
             yield cells[1].partition(": ")[2] or cells[1]
 
 
+def _record(
+    hit: Hit,
+    statement: Statement,
+    question_terms: Terms,
+    reader: PassageReader,
+    words: Vocabulary,
+) -> str:
+    """Return the record of a field that the question names by its label; "" for others.
+
+    It is the page or passage, or the paragraph where that has the label more than once.
+    """
+    field = _FIELD.match(statement.text)
+    if field is None or _named(question_terms, words.terms(field["label"])) < 1:
+        return ""
+    text, label = hit.chunk.text, f"{field['label']}:"
+    around = reader.page_text(hit, statement) or text
+    if around.count(label) == 1:
+        return around
+    start = text.rfind("\n\n", 0, max(statement.start, 0)) + 1
+    return text[start:].lstrip().partition("\n\n")[0]
+
+
 def _named(question_terms: Terms, name: Terms) -> float:
     return len(question_terms & name) / max(len(name), 1)
 
 
 def whole_statements(
-    question_terms: Terms, candidates: list[Candidate], reader: PassageReader
+    question: str, question_terms: Terms, candidates: list[Candidate], reader: PassageReader
 ) -> list[Candidate]:
-    """Return the candidates that are whole statements of their own; all where there are none."""
+    """Return the candidates that are whole statements of their own; all where there are none.
+
+    Of fields with one label, those in the record that the question names are left, and where it
+    asks for a numbered part, such as "§ 2", the statements of that part.
+    """
     new = [
         one for one in candidates if one.words - question_terms or ENDED.search(one.statement.text)
     ] or candidates
     new = [one for one in new if not _ASKS.search(one.statement.text)] or new
+    best: dict[str, float] = {}
+    for one in new:
+        if one.named == 1 and (label := _label(one)):
+            best[label] = max(best.get(label, 0.0), one.shared)
+    new = [one for one in new if one.shared >= best.get(_label(one), 0.0)]
+    if reference := reference_of(question):
+        new = [one for one in new if reference.is_of(one.hit, one.statement, reader)] or new
     return [one for one in new if not reader.is_cut(one.hit, one.statement)] or new
+
+
+def _label(candidate: Candidate) -> str:
+    """Return the label of a field; "" for what is none."""
+    field = _FIELD.match(candidate.statement.text)
+    return field["label"] if field else ""
 
 
 def _coded(codes: set[str], text: str) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.answering.dating import Dated, dated
 from rag.answering.extractive import QUOTES, RUNNER_UP, QuoteSelection, say_the_same, select
 from rag.answering.reading import PassageReader
+from rag.answering.references import Reference, reference_of
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
 from rag.types import Hit, Trace
@@ -48,8 +50,17 @@ def choose_quotes(
     """
     edition = dated(trace.corrected, trace.context, reader)
     hits = edition.hits if edition else trace.context
+    reference = reference_of(trace.corrected)
+    if reference and not any(_is_part(hit, reference, reader) for hit in hits):
+        parts = (hit for hit in trace.candidates if _is_part(hit, reference, reader))
+        hits = (*hits, *itertools.islice(parts, 1))  # however far its words are from the question
     selection = select(trace.corrected, hits, embedder, reader, words)
     return ChosenQuotes(hits, selection, edition)
+
+
+def _is_part(hit: Hit, reference: Reference, reader: PassageReader) -> bool:
+    """Whether a passage has a statement of the part that a question asks for."""
+    return any(reference.is_of(hit, one, reader) for one in reader.statements(hit))
 
 
 def quote_fates(trace: Trace, choice: ChosenQuotes) -> dict[int, QuoteFate]:

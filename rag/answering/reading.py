@@ -91,6 +91,15 @@ class PassageReader:
         prose = statements(text, set(_beneath_headings(source.document, chunk, text)))
         return sorted([*prose, *rows], key=lambda statement: statement.start)
 
+    def page_text(self, hit: Hit, statement: Statement) -> str:
+        """Return the text of the page that a statement of a passage is on; "" without pages."""
+        source, start = self._read_document(hit), hit.chunk.start + statement.start
+        document = source.document if source else None
+        number = document.page_at(start) if document else None
+        if document is None or number is None:
+            return ""
+        return next(document.text[p.start : p.end] for p in document.pages if p.number == number)
+
     def is_cut(self, hit: Hit, statement: Statement) -> bool:
         """Whether a sentence of a passage began before it, or goes on after it."""
         if statement.kind != "prose":

@@ -351,6 +351,10 @@ def test_headers_of_two_rows_and_beside_indented_names(
         (0.5, "# ?/?", "0.5"),
         (1200.0, "0.00E+00", "1200"),
         (5, '0 "days"', "5 days"),
+        (1500, '[>=1000]0.0,"K";0', "1.5K"),
+        (15, '[>=1000]0.0,"K";0', "15"),
+        (0, '0;-0;"none"', "none"),
+        (0, '_("$"* #,##0_);_("$"* \\(#,##0\\);_("$"* "-"??_);_(@_)', "$0"),
     ],
 )
 def test_numbers_as_their_format_shows_them(value: float, code: str, text: str) -> None:

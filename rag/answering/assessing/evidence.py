@@ -26,6 +26,7 @@ from rag.answering.assessing.row_pairs import (
 )
 from rag.answering.languages import any_of, listed
 from rag.answering.reading import PassageReader, document_words
+from rag.answering.references import reference_of
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import Statement
 from rag.answering.support import terms_of
@@ -105,6 +106,9 @@ class EvidenceReader:
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
         wanted = weighed_by_code(key_terms(trace.corrected, self.words), entry)
+        reference = reference_of(trace.corrected)
+        is_part = reference is not None and reference.is_of(first, quotes[0], self.reader)
+        wanted = () if is_part else wanted  # the part that is asked for, whatever it says
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
@@ -121,7 +125,8 @@ class EvidenceReader:
         has_value = asked is not None and asked.is_in(quotes[0].text)
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
         words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]
-        own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
+        own = 1.0 if is_part else _share(wanted, passage)
+        elsewhere = [_share(wanted, terms) for terms in others]
         figures = {
             "passage": own,
             "best_elsewhere": max(elsewhere, default=0.0) - own,

@@ -14,6 +14,8 @@ EDGE = 4
 LEAST_SHARE = 0.4
 """Of the pages: left and right ones may differ, and the first often has none."""
 LONGEST = 120
+SEVERAL_WORDS = 4
+"""Words of a line in which a page number may stand among them."""
 
 _LINE = re.compile(r"[^\n]+")
 _FOLIO = re.compile(
@@ -24,6 +26,8 @@ _FOLIO = re.compile(
 _REST_OF_SENTENCE = re.compile(r"\s*[a-zß-ÿα-ωа-џ].*[.!?]\s*")
 """A line that goes on a sentence; a rule may be said twice, and end alike."""
 _DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<![\d.,])\d{1,6}(?![\d.,])")
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 def running_lines(document: Document) -> list[Span]:
@@ -31,9 +35,9 @@ def running_lines(document: Document) -> list[Span]:
     if document.media_type != "application/pdf" or len(document.pages) < 2:
         return []
     pages = [list(_edges(document.text, page)) for page in document.pages]
-    counts = Counter(line for page in pages for line in {line for _, line in page})
+    counts = Counter(key for page in pages for key in {key for _, keys in page for key in keys})
     least = max(2, LEAST_SHARE * len(pages))
-    return [span for page in pages for span, line in page if counts[line] >= least]
+    return [span for page in pages for span, keys in page if any(counts[k] >= least for k in keys)]
 
 
 def blank_running_heads(chunk: Chunk, running: Iterable[Span]) -> str:
@@ -49,10 +53,20 @@ def blank_running_heads(chunk: Chunk, running: Iterable[Span]) -> str:
     return text
 
 
-def _edges(text: str, page: Page) -> Iterator[tuple[Span, str]]:
-    """Span and folded words of the lines at the edges: page numbers count up, so all are one."""
+def _edges(text: str, page: Page) -> Iterator[tuple[Span, set[str]]]:
+    """The lines at the edges, each with what makes it the same as those of other pages.
+
+    Only numbers of pages may differ: they stand alone, or grow with the pages in a line of several
+    other words. "Total amount: 225.00" and "Week 4" say something.
+    """
     matches = _LINE.finditer(text, page.start, page.end)
     lines = [match.span() for match in matches if match.group().strip()]
     for start, end in dict.fromkeys((*lines[:EDGE], *lines[-EDGE:])):
-        if end - start <= LONGEST and not _REST_OF_SENTENCE.fullmatch(text, start, end):
-            yield (start, end), _DIGITS.sub("0", " ".join(text[start:end].split()))
+        if end - start > LONGEST or _REST_OF_SENTENCE.fullmatch(text, start, end):
+            continue
+        line = " ".join(text[start:end].split())
+        keys = {line if _LETTER.search(line) else _DIGITS.sub("0", line)}
+        for number in _NUMBER.finditer(line) if len(line.split()) >= SEVERAL_WORDS else ():
+            offset = int(number[0]) - page.number
+            keys.add(f"{line[: number.start()]}{offset}#{line[number.end() :]}")
+        yield (start, end), keys

@@ -17,8 +17,8 @@ BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
 """What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
 CODE_LINE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 """A line that is only the code of something: the first cell of a row whose lines were lost."""
-_PROPERTY = re.compile(r"\s*[\"“(]?[^\W\d_a-zß-ÿ][^:\n.!?;]{1,40}:\s+\S")
-"""A line of a list of properties: "Flash point: 40 °C"."""
+_PROPERTY = re.compile(r"\s*(?:[\"“(]?[^\W\d_a-zß-ÿ][^:\n.!?;]{1,40}|\w{2,40}):\s+\S")
+"""A line of a list of properties: "Flash point: 40 °C", "valid_until: 2026"."""
 _CONTACT = re.compile(rf"\W*{any_of('contacts')}", re.IGNORECASE)
 """A property that is nobody's without the lines around it."""
 LONGEST_TITLE_WORDS = 10

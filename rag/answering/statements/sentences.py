@@ -42,7 +42,12 @@ LEANS = re.compile(
     rf" {any_of('pronouns')})",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"(?<![\d.])\d++(?:\.\d++)*+\.?\s+")
+_NUMBERED = re.compile(
+    r"\W*(?:(?:chapter|section|part|annex|appendix|kapitel|abschnitt|teil|anhang|chapitre|capítulo)\s)?"
+    r"\s*\d++(?:\.\d++)*+\.?\s+",
+    re.IGNORECASE,
+)
+"""The number that a title begins with."""
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
 _CLAUSE = re.compile(r"[;:,](?=\s)|[；，：]")
@@ -239,7 +244,9 @@ def _is_title(text: str, kind: str) -> bool:
     """
     if kind != "prose" or UNSEGMENTED.search(text):
         return False
-    title = _NUMBERED.sub("", unmarked(text), count=1)
+    title = unmarked(text).strip()
+    numbered = _NUMBERED.match(title)
+    title = title[numbered.end() :] if numbered else title
     short = len(title.split()) <= LONGEST_TITLE_WORDS and "\n" not in text
     return short and not re.search(rf"[.:;!?：；{_STOPS}]|(?<![A-Za-z])(?<![A-Za-z]-)\b\d", title)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from docutils import nodes
@@ -14,12 +15,14 @@ from rag.readers.content import Content, Source
 from rag.readers.html.reader import body_content
 from rag.readers.markup.rst_directives import (
     labelled,
+    left_out,
     refused_words,
     register_unknown,
     salvaged,
     tolerant_inliner,
 )
 from rag.readers.text import load
+from rag.types import Omission
 
 _SETTINGS = {
     "file_insertion_enabled": False,
@@ -48,8 +51,13 @@ def read_rst(source: Source) -> Content:
     page = _page(text, _watched(source, lines))
     source.tick(lines, lines)
     content = body_content(page, metadata)
-    # No text: nothing but comments and settings.
-    return content if content.text else Content(text, metadata=metadata)
+    if not content.text:  # nothing but comments and settings
+        content = Content(text, metadata=metadata)
+    arguments: dict[str, list[str]] = {}
+    for kind, argument in left_out(text):
+        arguments.setdefault(kind, []).append(argument)
+    omissions = (Omission(kind, len(own), own[0]) for kind, own in arguments.items())
+    return replace(content, left_out=(*content.left_out, *omissions))
 
 
 def _page(text: str, tick: Callable[[int], None]) -> str:

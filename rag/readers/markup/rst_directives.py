@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from docutils import nodes, utils
@@ -39,6 +39,11 @@ _VERSIONS = {
 _LABELS = {"seealso": "See also", "todo": "To do"}
 _CONDITIONS = {"only", "ifconfig"}
 """Directives whose argument says when their content counts."""
+_SHOWN_TAGS = re.compile(r"\b(?:html|text|builder_\w+|format_\w+|not)\b")
+"""In expressions of tags under which a web page has the content of "only"."""
+_EXTERNAL = re.compile(
+    r"^[ \t]*\.\. (?P<name>include|literalinclude|only)::(?P<argument>.*)$", re.MULTILINE
+)
 _SETTINGS = {
     *("index", "highlight", "currentmodule", "default-domain", "tabularcolumns"),
     *("literalinclude", "toctree"),
@@ -92,7 +97,7 @@ class _Unknown(Directive):  # type: ignore[misc]
 
     def run(self) -> list[Any]:
         name = self.name.lower().rpartition(":")[2]
-        if name in _SETTINGS:
+        if name in _SETTINGS or (name == "only" and not is_shown(self.arguments)):
             return []
         argument = "" if name in _CONDITIONS else (self.arguments or [""])[0]
         node, label = nodes.container(), _LABELS.get(name, "")
@@ -108,6 +113,21 @@ class _Unknown(Directive):  # type: ignore[misc]
             node += [nodes.paragraph(argument, "", *words), *messages]
         self.state.nested_parse(self.content, self.content_offset, node)
         return [labelled(node, label)]
+
+
+def is_shown(tags: Sequence[str]) -> bool:
+    """Whether a passage for some tags is part of a web page, as far as their names tell."""
+    return any(map(_SHOWN_TAGS.search, tags))
+
+
+def left_out(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the argument of directives whose content does not become text."""
+    for match in _EXTERNAL.finditer(text):
+        name, argument = match["name"], match["argument"].strip()
+        if name != "only":
+            yield "included_file", argument
+        elif not is_shown([argument]):
+            yield "conditional_passage", argument
 
 
 def labelled(node: Any, label: str) -> Any:
