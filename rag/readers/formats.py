@@ -110,7 +110,7 @@ FORMATS: tuple[Format, ...] = (
         _TEXT,
         True,
         _RECEIPTS + 1,
-        leaves_out=_SHOWN,
+        leaves_out=(*_SHOWN, "included_file", "conditional_passage"),
     ),
     Format(
         ("html", "htm", "xhtml"),
