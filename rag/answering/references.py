@@ -15,22 +15,22 @@ _KINDS = (
     r"|artikel|abschnitt|absatz|ziffer|punkt|klausel|schritt|kapitel|anhang|fassung|clause|étape"
     r"|cláusula|artículo|sección|paso|capítulo"
 )
-_LABEL = r"\d+(?:\.\d+)*[a-z]?|[a-z]|[ivx]{2,5}"
+_LABEL = r"\d{1,6}(?:\.\d{1,4}){0,5}[a-z]?|[a-z]|[ivx]{2,5}"
 _REFERENCE = re.compile(
-    rf"(?:(?P<sign>{_SIGN})\s?|\b(?P<kind>{_KINDS})\s+)(?P<label>{_LABEL})(?![\w.]*\w)",
+    rf"(?:(?P<sign>{_SIGN})\s?|\b(?P<kind>{_KINDS})\s{{1,3}})(?P<label>{_LABEL})(?![\w.]{{0,20}}\w)",
     re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"(?:what|which|was|does|do|did|is|are|in|of|the|say|says|state|states|mean|means|require"
-    r"|requires|regulate|regulates|cover|covers|about|new|changed|changes|content|text|under|steht"
-    r"|sagt|regelt|lautet|besagt|neu|ist|der|die|das|dem|den|unter|que|qué|quoi|dice|dit|la|le|el"
-    r"|en|est|es|nuevo|nouveau|\W)*",
+    r"(?:(?:what|which|was|does|do|did|is|are|in|of|the|says?|states?|means?|requires?"
+    r"|regulates?|covers?|about|new|changed|changes|content|text|under|steht|sagt|regelt|lautet"
+    r"|besagt|neu|ist|der|die|das|dem|den|unter|que|qué|quoi|dice|dit|la|le|el|en|est|es|nuevo"
+    r"|nouveau)\b|[\W_])*+",
     re.IGNORECASE,
 )
 """What a question may have beside the reference that it asks for."""
 _NUMBERED = re.compile(
-    rf"^[#>*\s]*(?:(?P<sign>{_SIGN})\s?|(?P<kind>[^\W\d_]+)\s+)?\(?(?P<label>{_LABEL})(?P<end>[.):]*)"
-    r"(?=\s|$)",
+    rf"^[#>* \t]{{0,10}}(?:(?P<sign>{_SIGN})\s?|(?P<kind>[^\W\d_]{{2,20}})[ \t]{{1,3}})?\(?"
+    rf"(?P<label>{_LABEL})(?P<end>[.):]{{0,2}})(?=\s|$)",
     re.IGNORECASE | re.MULTILINE,
 )
 """The beginning of a line that bears a number, such as "§ 2 Rent", "b. Rent" and "Release 7.2"."""

@@ -43,8 +43,8 @@ LEANS = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
-    r"\W*(?:(?:chapter|section|part|annex|appendix|kapitel|abschnitt|teil|anhang|chapitre|capítulo)\s)?"
-    r"\s*\d++(?:\.\d++)*+\.?\s+",
+    r"\W{0,3}(?:(?:chapter|section|part|annex|appendix|kapitel|abschnitt|teil|anhang|chapitre"
+    r"|capítulo)\s{1,3})?\d++(?:\.\d++)*+\.?\s+",
     re.IGNORECASE,
 )
 """The number that a title begins with."""
