@@ -17,6 +17,8 @@ from rag.services import Services
 from rag.storage.conversations import Turn
 from rag.types import Decision, Example, Message, Stage, Trace
 
+LEAST = 0.3e9
+"""Parameters of a model below which it does not even word quotes."""
 SMALL = 4e9
 """Parameters of a model below which it words quotes, where a recipe leaves that open."""
 
@@ -74,6 +76,10 @@ class Answers:
         if answer.evidence != "auto" or answer.provider == "extractive":
             return recipe, None
         size = self._services.models.parameters(answer.provider, answer.model)
+        if size is not None and size < LEAST:
+            why = f"the model has {size / 1e9:.1f} billion parameters, too few to word them"
+            quoting = recipe.with_fields({"answer.provider": "extractive"})
+            return quoting, Decision("evidence", "quotes alone", why)
         evidence = "quotes" if size is not None and size < SMALL else "passages"
         told = "its server does not tell its size"
         why = told if size is None else f"the model has {size / 1e9:.1f} billion parameters"
