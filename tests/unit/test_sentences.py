@@ -10,6 +10,7 @@ import pytest
 from rag import Answer, KnowledgeBase, Recipe, Settings, Workspace
 from rag.services import Models
 from tests.api import client
+from tests.golden.answer_sets import SetQuestion, has_value
 from tests.scripted_chat import ScriptedChat
 from tests.servers import Reply, ollama_stream, openai_stream, scripted
 from tests.workspaces import add, workspace_at
@@ -217,3 +218,20 @@ def test_auto_takes_quotes_for_a_model_whose_server_says_that_it_is_small(
     assert (answer.mode, answer.state) == (modes[evidence], "answered")
     assert evidence == "quotes alone" or answer.text == "Within 14 days [1]."
     assert [(one.step, one.chosen) for one in answer.decisions] == [("evidence", evidence)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "has"),
+    [
+        ("It costs 240.00 EUR.", "240", True),
+        ("It costs 1,240 EUR.", "240", False),
+        ("Open from 9:30.", "9:00 / 9", False),
+        ("On the 27th.", "27", True),
+        ("体检前8小时不要吃东西。", "8小时", True),
+        ("The Borrower pays.", "lender / borrower", True),
+    ],
+)
+def test_a_text_has_the_value_of_an_answer_set_and_no_other_number(
+    text: str, value: str, has: bool
+) -> None:
+    assert has_value(text, SetQuestion("?", "words", value)) is has
