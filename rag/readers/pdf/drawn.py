@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ _THIN = 2.5  # points; what is thicker is a fill
 _SHORTEST = 6.0
 _MOST_OF_ROW = 0.45  # of a row's width that lines between two rows run along
 _BACKGROUND = 0.6  # share of the page from which on a fill is its background
+_BAND = 16.0  # points of a page's height whose words are looked at together
 _THROUGH = (0.42, 0.7)  # shares of a word's height: the middle of small letters
 _OVERSHOT = 2.5  # points from the end of a line to that of the words that it strikes
 Box = tuple[float, float, float, float]
@@ -77,11 +79,14 @@ class Drawn:
     def struck(self, words: Sequence[Word]) -> set[int]:
         """Return the places of words that a line strikes: it runs through their middle, from where
         one of them begins to where one ends."""
-        struck = set[int]()
+        struck, near = set[int](), defaultdict[int, list[Word]](list)
+        for word in words if self.across else ():
+            for band in range(int(word.top // _BAND), int(word.bottom // _BAND) + 1):
+                near[band].append(word)
         for rule in self.across:
             crossed = [
                 word
-                for word in words
+                for word in near.get(int(rule.at // _BAND), ())
                 if word.left < rule.end and word.right > rule.start
                 if word.top + _THROUGH[0] * word.height < rule.at
                 if rule.at < word.top + _THROUGH[1] * word.height

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Source
@@ -35,9 +35,23 @@ class PageInk:
     drawn: Drawn
     covered: int = 0
     struck: int = 0
+    has_notes: bool = True
 
 
 NO_INK = PageInk(PageWords([], Turn((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), 1.0, 1.0)), Drawn())
+
+
+def _has_notes(page: Any) -> bool:
+    """Whether a page has annotations beside links, such as values of forms."""
+    from pypdfium2 import raw
+
+    for number in range(raw.FPDFPage_GetAnnotCount(page.raw)):
+        annotation = raw.FPDFPage_GetAnnot(page.raw, number)
+        kind = raw.FPDFAnnot_GetSubtype(annotation)
+        raw.FPDFPage_CloseAnnot(annotation)
+        if kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP):
+            return True
+    return False
 
 
 class PdfiumPages:
@@ -85,7 +99,7 @@ class PdfiumPages:
             valid = [word for word in seen if word.place not in struck_places]
             covered, struck = len(words.words) - len(seen), len(seen) - len(valid)
             lines = drawn if has_gaps(valid) else Drawn()
-            return PageInk(replace(words, words=valid), lines, covered, struck)
+            return PageInk(replace(words, words=valid), lines, covered, struck, _has_notes(page))
         except PdfiumError:
             return NO_INK
         finally:

@@ -137,7 +137,8 @@ class _Reading:
             self.composer.page(index + 1, head, label=self._pages.label(index))
             self.composer.leave_out("covered_word", number=ink.covered)
             self.composer.leave_out("struck_word", number=ink.struck)
-            notes = annotations_of(self._reader, index, ink.words.turn)
+            reader = self._reader if ink.has_notes else None
+            notes = annotations_of(reader, index, ink.words.turn)
             blocks: list[str | PageTable] = [other] if other is not None else []
             if other is None:
                 blocks = page_blocks(with_values(words, notes), ink.drawn)
