@@ -119,6 +119,7 @@ def picture(kind: str, *texts: str) -> bytes:
 def zip_bomb(member: str, size: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr(member, b"\0" * size)
     return buffer.getvalue()
 

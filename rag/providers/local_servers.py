@@ -6,7 +6,6 @@ Nothing is sent but requests that list models, and no key goes to an address tha
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -150,7 +149,7 @@ def _reply(
 def server_root(url: str) -> str:
     """Return the address of a server without the path of its OpenAI-compatible interface."""
     url = url if "://" in url else f"http://{url}"
-    return re.sub(r"(?:/engines)?(?:/v1)?/*\Z", "", url)
+    return url.rstrip("/").removesuffix("/v1").removesuffix("/engines")
 
 
 def _ollama(ask: Ask) -> Models | None:

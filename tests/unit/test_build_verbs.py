@@ -39,7 +39,7 @@ def test_a_build_is_deleted_by_the_beginning_of_its_id(
 @pytest.mark.parametrize(
     ("build", "said", "hint"),
     [
-        (WORDS.index.hash, "answers the questions now", "Choose another index for answers first"),
+        (WORDS.index.hash, "answers the questions now", "Save a recipe with another index first"),
         ("zzz", "No build of 'handbook' begins with 'zzz'", OTHER.index.hash),
         ("", "No build of 'handbook' begins with ''", WORDS.index.hash),
     ],

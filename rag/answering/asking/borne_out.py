@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,7 +17,8 @@ from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
 from rag.types import SentenceCheck
 
-_END = re.compile(r"[.!?。！？…]*[\"'”’»)]*\s*\Z")
+_MARKS, _CLOSING = ".!?。！？…", "\"'”’»)"
+"""What ends a sentence, and what closes a quotation behind that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ class QuoteChecker:
             numbers, reasons = self._bearing(claim.text, own)
             if reasons:
                 return BorneOut(reason="; ".join(reasons))
-            end = claim.start + len(_END.sub("", bare[claim.start : claim.end]))
+            written = bare[claim.start : claim.end].rstrip()
+            end = claim.start + len(written.rstrip(_CLOSING).rstrip(_MARKS))
             pieces += [bare[at:end].rstrip(), " ", *(f"[{n}]" for n in numbers)]
             at = end
         if not self._says_something(bare):

@@ -5,8 +5,6 @@ schema is changed, which https://www.sqlite.org/lang_altertable.html#otheralter 
 the largest table could take minutes, and would need its room once more.
 """
 
-import re
-
 import sqlalchemy as sa
 from alembic import op
 
@@ -28,14 +26,12 @@ def upgrade() -> None:
         return
     where = "FROM sqlite_schema WHERE type = 'table' AND name = 'chunk'"
     schema = str(connection.exec_driver_sql(f"SELECT sql {where}").scalar_one())
-    without, dropped = re.subn(
-        rf"\s*CONSTRAINT {_KEY} FOREIGN KEY\s*\([^)]*\) REFERENCES document\s*\([^)]*\) "
-        r"ON DELETE CASCADE,?",
-        "",
-        schema,
-    )
-    assert dropped == 1, schema
-    without = re.sub(r",(\s*\))$", r"\1", without)
+    before, key, behind = schema.partition(f"CONSTRAINT {_KEY} FOREIGN KEY")
+    _, cascade, behind = behind.partition(" ON DELETE CASCADE")
+    assert key, schema
+    assert cascade, schema
+    without = before + behind.lstrip(",")
+    without = without.rstrip().removesuffix(")").rstrip().removesuffix(",") + "\n)"
     version = connection.exec_driver_sql("PRAGMA schema_version").scalar_one()
     connection.exec_driver_sql("PRAGMA writable_schema = ON")
     connection.exec_driver_sql(
