@@ -213,8 +213,10 @@ _IDENTIFIED: dict[str, Callable[[Ask], Models | None]] = {
 """By provider, what reads the models of its server; None where another program answers."""
 
 
-def _served(listed: Any) -> Models:
+def _served(listed: Any) -> Models | None:
     """The models of a list in the form of OpenAI, which does not tell their kind."""
+    if not isinstance(_get(listed, "data"), list):
+        return None
     names = chain.from_iterable(map(_names, _entries(listed, "data")))
     return {name: _is_named_embedder(name) for name in names}
 

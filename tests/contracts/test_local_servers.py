@@ -175,6 +175,7 @@ def test_real_servers_are_found_by_the_command(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(local_servers, "CONFIGURED_SECONDS", 60.0)  # on a busy machine
     monkeypatch.setenv("TOUCHSTONE_FIND_MODELS", "1")
     monkeypatch.setenv("TOUCHSTONE_LLAMA_CPP_URL", f"{model_server}/v1")
     monkeypatch.setenv("OLLAMA_HOST", ollama_proxy)

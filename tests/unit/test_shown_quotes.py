@@ -46,7 +46,7 @@ def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
     assert above.assessment is not None
     assert named.assessment is not None
     assert above.citations[0].quote == "The company pays 75 percent of the premium."
-    assert quoted.assessment.reason == "All key words of the question are in the quote."
+    assert quoted.assessment.reason == "“days”, “annual” and “leave” are in the quote."
 
 
 def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path: Path) -> None:

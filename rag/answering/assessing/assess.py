@@ -31,7 +31,7 @@ NO_CODE = 0.02
 its codes, what it names together stands in different rows, or no quote has the phone number or
 e-mail address that it asks for."""
 NAMED = 3
-"""Missing terms that a reason names."""
+"""Terms that a reason names."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
 _NUMBERS = re.compile(r"(?<=”) \[\d+\](?=\s|\Z)")
 """The numbers of the citations behind quotations."""
@@ -103,7 +103,8 @@ class Assessor:
             apart = not all(self.reader.are_one_document(first, other) for other in others)
             reason = conflict_words(editions, self.reader.day, apart=apart)
             return Assessment("conflicting", reason, probability, missing, editions)
-        reason = _borne_out(evidence) or self._shared(answer)
+        terms = key_terms(question, self.words)
+        reason = _borne_out(evidence, terms) or self._shared(answer)
         if not moment_of(question):
             hits = {hit.chunk.key: hit for hit in (*answer.trace.hits, *answer.trace.candidates)}
             quoted = answer.citations[0]
@@ -158,13 +159,15 @@ def _lacks_code(evidence: QuoteEvidence) -> bool:
     return unknown or evidence.codes == 0.0
 
 
-def _borne_out(evidence: QuoteEvidence) -> str:
-    """Say where all words of a question are; "" if some that hardly count are nowhere."""
-    if evidence.missing:
+def _borne_out(evidence: QuoteEvidence, terms: Sequence[KeyTerm]) -> str:
+    """Say where the words of a question are; "" if some that hardly count are nowhere."""
+    if evidence.missing or not terms:
         return ""
+    telling = sorted(terms, key=lambda term: -term.share)[:NAMED]
+    named = _named([term for term in terms if term in telling], "and")
     *places, last = "the quotes" if evidence.several else "the quote", *evidence.above
     listed = f"{', '.join(places)} or {last}" if places else last
-    return f"All key words of the question are in {listed}."
+    return f"{named} {'is' if len(telling) == 1 else 'are'} in {listed}."
 
 
 def _quotations(answer: Answer) -> str:

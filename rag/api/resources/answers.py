@@ -24,6 +24,7 @@ EXAMPLE = {
             "knowledge_base": "",
             "document": "leave.md",
             "page": None,
+            "page_label": "",
             "text": "Unused leave may be carried over until 31 March.",
             "quote": "Unused leave may be carried over until 31 March.",
             "checked": True,
