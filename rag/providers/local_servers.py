@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -64,9 +64,14 @@ def find_local_servers(settings: Variables) -> list[LocalServer]:
     import httpx  # takes a while, and most commands ask no server
 
     rows = [row for row in ROWS if row.name in _IDENTIFIED]
-    with httpx.Client(trust_env=False) as client, ThreadPoolExecutor(len(rows)) as pool:
-        servers = pool.map(partial(_server, settings=settings, client=client), rows)
-        return [server for server in servers if server is not None]
+    client, pool = httpx.Client(trust_env=False), ThreadPoolExecutor(len(rows))
+    futures = [pool.submit(_server, row, settings, client) for row in rows]
+    done, _ = wait(futures, CONFIGURED_SECONDS)
+    pool.shutdown(wait=False)  # to look up a name may take longer than any limit of a request
+    if len(done) == len(futures):
+        client.close()
+    servers = [future.result() for future in futures if future in done]
+    return [server for server in servers if server is not None]
 
 
 def parameters(provider: str, model: str | None, settings: Variables) -> float | None:
@@ -228,8 +233,9 @@ def _names(entry: Any) -> Iterator[str]:
 
 
 def _is_named_embedder(model: str) -> bool:
-    """Whether a model is one of the table of embedding models, by its name."""
-    return any(fnmatchcase(model.lower(), entry.pattern) for entry in TRAITS)
+    """Whether a model is one of the table of embedding models, by its name without folders."""
+    name = model.lower().replace("\\", "/").rpartition("/")[2]
+    return any(fnmatchcase(name, entry.pattern) for entry in TRAITS)
 
 
 def _get(reply: Any, key: str) -> Any:

@@ -46,7 +46,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "llamacpp": {
         "/health": {"status": "ok"},
         "/props": {"default_generation_settings": {}, "model_path": "/m/qwen.gguf"},
-        "/v1/models": {"data": [{"id": "qwen.gguf"}]},
+        "/v1/models": {"data": [{"id": "/cache/2e5f/qwen-instruct.gguf"}]},
     },
     "vllm": {
         "/version": {"version": "0.9.1"},
@@ -62,7 +62,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
 EXPECTED = {
     "ollama": (("qwen3:1.7b",), ("qwen3-embedding", "nomic-embed-text")),
     "lmstudio": (("qwen3-4b", "gemma-3"), ("text-embedding-x",)),
-    "llamacpp": (("qwen.gguf",), ()),
+    "llamacpp": (("/cache/2e5f/qwen-instruct.gguf",), ()),
     "vllm": (("Qwen/Qwen3-8B",), ("BAAI/bge-m3",)),
     "docker": (("ai/smollm2",), ()),
 }
