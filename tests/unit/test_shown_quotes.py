@@ -46,7 +46,8 @@ def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
     assert above.assessment is not None
     assert named.assessment is not None
     assert above.citations[0].quote == "The company pays 75 percent of the premium."
-    assert quoted.assessment.reason == "“days”, “annual” and “leave” are in the quote."
+    reason = quoted.assessment.reason
+    assert all(f"“{word}”" in reason for word in ("days", "annual", "leave")), reason
 
 
 def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path: Path) -> None:
