@@ -279,7 +279,8 @@ class _ItemReader:
         """Whether these bytes are stored already, which is then noted.
 
         Under another name they take the place of what was stored under this one. A copy whose
-        name is a part of the stored one, as "leave.md" is of "leave (2).md", gives it its name.
+        name stands whole in the stored one, as "leave.md" does in "leave (2).md", gives it its
+        name; "a.md" does not stand in "data.md".
         """
         if self._ingestion.present(source["file"]) is None:
             return False
@@ -289,7 +290,9 @@ class _ItemReader:
                 return False  # deleted meanwhile
             name = source["name"]
             before = self._ingestion.withdraw(connection, name, source["file"])
-            if name_stem(name) in name_stem(stored_name) and len(name) < len(stored_name):
+            ahead, stem, behind = name_stem(stored_name).partition(name_stem(name))
+            is_part = bool(stem) and not any(map(str.isalnum, ahead[-1:] + behind[:1]))
+            if is_part and len(name) < len(stored_name):
                 documents.set_name(connection, self._job.base_id, source["file"], name)
                 bases.touch(connection, self._job.base_id)
                 reason = f"the same content was stored as {stored_name}"

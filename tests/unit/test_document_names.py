@@ -90,3 +90,13 @@ def test_uploads_of_equal_names_replace_earlier_batches_and_never_each_other(
     assert texts(base) == {"readme.md": "One.", "readme (2).md": "Mine.", "readme (3).md": "Two."}
     second = upload(("readme.md", "One, new."), taken, ("readme.md", "Two."))
     assert list(second.values()) == ["replaced", "unchanged", "unchanged"]
+
+
+def test_a_later_copy_gives_its_plain_name_to_the_stored_one_and_no_part_of_a_word(
+    workspace: Workspace, base: KnowledgeBase, tmp_path: Path
+) -> None:
+    write(tmp_path, {"leave (2).md": "Leave.", "data.md": "Data."})
+    statuses(workspace, base.documents.add_paths([tmp_path]))
+    later = write(tmp_path / "later", {"leave.md": "Leave.", "a.md": "Data."})
+    statuses(workspace, base.documents.add_paths([later]))
+    assert texts(base) == {"leave.md": "Leave.", "data.md": "Data."}
