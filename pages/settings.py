@@ -17,7 +17,7 @@ from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base, bases, workspace
 from pages.components.shell.text import plain
-from rag import Settings, counted, percent
+from rag import VERSION, Settings, counted, percent
 
 
 def _storage(settings: Settings) -> None:
@@ -103,6 +103,7 @@ def settings() -> None:
 
 
 st.title("Settings")
+st.caption(f"Touchstone {VERSION}")
 with guard():
     if workspace().principal.local:
         settings()

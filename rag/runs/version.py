@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 
 _PROJECT = Path(__file__).resolve().parents[2]
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 def code_version(project: Path = _PROJECT) -> str:
-    """``0.1.0+g1a2b3c4d5e6f`` in a checkout, ``0.1.0`` elsewhere.
+    """``1.0.0+g1a2b3c4d5e6f`` in a checkout, ``1.0.0`` elsewhere.
 
     Read from git's own files, so git need not be installed. Changes that are not committed do not
     show.

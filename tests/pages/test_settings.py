@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.settings.data_locations import shown_database
 from pages.components.shell import session
-from rag import Workspace
+from rag import VERSION, Workspace
 from tests.servers import Reply, scripted
 
 OpenPage = Callable[..., AppTest]
@@ -32,6 +32,7 @@ def test_a_key_is_found_but_never_shown(
     assert app.button(key="settings_test_groq").disabled
     assert not app.button(key="settings_test_mistral").disabled
     assert "very-secret" not in _words(app).replace("\\", "")
+    assert f"Touchstone {VERSION}" in [one.value for one in app.caption]
 
 
 def test_a_key_in_the_secrets_of_streamlit_is_found_and_shown_nowhere(

@@ -1,5 +1,6 @@
 """The release is written down once, and a checkout knows its commit without asking git."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -25,6 +26,13 @@ def test_the_package_takes_its_version_from_the_one_place() -> None:
     assert "version" not in project["project"]
     attribute = project["tool"]["setuptools"]["dynamic"]["version"]["attr"]
     assert attribute == "rag.runs.version.VERSION"
+
+
+def test_the_changelog_has_an_open_section_and_then_this_release() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    headings = re.findall(r"^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$", text, re.MULTILINE)
+    assert headings[:2] == ["Unreleased", VERSION]
+    assert re.findall(r"^## ", text, re.MULTILINE) == ["## "] * len(headings)
 
 
 @pytest.mark.parametrize(
