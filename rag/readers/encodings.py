@@ -30,13 +30,13 @@ _PAGES: dict[str, str] = {
     "cp850": _WESTERN,
     "cp852": _CENTRAL,
     "cp866": _CYRILLIC,
+    "cp874": "th",
     "cp932": "ja zh",
     "euc_jp": "ja",
     "cp949": "ko",
     "gb2312": "zh",
     "big5": "zh",
     "gb18030": "zh",
-    "cp874": "th",
 }
 """Languages by page; where several fit alike, the first one is taken."""
 ENCODINGS: tuple[str, ...] = ("utf-8", "utf-16", *_PAGES)
@@ -75,14 +75,29 @@ _LETTERS: dict[str, str] = {
     "ru": _RUSSIAN,
     "sr": "а-шђјљњћџćčđšž",
     "sv": "äåéöü",
-    "th": "\u0e00-\u0e7f",
+    "th": "กขคงจ-ญฐฑณ-ย-รล-วศ-สหอ\u0e30-\u0e39เ-ๆ\u0e47-\u0e4c",
     "tr": "âçîöûüğışİ",
     "uk": "а-яґєії",
     "ur": _ARABIC,
     "zh": _HAN,
 }
 """Letters beyond ASCII by language (Unicode CLDR, main exemplar characters)."""
+_USUAL: dict[str, tuple[range, ...]] = {
+    "cp932": (range(0x81, 0x84), range(0x88, 0x98)),
+    "euc_jp": (range(0xA1, 0xA6), range(0xB0, 0xD0)),
+    "cp949": (range(0xA1, 0xA4), range(0xB0, 0xC9)),
+    "gb2312": (range(0xA1, 0xA4), range(0xB0, 0xD8)),
+    "gb18030": (range(0xA1, 0xA4), range(0xB0, 0xD8)),
+    "big5": (range(0xA1, 0xC7),),
+}
+"""First bytes of the signs that texts mostly have: each of these standards sets them apart."""
 _SIGNS = "\u00a0¡£§©ª«®°±²³´µ·¹º»¼½¾¿×–—‘’‚“”„†•…‰‹›€™"
+_OTHER = "[\u0370-\u06ff\u0e00-\u0e7f]"
+_ASTRAY = re.compile(
+    rf"[A-Za-z]{_OTHER}|{_OTHER}[A-Za-z]"
+    r"|(?<![ก-ฮ\u0e31-\u0e4e])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]|[เ-ไ](?![ก-ฮ])"
+)
+"""Letters of two scripts in one word, and Thai vowels and tones without their consonant."""
 _BEYOND = re.compile(r"[^\x00-\x7f]")
 _ENOUGH = 4000
 
@@ -115,19 +130,25 @@ def guess(data: bytes) -> str:
 def _fitness(sample: bytes, page: str) -> tuple[float, bool]:
     """Return the share of the signs beyond ASCII that fit, and whether few are capitals.
 
-    A capital behind a small letter does not fit.
+    A capital behind a small letter does not fit, nor do the signs that ``_ASTRAY`` finds.
     """
     text = sample.decode(page, errors="replace")
     language, _ = likeliest(text)
     letters = _LETTERS[language] if language in _PAGES[page].split() else ""
     own = re.compile(f"[{_SIGNS}{letters}]", re.IGNORECASE)
+    usual = _USUAL.get(page, ())
     beyond = _BEYOND.findall(text)
-    fitting = sum(1 for sign in beyond if own.match(sign))
+    fitting = sum(
+        1
+        for sign in beyond
+        if own.match(sign)
+        if not usual or any(sign.encode(page, "replace")[0] in rows for rows in usual)
+    )
     turned = sum(
         1
         for before, sign in itertools.pairwise(text)
         if not sign.isascii() and sign.isupper() and before.islower()
-    )
+    ) + len(_ASTRAY.findall(text))
     capitals = sum(map(str.isupper, beyond))
     is_shouted = capitals > len(beyond) / 2
     return (fitting - turned) / max(len(beyond), 1), not is_shouted

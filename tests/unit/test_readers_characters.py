@@ -86,6 +86,8 @@ def test_unicode_encodings(encoding: str, mark: bytes) -> None:
         ("Règlement du port. Le café est fermé en février.", "mac_roman"),
         ("いろはにほへと ちりぬるを わかよたれそ つねならむ。", "cp932"),
         ("港口规则：每天十元", "gb2312"),
+        ("รายการ;ราคา;เริ่มใช้\nผ้าเช็ดตัว;52;มีนาคม", "cp874"),
+        ("產品名稱;價格;有效期\n毛巾;五元", "big5"),
         ("항구 규칙: 하루 만원입니다", "cp949"),
     ],
 )

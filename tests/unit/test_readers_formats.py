@@ -69,6 +69,36 @@ def test_odt_has_numbers_notes_tables_and_no_struck_text(tmp_path: Path) -> None
     assert [heading.title for heading in odt.headings] == ["§ 1 Rent", "§ 2 Notice"]
 
 
+def test_odt_of_libreoffice_states_lines_by_type_and_styles_marks_of_notes_twice(
+    tmp_path: Path,
+) -> None:
+    looks = LOOKS.replace("through-style=", "through-type=")
+    body = """<text:p>It is <text:span text:style-name="struck">80</text:span> 90<text:span
+ text:style-name="up"><text:note><text:note-citation>1</text:note-citation><text:note-body>
+<text:p>Net.</text:p></text:note-body></text:note></text:span>.</text:p>"""
+    assert document(tmp_path, open_text(body, looks), "x.odt").text == "It is 90¹.\n\n¹ Net."
+
+
+def test_rtf_has_rows_that_name_groups_and_cells_over_several_rows(tmp_path: Path) -> None:
+    three = rb"\cellx900\cellx1800\cellx2700"
+    rows = (
+        rb"\trowd" + three + rb" Zone\cell Boat\cell Fee\cell\row",
+        rb"\trowd\cellx2700 Members\cell\row",
+        rb"\trowd\clvmgf" + three + rb" South\cell small\cell 12\cell\row",
+        rb"\trowd\clvmrg" + three + rb"\cell large\cell 24\cell\row",
+        rb"\trowd\clmgf\cellx900\clmrg\cellx1800\clmrg\cellx2700 Guests\cell\cell\cell\row",
+        rb"\trowd" + three + rb" South\cell small\cell 19\cell\row",
+    )
+    read = document(tmp_path, rb"{\rtf1\intbl" + b"".join(rows) + b"}", "fees.rtf")
+    assert read.text.splitlines()[1:] == [
+        "Members",
+        "Members: South\tsmall\t12",
+        "Members: South\tlarge\t24",
+        "Guests",
+        "Guests: South\tsmall\t19",
+    ]
+
+
 def test_ods_has_merged_cells_and_notes_but_no_hidden_rows(tmp_path: Path) -> None:
     rows = (
         '<table:table-column/><table:table-column table:visibility="collapse"/>'

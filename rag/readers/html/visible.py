@@ -45,6 +45,8 @@ def show(tree: Any) -> dict[str, int]:
         if node.getparent() is not None:
             node.drop_tree()
     for node in list(body.iter("sup", "sub")):
+        if node.getparent() is None:  # it was within another one
+            continue
         text = "".join(node.itertext())
         for inner in list(node):
             node.remove(inner)

@@ -77,6 +77,12 @@ def value_of(node: Any, name: str) -> str:
     return next(values, "")
 
 
+def is_struck(properties: Any) -> bool:
+    """Whether properties of text strike it; programs state the style of the line, or its type."""
+    lines = (value_of(properties, f"text-line-through-{name}") for name in ("style", "type"))
+    return any(line not in ("", "none") for line in lines)
+
+
 def look(style: Any) -> tuple[str, str]:
     """The tags around text of a style: struck, hidden, raised or lowered."""
     start, end = "", ""
@@ -84,7 +90,7 @@ def look(style: Any) -> tuple[str, str]:
         position = value_of(part, "text-position").split(" ")[0]
         tag = "sup" if position.startswith(("super", *"123456789")) else ""
         tag = "sub" if position.startswith(("sub", "-")) else tag
-        tag = "s" if value_of(part, "text-line-through-style") not in ("", "none") else tag
+        tag = "s" if is_struck(part) else tag
         if tag:
             start, end = f"{start}<{tag}>", f"</{tag}>{end}"
         if value_of(part, "display") == "none":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rag.readers.content import Composer, Content, Source
-from rag.readers.office.opendocument import name_of, open_document, value_of
+from rag.readers.office.opendocument import is_struck, name_of, open_document, value_of
 from rag.readers.office.sheets import by_table
 from rag.readers.scripts import raised
 from rag.readers.tables import Row, grid
@@ -55,7 +55,7 @@ def _looks(trees: list[Any]) -> dict[str, str]:
         for part in style:
             if value_of(part, "display") == "false":
                 looks[value_of(style, "name")] = "hidden"
-            elif value_of(part, "text-line-through-style") not in ("", "none"):
+            elif is_struck(part):
                 looks[value_of(style, "name")] = "struck"
             elif value_of(part, "text-position").startswith(("super", *"123456789")):
                 looks[value_of(style, "name")] = "raised"

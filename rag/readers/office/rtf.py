@@ -35,7 +35,15 @@ _UNREAD |= {
 _TEXT = {"footnote", "shp", "shpgrp", "shpinst", "shptxt", "pntext", "result"}
 _SIGNS = {**specialchars, "line": "\n", "nestcell": " ", "nestrow": "\n", "-": ""}
 _ENDS = {"par", "sect", "page", "cell", "row"}
-_TAGS = {"strike": "s", "striked": "s", "super": "sup", "sub": "sub", "v": "span hidden"}
+_TAGS = {
+    "strike": "s",
+    "striked": "s",
+    "super": "sup",
+    "up": "sup",
+    "sub": "sub",
+    "dn": "sub",
+    "v": "span hidden",
+}
 _TAGS["deleted"] = "deleted"
 
 
@@ -104,9 +112,9 @@ class _Writer:
         self._pages[""] = self._page = "cp1252"
         self._bytes, self._to_skip, self._starred = "", 0, False
         self._done, self._notes = list[str](), list[str]()
-        self._rows, self._cells = list[str](), list[str]()
+        self._rows, self._cells = list[dict[int, str]](), list[str]()
         self._level, self._in_table = 0, False
-        self._above, self._merged, self._merge = dict[int, str](), list[str](), ""
+        self._above, self._edges, self._merge = dict[int, str](), list[tuple[int, str]](), ""
 
     def markup(self) -> str:
         """All of it, with the pairs of signs that stand for one in Unicode."""
@@ -164,13 +172,13 @@ class _Writer:
         elif word in ("pard", "intbl"):
             self._in_table = word == "intbl"
             self._level = self._level if self._in_table else 0
-        elif word == "clvmrg":
+        elif word in ("clvmrg", "clmrg"):
             self._merge = word
         elif word == "cellx":
-            self._merged.append(self._merge)
+            self._edges.append((number or 0, self._merge))
             self._merge = ""
         elif word == "trowd":
-            self._merged.clear()
+            self._edges.clear()
         elif word == "outlinelevel" and number is not None:
             self._level = number + 1
         elif word == "uc" and number is not None:
@@ -210,14 +218,18 @@ class _Writer:
         """End a paragraph, a cell or a row."""
         words = self._state.words
         if word == "row":
-            above, self._above = self._above, dict(enumerate(self._cells))
-            for at, merge in enumerate(self._merged[: len(self._cells)]):
-                if merge == "clvmrg":  # of the cell above
-                    self._above[at] = above.get(at, "")
-            self._rows.append(f"<tr>{''.join(self._above.values())}</tr>")
+            row = dict[int, str]()  # words by the right edge of their cell
+            for cell, (edge, merge) in itertools.zip_longest(
+                self._cells, self._edges[: len(self._cells)], fillvalue=(0, "")
+            ):
+                before = row.popitem()[1] if merge == "clmrg" and row else ""
+                above = self._above.get(edge, "") if merge == "clvmrg" else ""
+                row[max([edge, *(last + 1 for last in row)])] = f"{before}{above}{cell}"
+            self._rows.append(row)
+            self._above = row
             self._cells.clear()
         elif word == "cell":
-            self._cells.append(f"<td>{self._written(words)}</td>")
+            self._cells.append(self._written(words))
         elif self._in_table or (len(self.outer) > 1 and words is not self.outer[0].words):
             words.append(((), "\n"))  # within a cell or a note
         else:
@@ -227,5 +239,14 @@ class _Writer:
             self._notes.clear()
 
     def _table(self) -> list[str]:
+        """The rows at hand as a table, whose columns end where any cell ends."""
         rows, self._rows = self._rows, []
-        return [f"<table>{''.join(rows)}</table>"] if rows else []
+        columns = {edge: at for at, edge in enumerate(sorted({e for row in rows for e in row}), 1)}
+        parts = list[str]()
+        for row in rows:
+            left = 0
+            parts.append("<tr>")
+            for edge, words in row.items():
+                parts.append(f'<td colspan="{columns[edge] - left}">{words}</td>')
+                left = columns[edge]
+        return [f"<table>{''.join(parts)}</table>"] if rows else []
