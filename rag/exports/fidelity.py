@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from rag.recipe import Recipe, SearchRecipe
-from rag.recipe.parts import Retrievers
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 
 Fidelity = Literal["exact", "approximate", "not expressible"]
@@ -31,17 +30,31 @@ class ExportedField:
 
 
 UNUSED = Rule("exact", "it has no effect in this recipe")
+OFF = Rule("exact", "it is off")
 _SAME = Rule("exact", "the query has it")
 _CUT = Rule("not expressible", "cut the documents before you load them; the engine stores passages")
-_FILTER = Rule("not expressible", "add a filter on your own metadata")
 _CUTTING = ("chunker", "chunk_size", "chunk_overlap", "chunk_unit")
 _FILTERS = ("documents", "types", "tags", "pages", "after", "before", "heading")
+_OWN_PROGRAM = "the step has to run in your own program"
+_LOST: Mapping[str, str] = {
+    "relevance": "the calibration stays here",
+    "exact_codes": "passages with a rare code do not pass the threshold",
+    "matched_words": "passages with the words do not reach the threshold",
+    "refuse": "questions that are off topic get results",
+    "other_languages": "the engine does not recognise the language of a question",
+    "spelling": "words of the question are not corrected",
+    "synonyms": "words of the question are searched as they are typed",
+    **dict.fromkeys(("fuzzy", "prefix"), "only whole index terms match"),
+    **dict.fromkeys(_FILTERS, "add a filter on your own metadata"),
+}
+"""What is lost with a field that no engine has. Another field has the general reason."""
 _PARTS_OF_STEPS: Mapping[str, tuple[str, ...]] = {
     "feedback": ("feedback_weight", "feedback_terms"),
     "rerank": ("rerank_depth", "rerank_batch"),
     "context": ("neighbours",),
 }
 """Fields that count only where another one is not at its default."""
+_PARTS = {name for parts in _PARTS_OF_STEPS.values() for name in parts}
 _FUSION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "weighted": ("dense_weight",),
     "rrf": ("dense_weight", "rrf_k"),
@@ -59,10 +72,11 @@ def exported_fields(
     ``threshold`` is the resolved one. ``own`` has the rules of a target for the fields that its
     query contains; they count where the recipe uses the field.
     """
-    rules = dict(_index_rules(recipe)) | dict(_search_rules(recipe, threshold))
     used = used_fields(recipe)
     fields = recipe.fields()
-    rules |= {name: own[name] if name in used else UNUSED for name in own if name not in rules}
+    rules = {name: rule if name in used else UNUSED for name, rule in own.items()}
+    rules = dict(_steps(recipe, threshold)) | rules
+    rules |= dict(_index_rules(recipe)) | dict(_cutoff_rules(recipe, threshold))
     names = [name for name in fields if name.startswith(("index.", "search."))]
     return tuple(ExportedField(name, fields[name], *rules[name]) for name in names)
 
@@ -108,52 +122,33 @@ def _vector_index(recipe: Recipe) -> Rule:
     return Rule("approximate", "the query compares all vectors, where the recipe misses some")
 
 
-def _search_rules(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str, Rule]]:
-    search = recipe.search
-    yield "search.top_k", _SAME
+def _steps(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str, Rule]]:
+    """Yield the rule of each field of a search: in general, what is on has to run here."""
+    search, off, steps = recipe.search, SearchRecipe.plain(), recipe.search.steps
     by_probability = search.relevance == "probability" and search.threshold is not None
     limited = by_probability or threshold is not None
-    if not limited:
-        yield "search.threshold", Rule("exact", "it is off")
-        yield "search.relevance", UNUSED
-        yield "search.exact_codes", UNUSED
-        yield "search.matched_words", UNUSED
-    elif by_probability:
+    unused = {
+        *(() if limited else ("relevance", "exact_codes", "matched_words")),
+        *(("matched_words",) if by_probability else ()),
+        *(() if search.mode == "hybrid" else ("other_languages",)),
+        *(("fuzzy", "prefix") if search.mode == "dense" else ()),
+        *(name for step, parts in _PARTS_OF_STEPS.items() if step not in steps for name in parts),
+    }
+    for name, value in search:
+        if name in unused:
+            yield f"search.{name}", UNUSED
+        elif value == off[name] and name not in _PARTS:
+            yield f"search.{name}", OFF
+        else:
+            yield f"search.{name}", Rule("not expressible", _LOST.get(name, _OWN_PROGRAM))
+
+
+def _cutoff_rules(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str, Rule]]:
+    search = recipe.search
+    yield "search.top_k", _SAME
+    if search.relevance == "probability" and search.threshold is not None:
         yield "search.threshold", Rule("not expressible", "it is compared with a probability")
-        yield "search.relevance", Rule("not expressible", "the calibration stays here")
+    elif threshold is None:
+        yield "search.threshold", OFF
     else:
         yield "search.relevance", Rule("exact", "the threshold is compared with the cosine")
-    if limited:
-        codes = Rule("not expressible", "passages with a rare code do not pass the threshold")
-        yield "search.exact_codes", codes if search.exact_codes else Rule("exact", "it is off")
-        words = Rule("not expressible", "passages with the words do not reach the threshold")
-        on = search.matched_words and not by_probability
-        yield "search.matched_words", words if on else Rule("exact", "it is off")
-    refused = Rule("not expressible", "questions that are off topic get results")
-    yield "search.refuse", refused if search.refuse != "off" else Rule("exact", "it is off")
-    languages = Rule("not expressible", "the engine does not recognise the language of a question")
-    by_words = search.other_languages == "words" and search.mode == "hybrid"
-    yield "search.other_languages", languages if by_words else UNUSED
-    spelling = Rule("not expressible", "words of the question are not corrected")
-    yield "search.spelling", spelling if search.spelling else Rule("exact", "it is off")
-    other_forms = Rule("not expressible", "words of the question are searched as they are typed")
-    yield "search.synonyms", other_forms if search.synonyms else Rule("exact", "it is off")
-    for name in ("fuzzy", "prefix"):
-        variants = Rule("not expressible", "only whole index terms match")
-        on = getattr(search, name) and search.mode != "dense"
-        yield f"search.{name}", variants if on else UNUSED
-    for name in SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys():
-        yield f"search.{name}", _step(recipe, name)
-
-
-def _step(recipe: Recipe, name: str) -> Rule:
-    steps = recipe.search.steps
-    for step, parts in _PARTS_OF_STEPS.items():
-        if name in parts and step not in steps:
-            return UNUSED
-    if name in _FILTERS:
-        return _FILTER if name in steps else Rule("exact", "it is off")
-    is_part = any(name in parts for parts in _PARTS_OF_STEPS.values())
-    if name in steps or is_part:
-        return Rule("not expressible", "the step has to run in your own program")
-    return Rule("exact", "it is off")

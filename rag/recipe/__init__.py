@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import Field, ValidationError, model_validator
 
 from rag.errors import InvalidRecipe, validation_words
-from rag.recipe.formats import FORMAT, REMOVED, upgraded
+from rag.recipe.formats import FORMAT, REMOVED
 from rag.recipe.parts import (
     AnswerMode,
     AnswerRecipe,
@@ -67,7 +67,9 @@ class Recipe(RecipePart):
             return data
         stored_format = _format_of(data)
         parts = {name: data[name] for name in _PARTS if isinstance(data.get(name), Mapping)}
-        fields = {name: upgraded(name, part, stored_format)[0] for name, part in parts.items()}
+        fields = {
+            name: _PARTS[name].upgraded(part, stored_format)[0] for name, part in parts.items()
+        }
         return {**data, **fields, "format": FORMAT}
 
     @property
@@ -106,7 +108,7 @@ class Recipe(RecipePart):
                 continue
             if not isinstance(named, Mapping):
                 raise InvalidRecipe(f"Recipe field {part}: it is no JSON object.")
-            current, removed = upgraded(part, named, stored_format)
+            current, removed = _PARTS[part].upgraded(named, stored_format)
             for name in current:
                 if name not in _PARTS[part].model_fields:
                     raise _unknown(f"{part}.{name}")

@@ -1,13 +1,12 @@
 """The stored form of a recipe: its version, and the fields that versions added and removed.
 
 A recipe is stored with all its fields and with ``format``, the version of that form. Homes, bundles
-and files of an older format keep their meaning by the two tables here, and their hashes too: a hash
-does not cover an added field at the value that older recipes mean, and it covers what a recipe says
-in a removed field.
+and files of an older format keep their meaning and their hashes: a hash does not cover an added
+field at the value that older recipes mean, and it covers what a recipe says in a removed field.
 
 To change a default, change it in ``rag/recipe/parts.py``: stored recipes name the field. To add a
-field, raise ``FORMAT`` and add the field to ``ADDED``. To remove a field, delete it from the parts,
-raise ``FORMAT`` unless this release raised it already, and add the field to ``REMOVED``.
+field, raise ``FORMAT`` and mark the field with ``Since``. To remove a field, delete it from the
+parts, raise ``FORMAT`` unless this release raised it already, and add the field to ``REMOVED``.
 """
 
 from __future__ import annotations
@@ -18,31 +17,6 @@ from typing import Any
 
 FORMAT = 2
 """The format that this version writes. Recipes stored without a format have format 0."""
-
-ADDED: Mapping[int, Mapping[str, Any]] = {
-    1: {
-        "index.context": "none",
-        "search.exact_codes": False,
-        "search.matched_words": False,
-        "search.refuse": "off",
-        "search.other_languages": "alike",
-        "search.spelling": False,
-        "search.synonyms": False,
-        "search.bm25_pivot": 8.0,
-        "answer.memory": 0,
-        "answer.tool_calls": 2,
-        "answer.tools": None,
-    },
-    2: {"answer.evidence": "passages"},
-}
-"""The fields that each format added, at the value that a recipe of an older format means.
-
-Additional steps of a search are not listed: their default is off, and that is what they mean.
-"""
-
-BEFORE: Mapping[str, Any] = {
-    name: value for added in ADDED.values() for name, value in added.items()
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +50,3 @@ def fields_of(part: str, table: Mapping[str, Any]) -> dict[str, Any]:
         for owner, _, field in [name.partition(".")]
         if owner == part
     }
-
-
-def upgraded(
-    part: str, values: Mapping[str, Any], stored_format: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the fields of a part as this format has them.
-
-    Returns the fields, and those that were removed and are not off, both by name.
-    """
-    later = {format_: added for format_, added in ADDED.items() if format_ > stored_format}
-    before = {name: value for added in later.values() for name, value in added.items()}
-    removed = fields_of(part, REMOVED)
-    known = {name: value for name, value in values.items() if name not in removed}
-    gone = {
-        name: values[name]
-        for name, field in removed.items()
-        if name in values and values[name] != field.off
-    }
-    return {**fields_of(part, before), **known}, gone

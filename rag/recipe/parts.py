@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from rag.input_rules import LONGEST_NAME, find_fault
-from rag.recipe.recipe_part import Asks, RecipePart
+from rag.recipe.recipe_part import Asks, RecipePart, Since, Url
 
 
 def _checked(text: str) -> str:
@@ -42,6 +42,7 @@ Fusion = Literal[
     "qdrant_rrf",
 ]
 Relevance = Literal["cosine", "probability"]
+OtherLanguages = Literal["alike", "words"]
 AnswerMode = Literal["strict", "balanced", "general", "auto", "grounded"]
 Evidence = Literal["quotes", "passages", "auto"]
 Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
@@ -70,38 +71,56 @@ class IndexRecipe(RecipePart):
 
     chunker: Chunker = Field(
         "markdown",
+        title="Chunker",
         description="where documents are split; markdown is at the headings of documents of any "
         "format",
     )
-    chunk_size: int = Field(200, ge=8, le=8192, description="longest passage, in chunk_unit")
+    chunk_size: int = Field(
+        200, title="Passage size", ge=8, le=8192, description="longest passage, in chunk_unit"
+    )
     chunk_overlap: int = Field(
-        0, ge=0, le=4096, description="what neighbours share, in chunk_unit; less than chunk_size"
+        0,
+        title="Overlap",
+        ge=0,
+        le=4096,
+        description="what neighbours share, in chunk_unit; less than chunk_size",
     )
     chunk_unit: ChunkUnit = Field(
         "auto",
+        title="Unit of sizes",
         description="tokens of the embedder's tokenizer, characters, or auto: tokens, estimated in "
         "documents whose language the embedder does not know",
     )
     embedder: Annotated[Name, Asks("embedder")] = Field(
-        "minilm", min_length=1, description="embedding model: NAME or PROVIDER:MODEL"
+        "minilm",
+        title="Embedding model",
+        min_length=1,
+        description="embedding model: NAME or PROVIDER:MODEL",
     )
     analyzer: Name = Field(
         "auto",
+        title="Analyzer",
         min_length=1,
         description="analyzer for BM25: one language, or auto for the language of each passage",
     )
     vector_index: Literal["auto", "flat", "hnsw", "ivf"] = Field(
         "auto",
+        title="Vector index",
         description="flat is exact; hnsw and ivf are approximate; auto is flat while comparing all "
         "vectors is quick, and hnsw beyond",
     )
-    context: ContextLevel = Field(
+    context: Annotated[ContextLevel, Since(1, "none")] = Field(
         "table",
+        title="Context",
         description="what is indexed with a passage and not shown: nothing, document, headings "
         "too, table labels too",
     )
     breakpoint_percentile: float = Field(
-        90, ge=0, le=100, description="semantic: percent of neighbouring sentences left together"
+        90,
+        title="Percentile",
+        ge=0,
+        le=100,
+        description="semantic: percent of neighbouring sentences left together",
     )
 
     @model_validator(mode="after")
@@ -142,62 +161,102 @@ class Retrievers(RecipePart):
 
     part = "search"
 
-    mode: Mode = Field("hybrid", description="vectors, BM25, or both")
-    top_k: int = Field(5, ge=1, le=1000, description="passages returned")
+    mode: Annotated[Mode, Url("mode")] = Field(
+        "hybrid", title="Mode", description="vectors, BM25, or both"
+    )
+    top_k: Annotated[int, Url("k")] = Field(
+        5, title="Top-k", ge=1, le=1000, description="passages returned"
+    )
     threshold: Annotated[float, Field(ge=-1, le=1)] | Literal["auto"] | None = Field(
         "auto",
+        title="Threshold",
         description="minimum relevance; auto is the default of the embedder or the calibration, "
         "null turns it off",
     )
-    relevance: Relevance = Field(
+    relevance: Annotated[Relevance, Url("by")] = Field(
         "cosine",
+        title="Threshold compares",
         description="what the threshold is compared with: the cosine of question and passage, "
         "or the probability that a calibration fitted on labels gives it",
     )
-    exact_codes: bool = Field(
+    exact_codes: Annotated[bool, Url("codes"), Since(1, False)] = Field(
         True,
+        title="Exact codes pass",
         description="a passage with a rare code of the question (a word with digits that at most "
         "1 % of the passages have) passes every threshold",
     )
-    matched_words: bool = Field(
+    matched_words: Annotated[bool, Url("matched"), Since(1, False)] = Field(
         True,
+        title="Matched words pass",
         description="a passage with at least 30 % of the weight of the question's words reaches "
         "the default threshold of the embedder, whatever its cosine",
     )
-    refuse: Refuse = Field(
+    refuse: Annotated[Refuse, Url("refuse"), Since(1, "off")] = Field(
         "auto",
+        title="Off-topic questions",
         description="minimum probability that the question is on topic; below it, nothing is "
         "returned. auto is the limit that was fitted for the embedder",
     )
-    other_languages: Literal["alike", "words"] = Field(
+    other_languages: Annotated[OtherLanguages, Url("languages"), Since(1, "alike")] = Field(
         "words",
+        title="Other languages",
         description="hybrid: a question in a language of the documents that the embedder does not "
         "know is ranked alike, or by words: a third of dense_weight, no threshold on the cosine",
     )
-    spelling: bool | Literal["question"] = Field(
+    spelling: Annotated[bool | Literal["question"], Url("spelling"), Since(1, False)] = Field(
         "question",
+        title="Mistyped words",
         description="words that no passage has give way to near ones that one has: true for BM25 "
         "alone, question for meaning too, but not everyday words, codes and quotations",
     )
-    synonyms: bool = Field(
-        True, description="a word that no passage has is searched with its synonyms or parts"
+    synonyms: Annotated[bool, Url("synonyms"), Since(1, False)] = Field(
+        True,
+        title="Synonyms",
+        description="a word that no passage has is searched with its synonyms or parts",
     )
-    candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
-    fusion: Fusion = Field(
+    candidates: Annotated[int, Url("candidates")] = Field(
+        100, title="Candidates", ge=1, le=2000, description="passages taken from each retriever"
+    )
+    fusion: Annotated[Fusion, Url("fusion")] = Field(
         "weighted",
+        title="Fusion",
         description="how hybrid merges: min-max scores by weight, reciprocal ranks, by weight "
         "the cosine and bm25 / (bm25 + bm25_pivot), which no other candidate changes, by weight "
         "the scores of each list alone as an engine stretches them, or ranks divided by weight",
     )
-    dense_weight: float = Field(0.6, ge=0, le=1, description="share of the vectors in each fusion")
-    rrf_k: int = Field(60, ge=1, le=1000, description="constant of reciprocal rank fusion")
-    bm25_pivot: float = Field(
-        8.0, ge=1, le=100, description="saturation: the BM25 score that counts half"
+    dense_weight: Annotated[float, Url("w")] = Field(
+        0.6, title="Dense weight", ge=0, le=1, description="share of the vectors in each fusion"
     )
-    k1: float = Field(1.2, ge=0, le=10, description="BM25: how soon repeated words stop counting")
-    b: float = Field(0.75, ge=0, le=1, description="BM25: how much long passages are discounted")
-    fuzzy: bool = Field(False, description="BM25: also match words with small spelling differences")
-    prefix: bool = Field(False, description="BM25: also match words that begin like the query's")
+    rrf_k: Annotated[int, Url("rrf")] = Field(
+        60,
+        title="Constant of reciprocal ranks",
+        ge=1,
+        le=1000,
+        description="constant of reciprocal rank fusion",
+    )
+    bm25_pivot: Annotated[float, Url("pivot"), Since(1, 8.0)] = Field(
+        8.0,
+        title="Pivot of BM25",
+        ge=1,
+        le=100,
+        description="saturation: the BM25 score that counts half",
+    )
+    k1: Annotated[float, Url("k1")] = Field(
+        1.2, title="BM25 k1", ge=0, le=10, description="BM25: how soon repeated words stop counting"
+    )
+    b: Annotated[float, Url("b")] = Field(
+        0.75, title="BM25 b", ge=0, le=1, description="BM25: how much long passages are discounted"
+    )
+    fuzzy: Annotated[bool, Url("fuzzy")] = Field(
+        False,
+        title="Forgive misspellings",
+        description="BM25: also match words with small spelling differences",
+    )
+    prefix: Annotated[bool, Url("prefix")] = Field(
+        False,
+        title="Match beginnings of words",
+        description="BM25: also match words that begin like the query's",
+    )
 
 
 class SearchRecipe(Retrievers):
@@ -207,71 +266,128 @@ class SearchRecipe(Retrievers):
     """
 
     # The question, before anything is searched.
-    rewrite: Annotated[bool, AsksChat] = Field(
+    rewrite: Annotated[bool, AsksChat, Url("rewrite")] = Field(
         False,
+        title="Make follow-ups complete",
         description="the language model completes each question of a conversation, and not only "
         "those that lean on the one before",
     )
-    expansions: Annotated[int, AsksChat] = Field(
-        0, ge=0, le=8, description="further wordings by a language model, searched as well"
+    expansions: Annotated[int, AsksChat, Url("expansions")] = Field(
+        0,
+        title="Further wordings",
+        ge=0,
+        le=8,
+        description="further wordings by a language model, searched as well",
     )
-    hyde: Annotated[bool, AsksChat] = Field(
-        False, description="a hypothetical answer by a language model is embedded as well"
+    hyde: Annotated[bool, AsksChat, Url("hyde")] = Field(
+        False,
+        title="Search with an imagined answer",
+        description="a hypothetical answer by a language model is embedded as well",
     )
     # A second search with what the first one found.
-    feedback: int = Field(
-        0, ge=0, le=20, description="first passages that enrich the question; 0 is off"
+    feedback: Annotated[int, Url("feedback")] = Field(
+        0,
+        title="Feedback from the first passages",
+        ge=0,
+        le=20,
+        description="first passages that enrich the question; 0 is off",
     )
-    feedback_weight: float = Field(
-        0.2, ge=0, le=1, description="feedback: their share in the question's vector"
+    feedback_weight: Annotated[float, Url("feedback_weight")] = Field(
+        0.2,
+        title="Share of the feedback in the vector",
+        ge=0,
+        le=1,
+        description="feedback: their share in the question's vector",
     )
-    feedback_terms: int = Field(
-        0, ge=0, le=50, description="feedback: words of theirs that join the BM25 query"
+    feedback_terms: Annotated[int, Url("feedback_terms")] = Field(
+        0,
+        title="Words added to BM25",
+        ge=0,
+        le=50,
+        description="feedback: words of theirs that join the BM25 query",
     )
     # The order of what was found.
     rerank: Annotated[
         Annotated[Text, Field(max_length=1000)] | None,
         Asks("reranker", amounts=("rerank_depth", "rerank_requests")),
+        Url("rerank"),
     ] = Field(
         None,
+        title="Rerank with",
         pattern=r"^((service|cohere|vertex|bedrock|jina|voyage)(:.+)?|chat|(onnx|cross-encoder):.+)$",
         description="the reranker: service, cohere, vertex, bedrock, jina or voyage, each also as "
         "NAME:MODEL, chat, onnx:PATH or cross-encoder:PATH",
     )
-    rerank_depth: int = Field(20, ge=1, le=200, description="rerank: how many of the first")
-    rerank_batch: int = Field(16, ge=1, le=200, description="rerank: passages in one request")
-    duplicates: float | None = Field(
-        None, ge=0.5, le=1, description="a passage this near (cosine) to a better one is dropped"
+    rerank_depth: Annotated[int, Url("depth")] = Field(
+        20, title="Rerank the first", ge=1, le=200, description="rerank: how many of the first"
     )
-    mmr: float | None = Field(
-        None, ge=0, le=1, description="share of the score against diversity; 1 is score alone"
+    rerank_batch: Annotated[int, Url("batch")] = Field(
+        16, title="Rerank at once", ge=1, le=200, description="rerank: passages in one request"
+    )
+    duplicates: Annotated[float | None, Url("copies")] = Field(
+        None,
+        title="Leave out copies from cosine",
+        ge=0.5,
+        le=1,
+        description="a passage this near (cosine) to a better one is dropped",
+    )
+    mmr: Annotated[float | None, Url("mmr")] = Field(
+        None,
+        title="Diversity: share of the score",
+        ge=0,
+        le=1,
+        description="share of the score against diversity; 1 is score alone",
     )
     # Where to look: a passage must fit every filter that is set, by any of its values.
-    documents: Globs = Field((), description="only documents of these names, * and ? stand for any")
-    types: Names = Field((), description="only these media types or suffixes (pdf, text/html)")
-    tags: Names = Field((), description="only documents with one of these tags")
-    pages: Text = Field(
-        "", max_length=1000, pattern=_PAGES, description="only these pages: 4 or 3-9, more by comma"
+    documents: Annotated[Globs, Url("in_documents")] = Field(
+        (), title="Documents", description="only documents of these names, * and ? stand for any"
     )
-    after: Text = Field(
-        "", max_length=10, pattern=_DATE, description="only documents of this day or later"
+    types: Annotated[Names, Url("in_types")] = Field(
+        (), title="Types", description="only these media types or suffixes (pdf, text/html)"
     )
-    before: Text = Field(
-        "", max_length=10, pattern=_DATE, description="only documents of this day or earlier"
+    tags: Annotated[Names, Url("in_tags")] = Field(
+        (), title="Tags", description="only documents with one of these tags"
     )
-    heading: Name = Field("", description="only under headings with these words")
+    pages: Annotated[Text, Url("in_pages")] = Field(
+        "",
+        title="Pages",
+        max_length=1000,
+        pattern=_PAGES,
+        description="only these pages: 4 or 3-9, more by comma",
+    )
+    after: Annotated[Text, Url("in_after")] = Field(
+        "",
+        title="From",
+        max_length=10,
+        pattern=_DATE,
+        description="only documents of this day or later",
+    )
+    before: Annotated[Text, Url("in_before")] = Field(
+        "",
+        title="Until",
+        max_length=10,
+        pattern=_DATE,
+        description="only documents of this day or earlier",
+    )
+    heading: Annotated[Name, Url("in_heading")] = Field(
+        "", title="Heading", description="only under headings with these words"
+    )
     # Who else is asked.
-    tools: Annotated[Names, AsksTool] = Field(
-        (), description="HTTP tools whose results join those of the documents"
+    tools: Annotated[Names, AsksTool, Url("tools")] = Field(
+        (), title="HTTP tools", description="HTTP tools whose results join those of the documents"
     )
     # What of a result goes into the prompt.
-    context: Literal["passage", "neighbours", "section", "page"] = Field(
-        "passage", description="what is shown of a hit: itself, or what is around it"
+    context: Annotated[Literal["passage", "neighbours", "section", "page"], Url("show")] = Field(
+        "passage", title="Show", description="what is shown of a hit: itself, or what is around it"
     )
-    neighbours: int = Field(1, ge=1, le=5, description="context: passages on each side")
-    merge: bool = Field(False, description="context: hits that touch become one")
-    order: Literal["rank", "document"] = Field(
-        "rank", description="context: best first, or as they stand in the documents"
+    neighbours: Annotated[int, Url("around")] = Field(
+        1, title="Neighbours", ge=1, le=5, description="context: passages on each side"
+    )
+    merge: Annotated[bool, Url("join")] = Field(
+        False, title="Join hits that touch", description="context: hits that touch become one"
+    )
+    order: Annotated[Literal["rank", "document"], Url("order")] = Field(
+        "rank", title="Order", description="context: best first, or as they stand in the documents"
     )
 
     @property
@@ -330,48 +446,57 @@ class AnswerRecipe(RecipePart):
 
     part = "answer"
 
-    provider: Annotated[Name, AsksChat] = Field(
-        "extractive", min_length=1, description="extractive, openai, ollama, ..."
+    provider: Annotated[Name, AsksChat, Url("provider")] = Field(
+        "extractive", title="Provider", min_length=1, description="extractive, openai, ollama, ..."
     )
-    model: Annotated[Name | None, AsksChat] = Field(
-        None, description="model name; null is the provider's default"
+    model: Annotated[Name | None, AsksChat, Url("model")] = Field(
+        None, title="Model", description="model name; null is the provider's default"
     )
-    mode: Annotated[AnswerMode, Asks("chat", only="auto")] = Field(
+    mode: Annotated[AnswerMode, Asks("chat", only="auto"), Url("draws_on")] = Field(
         "strict",
+        title="Draws on",
         description="the sources of a model's answer: strict, passages only; balanced, general "
         "knowledge too, marked; general, only that, without a search; auto, strict where "
         "a passage reaches the threshold, else a tool or general knowledge, as the model "
         "decides; grounded, the passages, asked once and without the conversation",
     )
-    evidence: Evidence = Field(
+    evidence: Annotated[Evidence, Url("reads"), Since(2, "passages")] = Field(
         "passages",
+        title="Model reads",
         description="strict, auto and grounded: what a model reads; quotes, the sentences that "
         "answer without a model, which it words in one sentence that is checked against them; "
         "passages, all of them; auto, quotes for a model whose server says that it is small",
     )
-    temperature: float = Field(0.0, ge=0, le=2)
-    max_tokens: Annotated[int, AsksChat] = Field(
-        800, ge=1, le=100_000, description="longest answer"
+    temperature: Annotated[float, Url("temperature")] = Field(0.0, title="Temperature", ge=0, le=2)
+    max_tokens: Annotated[int, AsksChat, Url("length")] = Field(
+        800, title="Maximum answer length, tokens", ge=1, le=100_000, description="longest answer"
     )
-    context_tokens: Annotated[int, AsksChat] = Field(
+    context_tokens: Annotated[int, AsksChat, Url("context")] = Field(
         4000,
+        title="Context budget, tokens",
         ge=1,
         le=1_000_000,
         description="tokens that conversation, examples, passages and answer share; grounded: most "
         "tokens of passages",
     )
-    memory: Annotated[int, Asks("embedder")] = Field(
+    memory: Annotated[int, Asks("embedder"), Url("memory"), Since(1, 0)] = Field(
         0,
+        title="Past interactions as examples",
         ge=0,
         le=10,
         description="past interactions that a model is shown as examples: the most similar ones "
         "that were answered and whose sources are unchanged; 0 is off",
     )
-    tool_calls: Annotated[int, AsksTool] = Field(
-        2, ge=0, le=10, description="auto: most calls of tools for one answer"
+    tool_calls: Annotated[int, AsksTool, Url("tool_calls"), Since(1, 2)] = Field(
+        2,
+        title="Maximum number of tool calls",
+        ge=0,
+        le=10,
+        description="auto: most calls of tools for one answer",
     )
-    tools: Annotated[tuple[Name, ...] | None, AsksTool] = Field(
+    tools: Annotated[tuple[Name, ...] | None, AsksTool, Url("may_call"), Since(1, None)] = Field(
         (),
+        title="Tools it may call",
         max_length=MOST_NAMES,
         description="auto: HTTP tools that a model may call, with those of search.tools; null is "
         "every tool there is",

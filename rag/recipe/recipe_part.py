@@ -7,14 +7,16 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self
+from functools import cache, lru_cache
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
-from rag.recipe.formats import BEFORE, REMOVED, fields_of, upgraded
+from rag.recipe.formats import REMOVED, fields_of
 
 log = logging.getLogger(__name__)
+
+Mark = TypeVar("Mark")
 
 # What a value beyond its bounds is called in a ValidationError.
 _BEYOND = frozenset({"string_too_long", "too_long", "string_pattern_mismatch", "finite_number"})
@@ -35,6 +37,24 @@ class Asks:
     only: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Since:
+    """Marks a field with the format that added it, and the value that older recipes mean.
+
+    Additional steps of a search have no mark: their default is off, which older recipes mean.
+    """
+
+    format: int
+    before: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """Marks a field with its parameter in the address of a page."""
+
+    parameter: str
+
+
 class RecipePart(BaseModel):
     """Fields that cannot change, and a hash of them."""
 
@@ -53,7 +73,7 @@ class RecipePart(BaseModel):
         A field beyond the bounds of today takes its default. Fields and choices that were removed
         stay in the hash. Raises ValidationError for what never was a part.
         """
-        fields, removed = upgraded(cls.part, stored, stored_format)
+        fields, removed = cls.upgraded(stored, stored_format)
         try:
             return cls._marked(fields, removed)
         except ValidationError as error:
@@ -65,6 +85,28 @@ class RecipePart(BaseModel):
         log.warning("Out of bounds in a stored recipe: %s.", ", ".join(map(str, beyond)))
         removed |= {name: fields[name] for name in chosen}
         return cls._marked({name: fields[name] for name in fields.keys() - beyond}, removed)
+
+    @classmethod
+    def upgraded(
+        cls, stored: Mapping[str, Any], stored_format: int
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Read the fields of an older format as this format has them.
+
+        Returns the fields, and those that were removed and are not off, both by name.
+        """
+        gone = fields_of(cls.part, REMOVED)
+        added = {
+            name: mark.before
+            for name, mark in cls.marks(Since).items()
+            if mark.format > stored_format
+        }
+        known = {name: value for name, value in stored.items() if name not in gone}
+        removed = {
+            name: stored[name]
+            for name, field in gone.items()
+            if name in stored and stored[name] != field.off
+        }
+        return {**added, **known}, removed
 
     @classmethod
     def _marked(cls, fields: Mapping[str, Any], removed: Mapping[str, Any]) -> Self:
@@ -83,13 +125,19 @@ class RecipePart(BaseModel):
         return tuple(name for name, mark in cls.asks().items() if mark.whom in whom)
 
     @classmethod
-    def asks(cls) -> dict[str, Asks]:
+    def asks(cls) -> Mapping[str, Asks]:
         """Return the marks of the fields by which a provider is called, by name."""
+        return cls.marks(Asks)
+
+    @classmethod
+    @cache
+    def marks(cls, kind: type[Mark]) -> Mapping[str, Mark]:
+        """Return the marks of one kind by the name of their field, in the order of the fields."""
         return {
             name: mark
             for name, field in cls.model_fields.items()
             for mark in field.metadata
-            if isinstance(mark, Asks)
+            if isinstance(mark, kind)
         }
 
     @classmethod
@@ -97,13 +145,13 @@ class RecipePart(BaseModel):
         """Return each field at the value that recipes without it mean, which is off; else at its
         default."""
         defaults = {name: field.default for name, field in cls.model_fields.items()}
-        return defaults | fields_of(cls.part, BEFORE)
+        return defaults | {name: mark.before for name, mark in cls.marks(Since).items()}
 
     @property
     def left_out(self) -> set[str]:
         """The fields that a hash does not cover: those that were added, where they are off."""
-        before = fields_of(self.part, BEFORE)
-        return {name for name, value in before.items() if getattr(self, name) == value}
+        added = self.marks(Since).items()
+        return {name for name, mark in added if getattr(self, name) == mark.before}
 
     @property
     def hash(self) -> str:

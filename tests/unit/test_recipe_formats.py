@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rag import IndexRecipe, InvalidRecipe, Recipe, SearchRecipe
-from rag.recipe.formats import ADDED, FORMAT, REMOVED, Removed
+from rag.recipe.formats import FORMAT, REMOVED, Removed
 
 FIRST: Mapping[str, Any] = {
     "index": {
@@ -62,6 +62,19 @@ LATEST: Mapping[str, Any] = {
     "answer.tools": (),
 }
 """What the default recipe of the last version without formats has otherwise."""
+BEFORE_FORMATS = {
+    "index.context": "none",
+    "search.exact_codes": False,
+    "search.matched_words": False,
+    "search.refuse": "off",
+    "search.other_languages": "alike",
+    "search.spelling": False,
+    "search.synonyms": False,
+    "search.bm25_pivot": 8.0,
+    "answer.memory": 0,
+    "answer.tool_calls": 2,
+    "answer.tools": None,
+}
 LATEST_HASHES = ("1a0a70a581ea", "010360b4ce5f")
 FUSION = "search.learned"
 
@@ -70,7 +83,7 @@ def test_a_recipe_of_the_first_version_keeps_its_meaning_and_its_hash() -> None:
     recipe = Recipe.restore(FIRST)
     assert (recipe.hash, recipe.index.hash) == FIRST_HASHES
     fields = recipe.fields()
-    assert {name: fields[name] for name in ADDED[1]} == ADDED[1]
+    assert {name: fields[name] for name in BEFORE_FORMATS} == BEFORE_FORMATS
     assert Recipe.restore(recipe.stored()) == recipe
     assert IndexRecipe.restore(FIRST["index"]) == recipe.index
 

@@ -12,7 +12,7 @@ import streamlit as st
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.permission import guest
 from pages.components.shell.text import plain
-from rag import Conversation, FurtherBase, InvalidRecipe, KnowledgeBase
+from rag import URL_PARAMETERS, Conversation, FurtherBase, InvalidRecipe, KnowledgeBase
 
 _OPENED = "chat_settings_of"  # whose settings the working recipe has, by knowledge base
 _HIDDEN = "chat_sources_hidden"
@@ -108,7 +108,7 @@ def sources_switch() -> None:
 
 
 def _in_address() -> bool:
-    names = (*working_recipe.PARAMETERS, working_recipe.CUT, working_recipe.THRESHOLD)
+    names = (*URL_PARAMETERS, working_recipe.CUT, working_recipe.THRESHOLD)
     return any(name in st.query_params for name in (*names, working_recipe.BUILD))
 
 

@@ -22,7 +22,6 @@ from pages.components.recipe.working_recipe import (
     CUT,
     FIELDS,
     OFF,
-    PARAMETERS,
     SET,
     THRESHOLD,
     drawn,
@@ -38,6 +37,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, relevance, unlimited
 from rag import (
     CAPTIONS,
+    URL_PARAMETERS,
     BuildRow,
     IndexRecipe,
     InvalidInput,
@@ -94,7 +94,7 @@ def recipe_panel(
         key="recipe_advanced",
         on_change="rerun",
     )
-    if needed(base, PARAMETERS.keys() - _ABOVE - _OF_ANSWERS, opened=advanced.open):
+    if needed(base, URL_PARAMETERS.keys() - _ABOVE - _OF_ANSWERS, opened=advanced.open):
         with advanced:
             _Panel(base).advanced()
             steps_panel(base)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.recipe.widgets import Widgets
-from pages.components.recipe.working_recipe import FIELDS, OFF, PARAMETERS, names
+from pages.components.recipe.working_recipe import FIELDS, OFF, names
 from pages.components.shell.session import just_opened
-from rag import KnowledgeBase
+from rag import URL_PARAMETERS, KnowledgeBase
 
 _RERANKERS = [OFF, "service", "chat"]
 _COPIES = [OFF, "0.99", "0.95", "0.9", "0.8"]
@@ -150,7 +150,7 @@ class _Steps(Widgets):
         self.choice("order", help="Best first, or as the documents have them.")
 
     def _text(self, key: str, example: str) -> None:
-        listed = FIELDS[PARAMETERS[key]]["type"] == "array"
+        listed = FIELDS[URL_PARAMETERS[key]]["type"] == "array"
         show, read = (", ".join, names) if listed else (str, str.strip)
         self.draw(key, st.text_input, show, lambda text: read(text or ""), placeholder=example)
 

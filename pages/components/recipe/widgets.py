@@ -11,8 +11,8 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from pages.components.recipe import working_recipe
-from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, fresh
-from rag import CAPTIONS, InvalidRecipe, KnowledgeBase
+from pages.components.recipe.working_recipe import FIELDS, change, fresh
+from rag import CAPTIONS, URL_PARAMETERS, InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
 _SPELLINGS = {
@@ -41,7 +41,7 @@ class Widgets:
 
     def choice(self, key: str, help: str) -> None:
         """One of the few words that the field may be; it holds them in small letters."""
-        options = [sentence_case(word) for word in FIELDS[PARAMETERS[key]]["enum"]]
+        options = [sentence_case(word) for word in FIELDS[URL_PARAMETERS[key]]["enum"]]
         _respell(key, options)
         self.draw(
             key,
@@ -58,7 +58,7 @@ class Widgets:
         self, key: str, widget: Callable[..., Any] = st.number_input, **options: Any
     ) -> None:
         """A number within the bounds of the field, unless ``options`` have others."""
-        schema = FIELDS[PARAMETERS[key]]
+        schema = FIELDS[URL_PARAMETERS[key]]
         kind = int if schema["type"] == "integer" else float
         bounds = {"min_value": kind(schema["minimum"]), "max_value": kind(schema["maximum"])}
         self.draw(key, widget, **bounds | options)
@@ -77,7 +77,7 @@ class Widgets:
     ) -> None:
         """One of the usual values, which the saved one and the present one join."""
         _respell(key, usual)
-        field = PARAMETERS[key]
+        field = URL_PARAMETERS[key]
         present = (show(values[field]) for values in (self._saved, self._displayed))
         listed = list(dict.fromkeys([*usual, *present]))
         self.draw(key, st.selectbox, show, read, options=listed, **options)
@@ -91,7 +91,8 @@ class Widgets:
         **options: Any,
     ) -> None:
         """A field's widget: ``show`` turns the field into its value, ``read`` turns it back."""
-        field = PARAMETERS[key]
+        field = URL_PARAMETERS[key]
+        options.setdefault("help", _sentence(FIELDS[field].get("description", "")))
         displayed, saved = show(self._displayed[field]), show(self._saved[field])
         self.place(
             key,
@@ -153,6 +154,11 @@ def sentence_case(word: Any) -> str:
 def word_of(spelling: str) -> str:
     """The word of a recipe that the pages spell so."""
     return _WORDS.get(spelling, spelling.lower())
+
+
+def _sentence(description: str) -> str:
+    """The description of a field as a sentence."""
+    return f"{description[:1].upper()}{description[1:]}." if description else ""
 
 
 def _respell(key: str, options: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ import streamlit as st
 
 from pages.components.shell.permission import guest
 from rag import (
+    URL_PARAMETERS,
     AnswerRecipe,
     IndexRecipe,
     InvalidInput,
@@ -34,61 +35,6 @@ _PAGE, _FRESH, _UNFOLDED = "recipe_page", "recipe_fresh", "recipe_unfolded"
 CUT, THRESHOLD, BUILD = "cut", "threshold", "build"
 AUTO, SET, OFF = "Auto", "Set", "Off"
 UNTIL_SAVED = "All pages use it until you save or reset it in the sidebar."
-
-# The URL's parameter, which is also the key of its widget, and the recipe field behind it.
-PARAMETERS: Mapping[str, str] = {
-    "mode": "search.mode",
-    "k": "search.top_k",
-    "by": "search.relevance",
-    "codes": "search.exact_codes",
-    "matched": "search.matched_words",
-    "refuse": "search.refuse",
-    "languages": "search.other_languages",
-    "w": "search.dense_weight",
-    "candidates": "search.candidates",
-    "fusion": "search.fusion",
-    "rrf": "search.rrf_k",
-    "pivot": "search.bm25_pivot",
-    "k1": "search.k1",
-    "b": "search.b",
-    "fuzzy": "search.fuzzy",
-    "prefix": "search.prefix",
-    "spelling": "search.spelling",
-    "synonyms": "search.synonyms",
-    "rewrite": "search.rewrite",
-    "expansions": "search.expansions",
-    "hyde": "search.hyde",
-    "feedback": "search.feedback",
-    "feedback_weight": "search.feedback_weight",
-    "feedback_terms": "search.feedback_terms",
-    "rerank": "search.rerank",
-    "depth": "search.rerank_depth",
-    "batch": "search.rerank_batch",
-    "copies": "search.duplicates",
-    "mmr": "search.mmr",
-    "in_documents": "search.documents",
-    "in_types": "search.types",
-    "in_tags": "search.tags",
-    "in_pages": "search.pages",
-    "in_after": "search.after",
-    "in_before": "search.before",
-    "in_heading": "search.heading",
-    "tools": "search.tools",
-    "show": "search.context",
-    "around": "search.neighbours",
-    "join": "search.merge",
-    "order": "search.order",
-    "provider": "answer.provider",
-    "model": "answer.model",
-    "draws_on": "answer.mode",
-    "reads": "answer.evidence",
-    "tool_calls": "answer.tool_calls",
-    "may_call": "answer.tools",
-    "temperature": "answer.temperature",
-    "length": "answer.max_tokens",
-    "context": "answer.context_tokens",
-    "memory": "answer.memory",
-}
 
 # The JSON schema of each of these fields.
 FIELDS: Mapping[str, Mapping[str, Any]] = {
@@ -272,7 +218,7 @@ def needed(base: KnowledgeBase, part: Collection[str], *, opened: bool) -> bool:
     """
     unfolded: set[str] = st.session_state.setdefault(_UNFOLDED, set())
     changed = differences(base)
-    if opened or any(key in st.query_params or PARAMETERS[key] in changed for key in part):
+    if opened or any(key in st.query_params or URL_PARAMETERS[key] in changed for key in part):
         unfolded.update(part)
     return not unfolded.isdisjoint(part)
 
@@ -299,7 +245,7 @@ def _with_url(base: KnowledgeBase, recipe: Recipe) -> Recipe:
 def _from_url(base: KnowledgeBase) -> dict[str, Any]:
     changes = {
         field: _read(field, texts)
-        for name, field in PARAMETERS.items()
+        for name, field in URL_PARAMETERS.items()
         if any(texts := st.query_params.get_all(name))
     }
     return changes | _threshold() | _build(base, st.query_params.get(BUILD, ""))
