@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag import KnowledgeBase, Recipe, Workspace
-from rag.errors import ProviderUnavailable
+from rag import KnowledgeBase, Message, ProviderUnavailable, Recipe, Workspace
 from rag.services import Models
-from rag.types import Delta, Message, Usage
+from rag.types import Delta, Usage
 from tests.runs import SET, WORDS
 
 COUNT, ASKED = 5, 4  # questions of the handbook, and those of them that a model is asked

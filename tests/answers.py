@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from rag.types import Chunk, Delta, Dropped, Hit, Message, Stage, Trace, Usage, chunk_key
+from rag import Chunk, Dropped, Hit, Message, Stage, Trace
+from rag.types import Delta, Usage, chunk_key
 
 
 def hit(text: str, rank: int = 1, relevance: float = 0.5, **more: object) -> Hit:

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from rag import providers, stores
+from rag import Chunk, Settings, providers, stores
 from rag.lexical import LexicalIndex
 from rag.retrieval import Corpus
-from rag.settings import Settings
-from rag.types import Chunk
 
 
 def corpus(texts: Sequence[str], **more: Any) -> Corpus:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from rag.retrieval.candidates import NOT_FOUND, Candidates, Ranks
+from rag.retrieval import Candidates
+from rag.retrieval.candidates import NOT_FOUND, Ranks
 
 
 def at_depth(deep: Candidates, depth: int) -> Candidates:

@@ -9,7 +9,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
-from rag.types import Document
+from rag import Document
 
 SEEDS = range(4)
 FONT, BOLD, SIZE = "Helvetica", "Helvetica-Bold", 9.0

@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 import pypdfium2
 
-from rag import readers
+from rag import Document, IndexRecipe, readers
 from rag.chunking import chunks
 from rag.readers import Mark
 from rag.readers.pdf.page_image import Box
 from rag.readers.pdf.text import clean_page
-from rag.recipe import IndexRecipe
-from rag.types import Document, Page
+from rag.types import Page
 from tests.tokenizers import WordPiece
 
 PAGES = 20  # of the real collection, taken at even distances from all there are

@@ -3,10 +3,8 @@
 import json
 from typing import Any
 
-from rag import providers
+from rag import Message, Settings, providers
 from rag.providers import RetryPolicy
-from rag.settings import Settings
-from rag.types import Message
 from tests.servers import Reply, Script
 
 SWIFT = RetryPolicy(timeout=60, tries=1)

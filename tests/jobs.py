@@ -2,7 +2,7 @@
 
 import time
 
-from rag.jobs import JobRow, Jobs
+from rag import JobRow, Jobs
 
 
 def submit(jobs: Jobs, base_id: int) -> int:

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rag import Question
 from rag.evaluation.judging import Judge, Judged
 from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import parse_metric
-from rag.types import Evidence, Keys, Question, Scores
+from rag.types import Evidence, Keys, Scores
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Grades by question and passage; what is absent is not relevant."""

@@ -1,10 +1,9 @@
 """Providers that point at a scripted server."""
 
-from rag import providers
+from rag import Message, Settings, providers
 from rag.protocols import ChatModel, Embedder
 from rag.providers import RetryPolicy
-from rag.settings import Settings
-from rag.types import Delta, Message
+from rag.types import Delta
 from tests.servers import Script
 
 KEY = "sk-secret-0123456789"

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag import KnowledgeBase
+from rag import Citation, Hit, KnowledgeBase, Question
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.checking import SentenceChecker
 from rag.answering.statements.sentences import sentence_spans
 from rag.indexing.lookup import lookup
 from rag.search.corpus import StoredSources
 from rag.storage import passages
-from rag.types import Citation, Hit, Question
 
 BEST = 3  # the grade of what answers by itself
 

@@ -15,8 +15,8 @@ from pptx.util import Inches
 from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
+from rag import Document
 from rag.readers.characters import normalise
-from rag.types import Document
 from tests.scans import printed
 
 PROSE = (

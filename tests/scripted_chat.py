@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rag.types import Delta, Message
+from rag import Message
+from rag.types import Delta
 
 
 class ScriptedChat:

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from rag.errors import InvalidInput, StorageError
+from rag import InvalidInput, StorageError
 from rag.types import Keys, Scores, Vectors
 from tests.servers import http_server
 

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rag import SAMPLE, Answer, KnowledgeBase, Recipe, Settings, Workspace
-from rag.types import Chunk, Question
+from rag import SAMPLE, Answer, Chunk, KnowledgeBase, Question, Recipe, Settings, Workspace
 
 COLLECTIONS = (SAMPLE, "aragog", "anthropic_docs")
 ANSWERS_ALONE = 3

@@ -22,9 +22,8 @@ from unittest.mock import patch
 from scipy.stats import binomtest
 
 from rag import SAMPLE, Workspace
-from rag.answering import extractive, quote_candidates
+from rag.answering import PassageReader, extractive, quote_candidates
 from rag.answering.assessing import assess, evidence
-from rag.answering.reading import PassageReader
 from rag.answering.statements import sentences
 from rag.services import Services
 from tests.bench import answer_lines, answer_states

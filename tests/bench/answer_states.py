@@ -27,16 +27,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rag import SAMPLE, Answer, KnowledgeBase, Recipe, Settings, Workspace
+from rag import SAMPLE, Answer, Citation, KnowledgeBase, Question, Recipe, Settings, Workspace
+from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.fitting import Observation, fitted
 from rag.answering.assessing.model import AnswerModel, write_shipped
-from rag.answering.reading import PassageReader
-from rag.answering.vocabulary import Vocabulary
 from rag.search.corpus import StoredSources
 from rag.services import Services
-from rag.types import Citation, Question
 from tests.golden.answer_sets import KEPT, SETS, has_words, read_set
 from tests.workspaces import add
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
+from rag import PASSING, KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.lexical.synonyms import synonyms_by_form
 from rag.services import Services
-from rag.tuning.diagnosis.examining import PASSING, Examination
+from rag.tuning.diagnosis.examining import Examination
 from tests import cross_encoder
 from tests.typos import mistyped
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rag import SAMPLE, KnowledgeBase, Settings, Workspace
-from rag.evaluation.splits import Split, split
+from rag import SAMPLE, KnowledgeBase, Settings, Split, Workspace
+from rag.evaluation.splits import split
 from rag.questions.groups import groups_of
 from rag.services import Services
 from rag.tuning.diagnosis.examining import Examination

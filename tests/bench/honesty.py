@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from rag import PairedGate
 from rag.evaluation.comparison import CROWNING_P, compare
 from rag.evaluation.inference.clusters import Clusters
 from rag.evaluation.intervals import mean_intervals
 from rag.evaluation.significance import holm, paired_tests
-from rag.runs.gate import PairedGate
 from rag.types import Floats
 from tests.best_of_many import best_of_many, looked_again, reported, seeds
 

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rag import KnowledgeBase, Recipe, Settings, Workspace
+from rag import KnowledgeBase, Recipe, Settings, Workspace, with_embedder_weight
 from rag.protocols import Embedder
 from rag.providers.e5 import MultilingualE5
-from rag.providers.embedder_defaults import with_embedder_weight
 from rag.providers.minilm import MiniLM
 from rag.providers.runtimes import open_runtime
 from rag.providers.runtimes.choice import OnnxRuntime

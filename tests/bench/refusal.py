@@ -29,15 +29,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rag import SAMPLE, KnowledgeBase, Recipe, Settings, Workspace
-from rag.evaluation.refusal_limits import TopicProbabilities
+from rag import SAMPLE, KnowledgeBase, Question, Recipe, Settings, TopicProbabilities, Workspace
 from rag.indexing.index import Index
 from rag.protocols import Embedder
 from rag.recipe import Chunker
 from rag.services import Services
-from rag.topic import FEATURES, TopicEvidence, TopicModel, taught, topic_evidence
-from rag.topic.model import shipped, write_shipped
-from rag.types import Keys, Question, Vectors
+from rag.topic import FEATURES, TopicEvidence, TopicModel, shipped, taught, topic_evidence
+from rag.topic.model import write_shipped
+from rag.types import Keys, Vectors
 
 COLLECTIONS = ("scifact", "cranfield", "xquad_en", "anthropic_docs", SAMPLE)
 CUTS: tuple[Chunker, ...] = ("recursive", "markdown")

@@ -11,11 +11,10 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from rag import stores
+from rag import Chunk, Recipe, stores
 from rag.lexical import LexicalIndex
-from rag.recipe import Recipe
 from rag.retrieval import Corpus, retrieve
-from rag.types import Chunk, Vectors, chunk_key
+from rag.types import Vectors, chunk_key
 
 PASSAGES, DIMENSION, QUESTIONS = 100_000, 384, 60
 WORDS_PER_PASSAGE, VOCABULARY = 120, 60_000

@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from rag import SAMPLE, KnowledgeBase, Recipe, Settings, Workspace
+from rag import SAMPLE, KnowledgeBase, Question, Recipe, Settings, Workspace
 from rag.indexing.index import Index
 from rag.lexical import term_weights
 from rag.retrieval import Timeline, gather
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
 from rag.services import Services
-from rag.types import Question
 from tests.bench.refusal import copy_part
 
 COLLECTIONS = (SAMPLE, "xquad_en", "cranfield", "anthropic_docs", "scifact")

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rag import SAMPLE, KnowledgeBase, Recipe, Settings, Workspace
+from rag import SAMPLE, KnowledgeBase, Question, Recipe, Settings, Workspace
 from rag.retrieval import Timeline, gather
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
 from rag.services import Services
-from rag.types import Question
 from tests.typos import mistyped
 
 COLLECTIONS = ("scifact", "cranfield", SAMPLE, "xquad_en", "xquad_de", "anthropic_docs")

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
+from rag import Question, SearchRecipe
 from rag.evaluation.judging import Judge
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CandidateTable
 from rag.evaluation.sweeping import measure as measure_recipes
 from rag.lexical import LexicalIndex
-from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates
 from rag.retrieval.candidates import NOT_FOUND
-from rag.types import Evidence, Keys, Question, chunk_key
+from rag.types import Evidence, Keys, chunk_key
 
 DEPTH, DIMENSION, WORDS_PER_PASSAGE = 100, 64, 140
 NAMES = ("ndcg@10", "mrr@10", "recall@10", "precision@5")

@@ -13,11 +13,11 @@ from pathlib import Path
 import pypdfium2
 from pypdf import PdfReader
 
+from rag import Document
 from rag.readers.content import Source
 from rag.readers.pdf.layout import PageTable, page_blocks
 from rag.readers.pdf.pdfium import PdfiumPages
 from rag.readers.pdf.reader import read_pdf
-from rag.types import Document
 from tests.drawn_tables import SEEDS, drawn_pdfs, kept
 from tests.highlights import PAGES, sample_pages
 

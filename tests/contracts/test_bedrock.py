@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import providers
-from rag.errors import ContextOverflow, ProviderRejected, ProviderUnavailable
+from rag import ProviderUnavailable, providers
+from rag.errors import ContextOverflow, ProviderRejected
 from rag.types import Usage
 from tests.hosted import HELLO, SWIFT, answered, embedded, settings
 from tests.servers import Reply, scripted

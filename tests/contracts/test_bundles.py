@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import Recipe, Workspace
-from rag.errors import AlreadyExists, InvalidInput
-from rag.storage.labels import FROM_USERS
+from rag import FROM_USERS, AlreadyExists, InvalidInput, Recipe, Workspace
 from tests.bundles import bundle, evaluated, parts_of, written
 from tests.runs import DOCUMENTS, SET, WORDS
 from tests.workspaces import QUICK, add, workspace_at

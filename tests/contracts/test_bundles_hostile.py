@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import Workspace
-from rag.errors import InvalidFile, InvalidInput, TouchstoneError
+from rag import InvalidFile, InvalidInput, TouchstoneError, Workspace
 from tests.bundles import Parts, bundle, evaluated, parts_of, written
 from tests.workspaces import workspace_at
 

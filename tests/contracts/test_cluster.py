@@ -14,14 +14,24 @@ import pytest
 from distributed import LocalCluster
 from sqlalchemy import text
 
-from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace, readers
+from rag import (
+    Document,
+    InvalidInput,
+    JobRow,
+    KnowledgeBase,
+    MissingDependency,
+    Recipe,
+    Settings,
+    Upload,
+    Workspace,
+    readers,
+)
 from rag.cluster import Cluster, SpreadEmbedder, cluster, connection
-from rag.errors import InvalidInput, MissingDependency, ProviderMisbehaved
-from rag.jobs import JobRow
+from rag.errors import ProviderMisbehaved
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.providers.minilm import MiniLM
-from rag.types import Document, Vectors
+from rag.types import Vectors
 from tests.cluster import hold, holding, programs, workers
 from tests.workspaces import QUICK, found
 

@@ -19,9 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Settings, Workspace
+from rag import KnowledgeBase, Settings, StorageError, Workspace
 from rag.__main__ import main
-from rag.errors import StorageError
 from rag.storage import Connection, Database
 from rag.storage.shared import deletion
 from rag.storage.sqlite_file import JOURNAL_LOST

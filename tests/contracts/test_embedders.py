@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag import providers
+from rag import Settings, providers
 from rag.protocols import Embedder
 from rag.providers.e5 import MultilingualE5
 from rag.providers.minilm import MiniLM
 from rag.providers.runtimes.choice import OnnxRuntime
 from rag.providers.runtimes.open_vino import OpenVino
-from rag.settings import Settings
 
 LOCAL = {
     name: providers.embedder(name, Settings.from_env({}))

@@ -15,9 +15,9 @@ from ir_measures import RR, P, R, nDCG
 from langchain_core.tracers.base import BaseTracer
 from mcp.server.mcpserver import MCPServer
 
+from rag import HitData
 from rag.__main__ import main
 from rag.api.resources.compatible import RecordData, RecordsData
-from rag.schemas.retrieval import HitData
 from tests.api import serving
 from tests.ranked_texts import (
     BASE,

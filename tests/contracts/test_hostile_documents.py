@@ -6,13 +6,10 @@ import pytest
 
 from pages.components.chat.answer_text import answer_text
 from pages.components.shell.text import lines
-from rag import answering, providers
-from rag.answering.asking.prompt import Beside, prompt_of
-from rag.answering.asking.suspicious import suspicions
+from rag import AnswerRecipe, Hit, Message, Settings, answering, providers, suspicions
+from rag.answering import Beside
+from rag.answering.asking.prompt import prompt_of
 from rag.fences import neutral
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
-from rag.types import Hit, Message
 from tests.answers import Turns, hit, trace
 from tests.hostile_documents import TOPIC, hostile_documents
 

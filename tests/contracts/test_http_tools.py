@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import (
+from rag import (
     BlockedAddress,
+    HttpTool,
     InvalidInput,
     ProviderError,
-    ProviderMisbehaved,
-    ProviderRejected,
     ProviderUnavailable,
+    ToolOutcome,
 )
-from rag.http_tools import HttpTool, ToolOutcome, call, calling
+from rag.errors import ProviderMisbehaved, ProviderRejected
+from rag.http_tools import call, calling
 from rag.http_tools.calling import body_for, url_for
 from rag.network import addresses
 from rag.network.addresses import resolve

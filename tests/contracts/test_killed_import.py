@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import AlreadyExists
+from rag import AlreadyExists
 from tests.bundles import bundle, evaluated
 from tests.workspaces import surroundings, workspace_at
 

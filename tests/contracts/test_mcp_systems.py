@@ -10,15 +10,9 @@ from typing import Any
 
 import pytest
 
-from rag.errors import (
-    BlockedAddress,
-    ProviderError,
-    ProviderMisbehaved,
-    ProviderRejected,
-    ProviderUnavailable,
-)
+from rag import BlockedAddress, HttpSystem, ProviderError, ProviderUnavailable, system_of
+from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.systems import mcp_endpoints
-from rag.systems.endpoints import HttpSystem, system_of
 from rag.systems.mcp_endpoints import ask_mcp
 from rag.systems.returned import ReturnedText
 from tests.servers import http_server

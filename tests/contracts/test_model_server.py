@@ -5,11 +5,8 @@ from collections.abc import Generator
 import numpy as np
 import pytest
 
-from rag import providers
-from rag.errors import ProviderError
+from rag import Message, ProviderError, Settings, providers
 from rag.providers import RetryPolicy
-from rag.settings import Settings
-from rag.types import Message
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from rag import KnowledgeBase, Recipe, Settings, Trace, Workspace, providers
+from rag import KnowledgeBase, Message, Recipe, Settings, Trace, Workspace, providers
 from rag.providers import RetryPolicy
-from rag.types import Message
 from tests.model_server import model_path, running
 from tests.servers import Reply, openai_stream, scripted
 from tests.workspaces import QUICK, add

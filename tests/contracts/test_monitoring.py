@@ -7,9 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from rag import SCOPES, Settings, Workspace, providers, telemetry
+from rag import SCOPES, ProviderError, Settings, StorageError, Workspace, providers, telemetry
 from rag.api.mounting import Api
-from rag.errors import ProviderError, StorageError
 from rag.providers import RetryPolicy
 from tests.runs import WORDS, handbook
 from tests.servers import openai_error, openai_vectors, scripted

@@ -9,9 +9,8 @@ from PIL import Image
 from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
-from rag import readers
-from rag.errors import UnreadableDocument
-from rag.readers import Limits, Mark, PageImage
+from rag import PageImage, UnreadableDocument, readers
+from rag.readers import Limits, Mark
 from rag.readers.pdf.page_image import MOST_PIXELS, scale
 from rag.workspace import SAMPLE_FOLDER
 from tests.highlights import all_pages, coverages, sample_pages, text_inside

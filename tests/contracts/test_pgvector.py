@@ -9,8 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from rag import Settings, Workspace
-from rag.errors import InvalidInput
+from rag import InvalidInput, Settings, Workspace
 from rag.indexing import kinds, servers
 from rag.stores import pgvector as module
 from rag.stores.pgvector import PgVectors

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from rag import providers
+from rag import Settings, providers
 from rag.errors import (
     ProviderMisbehaved,
     ProviderRejected,
@@ -18,7 +18,6 @@ from rag.errors import (
 from rag.providers.endpoint import resolve
 from rag.providers.table import row_named
 from rag.providers.wires import google_sign_in
-from rag.settings import Settings
 from rag.types import Usage
 from tests.hosted import HELLO, SWIFT, answered, embedded, settings
 from tests.servers import Reply, Script, scripted

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.readers import SUPPORTED, read
+from rag import SUPPORTED
+from rag.readers import read
 from tests.sample_files import ALIKE, SAMPLES, assert_sound
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.errors import TouchstoneError
-from rag.readers import SUPPORTED, read
+from rag import SUPPORTED, TouchstoneError
+from rag.readers import read
 from tests.sample_files import ALIKE, SAMPLES, assert_sound
 
 BEGINNINGS = (

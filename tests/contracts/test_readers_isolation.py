@@ -16,12 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from rag import Upload
-from rag.errors import Cancelled, UnreadableDocument
-from rag.readers import Limits, formats, isolation, read, read_text
+from rag import Cancelled, UnreadableDocument, Upload
+from rag.readers import Limits, format_of, formats, isolation, read, read_text
 from rag.readers.content import Source
 from rag.readers.failures import ReaderDefect
-from rag.readers.formats import format_of
 from rag.readers.isolation import WorkerPool
 from tests.sample_files import pdf
 from tests.workspaces import QUICK, workspace_at

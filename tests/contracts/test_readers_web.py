@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from rag.errors import BlockedAddress, UnreadableDocument
+from rag import BlockedAddress, UnreadableDocument
 from rag.network import addresses
 from rag.network.addresses import resolve
 from rag.network.requests import FetchLimits

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from rag.errors import UnreadableDocument
+from rag import Document, UnreadableDocument
 from rag.readers import Limits, read
-from rag.types import Document
 from tests.conftest import DATASETS
 from tests.sample_files import assert_sound
 

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from rag.errors import UnreadableDocument
+from rag import Document, UnreadableDocument
 from rag.readers import read
 from rag.readers.ocr import recognition
-from rag.types import Document
 from tests.scans import pdf_of, printed, scanned, word_recall
 
 TEXT = """Care of the laboratory freezer

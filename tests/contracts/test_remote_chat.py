@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag import errors
+from rag import Message, errors
 from rag.providers import endpoint
-from rag.types import Delta, Message, Usage
+from rag.types import Delta, Usage
 from tests.remote import HELLO, chat, say
 from tests.servers import Reply, ollama_stream, openai_error, openai_stream, scripted
 

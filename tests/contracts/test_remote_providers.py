@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rag import errors, providers
-from rag.providers.endpoint import Busy, RetryPolicy, with_retries
-from rag.settings import Settings
+from rag import Settings, errors, providers
+from rag.providers import RetryPolicy
+from rag.providers.endpoint import Busy, with_retries
 from tests.remote import KEY, SWIFT, chat, embedder, say, settings
 from tests.servers import Reply, openai_error, openai_vectors, scripted
 

@@ -9,8 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import event, text
 
-from rag import Settings, Workspace
-from rag.errors import StorageError
+from rag import Settings, StorageError, Workspace
 from rag.storage import database as module
 from tests.postgres import Server, serving, url_of_both
 from tests.workspaces import QUICK, add, found

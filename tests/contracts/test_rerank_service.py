@@ -5,16 +5,10 @@ from typing import Any
 
 import pytest
 
-from rag import providers
-from rag.errors import (
-    ProviderError,
-    ProviderMisbehaved,
-    ProviderRejected,
-    ProviderUnavailable,
-)
+from rag import ProviderError, ProviderUnavailable, Settings, providers
+from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.protocols import Reranker
 from rag.providers import RetryPolicy
-from rag.settings import Settings
 from tests.servers import Reply, Script, scripted
 
 KEY = "rr-secret-0123456789"

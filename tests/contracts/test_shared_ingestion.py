@@ -15,17 +15,15 @@ from types import SimpleNamespace
 import pytest
 from psycopg import sql
 
-from rag import KnowledgeBase, Settings, Upload, Workspace
+from rag import Document, JobRow, KnowledgeBase, Settings, Upload, Workspace
 from rag.documents import embedding_ahead, ingest_job, ingestion, job_size, job_vectors
 from rag.documents.embedding_ahead import EmbeddingAhead
 from rag.errors import ConnectionLost
 from rag.jobs import helping
 from rag.jobs.helping import Helping
-from rag.storage.jobs import JobRow
 from rag.storage.shared import claims
 from rag.storage.shared.claims import Claims
-from rag.types import Document
-from rag.workspace.subprocess_launcher import SubprocessLauncher, share
+from rag.workspace import SubprocessLauncher, share
 from tests.postgres import Server
 from tests.workspaces import QUICK, found
 

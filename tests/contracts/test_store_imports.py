@@ -13,17 +13,19 @@ import pytest
 from psycopg import sql
 
 from rag import (
+    BlockedAddress,
     ExistingStore,
     InvalidInput,
     KnowledgeBase,
     NotAllowed,
     NotFound,
+    ProviderError,
     Settings,
     Workspace,
 )
 from rag.__main__ import main
 from rag.documents.stores import import_job as store_import_job
-from rag.errors import BlockedAddress, ProviderError, ProviderRejected
+from rag.errors import ProviderRejected
 from rag.indexing.lookup import lookup
 from rag.search.snapshot import take_snapshot
 from rag.stores.existing import postgresql_table

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import stores
-from rag.errors import InvalidInput, InvalidRecipe
+from rag import InvalidInput, InvalidRecipe, stores
 from rag.protocols import VectorIndex
 from rag.stores import RemoteVectorIndex, faiss, pgvector
 from rag.types import Keys, Scores, Vectors

@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
-from rag.errors import (
+from rag import (
     BlockedAddress,
+    HttpSystem,
     InvalidInput,
     ProviderError,
-    ProviderMisbehaved,
     ProviderUnavailable,
+    system_of,
 )
+from rag.errors import ProviderMisbehaved
 from rag.http_tools import calling
 from rag.network import addresses
 from rag.network.addresses import resolve
-from rag.systems.endpoints import HttpSystem, ask, system_of
+from rag.systems.endpoints import ask
 from rag.systems.returned import Returned, ReturnedText
 from tests.servers import Reply, scripted
 

@@ -9,8 +9,7 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 
-from rag import KnowledgeBase, Settings, Workspace, spanning, telemetry
-from rag.http_tools import HttpTool
+from rag import HttpTool, KnowledgeBase, Settings, Workspace, spanning, telemetry
 from tests.api import client
 from tests.runs import WORDS, handbook
 from tests.servers import Script, openai_error, openai_stream, scripted

@@ -6,9 +6,9 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 
-from rag import AnswerStream, Settings, Workspace, telemetry
+from rag import Answer, AnswerStream, Settings, Trace, Workspace, telemetry
 from rag.errors import ProviderRejected
-from rag.types import Answer, AnswerStatus, Delta, Trace, Usage
+from rag.types import AnswerStatus, Delta, Usage
 from tests.remote import embedder
 from tests.runs import SET, WORDS, handbook
 from tests.servers import openai_error, openai_stream, openai_vectors, scripted

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import KnowledgeBase, Recipe, Upload, Workspace
-from rag.errors import StorageError
+from rag import KnowledgeBase, Recipe, StorageError, Upload, Workspace
 from rag.indexing.servers import Servers
 from rag.stores import RemoteVectorIndex
 from rag.stores.qdrant import QdrantVectors

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from rag.errors import InvalidInput, StorageError
+from rag import InvalidInput, StorageError
 from rag.protocols import VectorServer
 from rag.storage import Database
 from rag.stores import RemoteVectorIndex

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from rag import Recipe
+from rag import Document, Recipe
 from rag.chunking import chunks
 from rag.readers import read
-from rag.types import Document
 from tests.tokenizers import Words
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"

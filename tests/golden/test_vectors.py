@@ -12,9 +12,8 @@ import pytest
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from rag import providers
+from rag import Settings, providers
 from rag.providers.static import TOKENIZER, WEIGHTS, WordLlama
-from rag.settings import Settings
 
 GOLDEN = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))
 TOLERANCE = {"fake": 0.0, "wordllama": 1e-6, "minilm": 1e-4, "multilingual-e5": 1e-4}

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import Workspace
-from rag.jobs import Jobs
+from rag import Jobs, Workspace
 from rag.storage import jobs as rows
 from tests.pages.conftest import fill
 

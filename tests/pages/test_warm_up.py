@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pages.components.shell import warm_up
-from rag import Recipe, Trace
-from rag.knowledge_base import KnowledgeBase
+from rag import KnowledgeBase, Recipe, Trace
 from tests.rooms import ROOT
 from tests.workspaces import QUICK, add, workspace_at
 

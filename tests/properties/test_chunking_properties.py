@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag import Chunk, Document, IndexRecipe, Table
 from rag.chunking import CHUNKERS, chunks
 from rag.chunking.contexts import MOST_TOKENS, tokens
 from rag.protocols import Tokenizer
-from rag.recipe import IndexRecipe
-from rag.types import Chunk, Document, Heading, Page, Table, chunk_key
+from rag.types import Heading, Page, chunk_key
 from tests.text_vectors import text_vectors
 from tests.tokenizers import WordPiece, Words
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag import Counterfactual, SearchRecipe
 from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, by_weight
-from rag.explanation.counterfactuals import Counterfactual, counterfactuals
+from rag.explanation.counterfactuals import counterfactuals
 from rag.explanation.phrases import number, shorter, stated
-from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF

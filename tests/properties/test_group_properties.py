@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from rag import Question
 from rag.questions import groups
 from rag.questions.similar_sets import similar_sets
-from rag.types import Evidence, Integers, Question
+from rag.types import Evidence, Integers
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE_WORDING = """

@@ -5,11 +5,11 @@ import re
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rag import Chunk, Document, IndexRecipe
 from rag.chunking import CHUNKERS, chunks
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.relevance import relevant_chunks
-from rag.recipe import IndexRecipe
-from rag.types import Chunk, Document, Evidence, Heading
+from rag.types import Evidence, Heading
 from tests.text_vectors import text_vectors
 from tests.tokenizers import Words
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag import Document, IndexRecipe
 from rag.chunking.edits import stretches
 from rag.protocols import Tokenizer
-from rag.recipe import IndexRecipe
-from rag.types import Document, PassageEdit
+from rag.types import PassageEdit
 from tests.properties.test_chunking_properties import TOKENIZERS, _cut, documents, recipes
 
 

@@ -8,18 +8,18 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag import Question, SearchRecipe
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, CandidateTable, measure
-from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.runs.evaluator import deepened
 from rag.topic import Topic, TopicEvidence
-from rag.types import Evidence, Question
+from rag.types import Evidence
 
 Spans = dict[str, list[tuple[int, int, int]]]
 

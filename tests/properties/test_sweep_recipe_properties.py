@@ -12,17 +12,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from rag import Grid, KnowledgeBase, Sweeper
+from rag import Grid, Hit, KnowledgeBase, SearchRecipe, Sweeper
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.measuring import measured
 from rag.evaluation.reliability import Quality
 from rag.evaluation.sweeping import CONTEXT
-from rag.recipe import SearchRecipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.threshold import BM25_FIELDS
 from rag.storage import calibrations
 from rag.storage.calibrations import CalibrationRow
-from rag.types import Hit
 from tests.workspaces import QUICK, add, workspace_at
 
 SET, CUTOFFS, MOST = "questions", (1, 3), 24

@@ -12,12 +12,11 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rag import SCOPES, Workspace, telemetry
+from rag import SCOPES, Work, Workspace, telemetry
 from rag.api import problems
 from rag.api.admission import Admission
 from rag.api.mounting import Api
 from rag.runs.reporting import Reports
-from rag.telemetry import Work
 from tests.runs import SET, handbook
 
 PATIENCE = 60.0

@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from rag import Workspace
+from rag import Diagnosis, FailedQuestion, Workspace
 from rag.retrieval import Corpus, SearchQuery
-from rag.topic.evidence import TopicEvidence
-from rag.topic.model import Topic
+from rag.topic import Topic, TopicEvidence
 from rag.tuning.diagnosis.case import Figures
 from rag.tuning.diagnosis.checks import found_by_one, too_low
-from rag.tuning.diagnosis.diagnosis import Diagnosis
-from rag.tuning.diagnosis.finding import FailedQuestion, Finding
+from rag.tuning.diagnosis.finding import Finding
 from rag.tuning.diagnosis.fixes import Trials, changes_for
 from rag.tuning.diagnosis.larger_top_k import LargerTopK
 from tests.workspaces import QUICK, add

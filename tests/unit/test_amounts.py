@@ -2,8 +2,8 @@
 
 import pytest
 
+from rag.answering import Vocabulary
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
-from rag.answering.vocabulary import Vocabulary
 
 
 def _figures(question: str) -> list[KeyTerm]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rag.evaluation.anchoring import Haystack, nearest_words
+from rag import nearest_words
+from rag.evaluation.anchoring import Haystack
 
 RULE = "Up to eight days of unused leave may be carried over into the following year."
 

@@ -6,10 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from rag import Budget, Cost, InvalidFile, InvalidInput, KnowledgeBase, Settings, Workspace
+from rag import (
+    Budget,
+    Cost,
+    InvalidFile,
+    InvalidInput,
+    KnowledgeBase,
+    Message,
+    Settings,
+    Workspace,
+    cost_text,
+    money,
+)
 from rag.providers import price_of, read_prices
-from rag.runs.quality.spending import cost_text, money
-from rag.types import Delta, Message, Usage
+from rag.types import Delta, Usage
 from tests.answer_runs import ASKED, ASKING, PRICED, Chat, evaluated, with_chat
 from tests.runs import SET
 

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rag import answering, providers
+from rag import Answer, AnswerRecipe, Settings, answering, providers
 from rag.answering import stream as stream_module
 from rag.errors import ProviderRejected
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
-from rag.types import Answer, Example
+from rag.types import Example
 from tests.answers import Scripted, hits, trace
 
 FAKE = providers.embedder("fake", Settings.from_env({}))

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from rag import Answer, Assessment, Citation, Question, SentenceCheck, lacks_expected
 from rag.evaluation.answers.measures import (
     exact_match,
-    lacks_expected,
     measured,
     normalised,
     plain_answer,
@@ -15,7 +15,7 @@ from rag.evaluation.answers.measures import (
     token_f1,
 )
 from rag.providers.hashing import HashingEmbedder
-from rag.types import Answer, Assessment, Citation, Evidence, Question, SentenceCheck
+from rag.types import Evidence
 from tests.answers import hits, trace
 
 WORDS = (

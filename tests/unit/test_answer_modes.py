@@ -5,15 +5,23 @@ from typing import Any
 
 import pytest
 
-from rag import answering, providers
+from rag import (
+    Answer,
+    AnswerRecipe,
+    Hit,
+    Message,
+    ProviderUnavailable,
+    Settings,
+    Trace,
+    answering,
+    providers,
+)
 from rag.answering.asking.general import all_general, marked_general
 from rag.answering.asking.prompt import GENERAL
 from rag.answering.asking.routing import AnswerTool
-from rag.errors import ContextOverflow, ProviderUnavailable
+from rag.errors import ContextOverflow
 from rag.protocols import ChatModel
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
-from rag.types import Answer, Hit, Message, Trace, Usage
+from rag.types import Usage
 from tests.answers import Turns, hit, hits, trace
 
 FAKE = providers.embedder("fake", Settings.from_env({}))

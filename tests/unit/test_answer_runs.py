@@ -6,13 +6,10 @@ from pathlib import Path
 import pytest
 
 from pages.components.runs.table import metric_names
-from rag import Budget, KnowledgeBase, Recipe, Workspace
-from rag.evaluation.intervals import Interval
+from rag import Budget, Interval, KnowledgeBase, OpenHits, Recipe, RunAnswer, Workspace
 from rag.evaluation.pooling.sampling import SampledMean
 from rag.runs.quality.answer_job import described
-from rag.runs.quality.estimates import OpenHits
 from rag.storage.quality import judgements
-from rag.storage.quality.answers import RunAnswer
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
 from tests.runs import SET, WORDS
 from tests.workspaces import add, workspace_at

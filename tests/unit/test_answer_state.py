@@ -2,15 +2,15 @@
 
 import pytest
 
+from rag import Citation
+from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.fitting import Observation, fitted
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.model import AnswerModel, answer_model
-from rag.answering.reading import PassageReader
-from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.vocabulary import Terms
 from rag.providers.hashing import HashingEmbedder
-from rag.types import Citation
 from tests.answers import hits, trace
 
 

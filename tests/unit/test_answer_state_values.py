@@ -2,14 +2,14 @@
 
 import pytest
 
+from rag import Citation
+from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import NO_CODE, probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.model import AnswerModel
-from rag.answering.reading import PassageReader
-from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.vocabulary import Terms
 from rag.providers.hashing import HashingEmbedder
-from rag.types import Citation
 from tests.answers import hits, trace
 
 SURE = AnswerModel({"passage": 10.0}, 0.0, 0.25, "nobody")

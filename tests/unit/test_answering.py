@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from rag import answering, providers
+from rag import AnswerRecipe, Settings, Trace, answering, providers
 from rag.errors import ProviderRejected
 from rag.fences import mark
 from rag.protocols import ChatModel
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
-from rag.types import Delta, Trace, Usage
+from rag.types import Delta, Usage
 from tests.answers import Scripted, hit, hits, trace
 
 FAKE = providers.embedder("fake", Settings.from_env({}))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from rag.answering import Vocabulary
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.statements.sentences import statements
-from rag.answering.vocabulary import Vocabulary
 from tests.unit.test_shown_quotes import ask
 
 FIRST_AID = (

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import ArenaSummary, InvalidInput, KnowledgeBase, NotFound, SessionOwner
+from rag import Answer, ArenaSummary, InvalidInput, KnowledgeBase, NotFound, SessionOwner, Trace
 from rag.conversations.arena import by_question
 from rag.evaluation.inference.betting import capital, watched_mean
-from rag.types import Answer, Trace
 from tests.workspaces import QUICK, workspace_at
 
 OTHER = QUICK.with_fields({"search.top_k": 2})

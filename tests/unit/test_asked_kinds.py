@@ -2,9 +2,9 @@
 
 import pytest
 
+from rag.answering import Vocabulary
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.statements.sentences import statements
-from rag.answering.vocabulary import Vocabulary
 
 
 def texts_of(passage: str) -> list[str]:

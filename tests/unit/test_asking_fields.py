@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag import Recipe, Settings
-from rag.recipe.parts import AnswerRecipe, IndexRecipe, SearchRecipe
-from rag.retrieval.stages import stage_rows
+from rag import AnswerRecipe, IndexRecipe, Recipe, SearchRecipe, Settings, stage_rows
 from rag.workspace.spending import beyond
 from tests.workspaces import QUICK
 

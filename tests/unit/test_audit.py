@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from rag import (
+    AuditEntry,
+    AuditLine,
     FurtherBase,
     InvalidInput,
     NotAllowed,
@@ -16,7 +18,6 @@ from rag import (
     audit_actor,
     audit_csv,
 )
-from rag.storage.access.audit import AuditEntry, AuditLine
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, workspace_at
 

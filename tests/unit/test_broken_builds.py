@@ -7,10 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import IndexRecipe, KnowledgeBase, Workspace
+from rag import (
+    IndexRecipe,
+    InvalidInput,
+    InvalidRecipe,
+    KnowledgeBase,
+    NotFound,
+    ProviderUnavailable,
+    Workspace,
+)
 from rag.documents.build_job import build
 from rag.documents.ingestion import Ingestion
-from rag.errors import InvalidInput, InvalidRecipe, NotFound, ProviderRejected, ProviderUnavailable
+from rag.errors import ProviderRejected
 from rag.protocols import Embedder, InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.services import Models

@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from rag import InvalidRecipe
+from rag import Cancelled, IndexRecipe, InvalidRecipe
 from rag.documents.ingestion import Ingestion
-from rag.errors import Cancelled
-from rag.recipe import IndexRecipe
 from tests.runs import WORDS, handbook
 
 SIZES = [WORDS.with_fields({"index.chunk_size": size}).index for size in (8, 16, 32)]

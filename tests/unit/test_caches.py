@@ -7,9 +7,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag import Stage, Trace
 from rag.protocols import InputType
 from rag.retrieval.caches import Cache, KnownResults, KnownVectors, RememberingEmbedder
-from rag.types import Stage, Trace, Vectors
+from rag.types import Vectors
 from tests.tokenizers import Words
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from rag import Chunk, Document, IndexRecipe, Table
 from rag.chunking import chunks
 from rag.chunking.atoms import BLOCK
-from rag.recipe import IndexRecipe
-from rag.types import Chunk, Document, Heading, Page, Table
+from rag.types import Heading, Page
 from tests.tokenizers import WordPiece, Words
 
 

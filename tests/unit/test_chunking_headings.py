@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rag import Chunk, Document, IndexRecipe, place_of
 from rag.chunking import chunks
-from rag.chunking.places import place_of
-from rag.recipe import IndexRecipe
-from rag.types import Chunk, Document, Heading, Page, Vectors
+from rag.types import Heading, Page, Vectors
 from tests.tokenizers import WordPiece, Words
 
 

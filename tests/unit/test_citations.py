@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answering import in_order, mentions
+from rag import in_order, mentions
+from rag.answering import Vocabulary
 from rag.answering.citations import best_statement, check
 from rag.answering.statements.sentences import statements
-from rag.answering.vocabulary import Vocabulary
 from tests.answers import hits
 
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import readers
+from rag import Document, UnreadableDocument, readers
 from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, reading, tasks
 from rag.cluster.embedding import even_pieces
-from rag.errors import ProviderMisbehaved, UnreadableDocument
+from rag.errors import ProviderMisbehaved
 from rag.readers import Limits
-from rag.types import Document
 
 PAGE = "<p>The valve leaks.</p>"
 

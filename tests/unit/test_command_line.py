@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from rag import Upload, Workspace
+from rag import IndexRecipe, InvalidFile, Upload, Workspace
 from rag.__main__ import main
 from rag.cli.options import STOPPED
-from rag.errors import InvalidFile
-from rag.recipe import IndexRecipe
 from rag.services import Models
 from tests.runs import SET, WORDS, handbook
 from tests.scripted_chat import ScriptedChat

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from pages.components.metrics.cards import style
 from pages.components.runs.difference_chart import sorted_by_gain, takeaway
-from rag import KnowledgeBase, comparison_stop
+from rag import KnowledgeBase, PairedGate, comparison_stop
 from rag.evaluation.comparison import compare
-from rag.runs.gate import PairedGate
 from tests.runs import SET, VECTORS, WORDS
 
 FAULTS = "misleading@3"

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from rag import Chunk, Document, IndexRecipe, Table
 from rag.chunking import chunks
 from rag.chunking.contexts import MOST_TOKENS, Contexts, name_words, title_of, tokens
-from rag.recipe import ContextLevel, IndexRecipe
+from rag.recipe import ContextLevel
 from rag.storage.vectors import text_hash
-from rag.types import Chunk, Document, Heading, Page, Table, chunk_key
+from rag.types import Heading, Page, chunk_key
 from tests.tokenizers import Words
 
 ROWS = "Code\tMeaning\nCV-117\tLid open\nCV-118\tRotor not recognised\n"

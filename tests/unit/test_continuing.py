@@ -1,10 +1,7 @@
 """An answer that goes on where an earlier one broke off, with a prompt too long for the model."""
 
-from rag import answering, providers
+from rag import Answer, AnswerRecipe, Message, Settings, answering, providers
 from rag.errors import ContextOverflow
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
-from rag.types import Answer, Message
 from tests.answers import Turns, hits, trace
 
 LEAVE = "Up to eight days of unused leave may be carried over."

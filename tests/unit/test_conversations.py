@@ -14,15 +14,17 @@ from rag import (
     EVERYBODY,
     FROM_USERS,
     LOCAL,
+    Answer,
     FeedbackFigures,
     InvalidInput,
     KnowledgeBase,
     NotFound,
     SentenceCheck,
     SessionOwner,
+    Trace,
     Workspace,
 )
-from rag.types import Answer, SentenceVerdict, Trace
+from rag.types import SentenceVerdict
 from tests.workspaces import QUICK, add, workspace_at
 
 ANN, BOB = SessionOwner("ann", ("ann",)), SessionOwner("bob", ("bob", LOCAL.key))

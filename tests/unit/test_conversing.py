@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from rag import Recipe
 from rag.__main__ import main
-from rag.recipe import Recipe
 from tests.workspaces import QUICK, stocked, workspace_at
 
 LEAVE = "How long may leave be carried over?"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rag import EVERYBODY, KnowledgeBase, SessionOwner, Workspace
+from rag import EVERYBODY, Answer, Chunk, KnowledgeBase, SessionOwner, Trace, Workspace
 from rag.examination.coverage import RunReach, hubs, unanswered, unreached
 from rag.storage.conversations.feedback import ChatQuestion
 from rag.storage.documents import DocumentRow
-from rag.types import Answer, AnswerStatus, Chunk, Trace
+from rag.types import AnswerStatus
 from tests.runs import SET, WORDS, handbook
 from tests.workspaces import QUICK, add
 

@@ -7,11 +7,10 @@ import numpy as np
 import onnx
 import pytest
 
-from rag import providers
-from rag.errors import InvalidInput, InvalidRecipe, MissingDependency, ProviderMisbehaved
+from rag import InvalidInput, InvalidRecipe, MissingDependency, Settings, providers
+from rag.errors import ProviderMisbehaved
 from rag.protocols import Reranker
 from rag.providers.cross_encoders import one_score_each
-from rag.settings import Settings
 from tests import cross_encoder
 
 WORTH = {"leave": 2.0, "pump": -1.0}

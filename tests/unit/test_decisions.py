@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from pages.components.runs.deciding import entries
-from rag import InvalidInput, KnowledgeBase, NotFound, Workspace
+from rag import InvalidInput, KnowledgeBase, NotFound, RunDecision, Workspace
 from rag.__main__ import main
 from rag.runs.deciding import decisions
-from rag.runs.deciding.state import RunDecision
 from tests.workspaces import QUICK, add, workspace_at
 
 SET = "checks"

@@ -9,19 +9,26 @@ from typing import Any
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, Workspace
+from rag import (
+    Cancelled,
+    Diagnosis,
+    FailedQuestion,
+    IndexRecipe,
+    InvalidInput,
+    KnowledgeBase,
+    Workspace,
+)
 from rag.documents.build_job import build_indexes
 from rag.documents.ingestion import Ingestion
 from rag.documents.job_size import is_large
-from rag.errors import Cancelled
-from rag.jobs.reporter import HEARTBEAT_SECONDS, Reporter
+from rag.jobs import Reporter
+from rag.jobs.reporter import HEARTBEAT_SECONDS
 from rag.jobs.turns import TurnOver
-from rag.recipe import IndexRecipe
 from rag.storage import jobs as rows
 from rag.tuning.diagnosis import fixes
 from rag.tuning.diagnosis.checks import INDEXED_RANK
-from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
-from rag.tuning.diagnosis.finding import FailedQuestion, Finding
+from rag.tuning.diagnosis.diagnosis import diagnosed
+from rag.tuning.diagnosis.finding import Finding
 from rag.tuning.diagnosis.fixes import Trials, changes_for, index_changes_for
 from rag.tuning.diagnosis.rebuilds import gain_of
 from rag.types import Floats

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from rag import Document, Recipe, Table, page_name
 from rag.bundles.contents import DocumentEntry, Text
 from rag.readers import wire
 from rag.readers.content import Content
-from rag.recipe import Recipe
 from rag.storage import bases, documents
-from rag.types import Document, Heading, Page, Table, page_name
+from rag.types import Heading, Page
 from tests.workspaces import database_at
 
 TEXT = "Codes of the device\nCode\tMeaning\nCV-118\tRotor not recognised\nCall us."

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rag.answering import Vocabulary
 from rag.answering.assessing.editions import (
     are_editions,
     day_of,
@@ -18,7 +19,6 @@ from rag.answering.assessing.editions import (
 )
 from rag.answering.assessing.resemblance import may_supersede
 from rag.answering.assessing.validity import applies_from, valid_from
-from rag.answering.vocabulary import Vocabulary
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from argparse import Namespace
 
 import pytest
 
-from rag import Recipe, with_embedder_weight
+from rag import InvalidRecipe, Recipe, with_embedder_weight
 from rag.cli import targets
-from rag.errors import InvalidRecipe
 
 LLAMA = {"index.embedder": "wordllama"}
 

@@ -6,15 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from rag.errors import InvalidInput
-from rag.evaluation.calibration import (
-    FEATURES,
-    Calibration,
-    Fit,
-    LabelledCandidates,
-    NotEnoughLabels,
-    fit,
-)
+from rag import InvalidInput, NotEnoughLabels
+from rag.evaluation.calibration import FEATURES, Calibration, Fit, LabelledCandidates, fit
 
 NOT_FOUND = np.iinfo(np.int32).max
 TRUTH = (-7.0, 9.0, 1.0)  # intercept, weights of cosine and damped BM25

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rag.evaluation.comparison import Comparison, Figures, compare, compare_pairs
-from rag.evaluation.intervals import Interval, as_percent, signed
+from rag import METRIC_DEFINITIONS, Comparison, Interval, as_percent, signed
+from rag.evaluation.comparison import Figures, compare, compare_pairs
 from rag.evaluation.metrics import LOWER_IS_BETTER
-from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS
 from rag.evaluation.significance import holm_levels
 
 

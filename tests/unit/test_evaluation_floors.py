@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.evaluation.intervals import whole_percent
-from rag.evaluation.thresholds import Share, ThresholdCurve, ThresholdPoint
+from rag import ThresholdCurve, ThresholdPoint, whole_percent
+from rag.evaluation.thresholds import Share
 
 # Question 0: 0.9 yes, 0.5 no. Question 1: 0.7 no, 0.4 yes. Question 2 has no answer: 0.6, 0.2.
 # Question 3 has none either, and no candidates. Question 4 is answerable, without candidates.

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from rag import Interval
 from rag.evaluation.inference.clusters import Clusters
-from rag.evaluation.intervals import Interval, mean_intervals, rate_interval, wilson
+from rag.evaluation.intervals import mean_intervals, rate_interval, wilson
 
 FIGURES = st.lists(st.sampled_from([0.0, 0.2, 0.5, 1.0, 1 / 3]), min_size=1, max_size=30)
 

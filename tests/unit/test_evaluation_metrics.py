@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rag.errors import InvalidInput
-from rag.evaluation.measuring import highest_mean, measured, precision_ceiling
+from rag import InvalidInput, QuestionResult, precision_ceiling
+from rag.evaluation.measuring import highest_mean, measured
 from rag.evaluation.metrics import Ranked, evaluate, parse_metric
-from rag.results import QuestionResult
 from tests.measures import figures
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 1, "z": 0}}

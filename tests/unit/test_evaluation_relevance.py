@@ -2,8 +2,9 @@
 
 import pytest
 
-from rag.evaluation.relevance import judged_by_document, relevant_chunks
-from rag.types import Evidence, Question
+from rag import Question, judged_by_document
+from rag.evaluation.relevance import relevant_chunks
+from rag.types import Evidence
 
 TENS = [(n, "d", 10 * n, 10 * n + 10) for n in range(10)]
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rag.errors import InvalidInput
+from rag import InvalidInput, Selection
 from rag.evaluation.comparison import compare
 from rag.evaluation.inference.spending import level
-from rag.evaluation.selection import Selection, select
+from rag.evaluation.selection import select
 from rag.types import Floats
 
 IDS = [f"q{number}" for number in range(120)]

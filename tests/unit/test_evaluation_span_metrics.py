@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import InvalidInput
+from rag import InvalidInput, Question
 from rag.evaluation.span_metrics import (
     Coverage,
     Span,
@@ -15,7 +15,7 @@ from rag.evaluation.span_metrics import (
     measured_by_span,
     span_scores,
 )
-from rag.types import Evidence, Question
+from rag.types import Evidence
 
 
 class Words:

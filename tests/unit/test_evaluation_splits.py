@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import InvalidInput
-from rag.evaluation.splits import Split, choose, folds, split
+from rag import InvalidInput, Split
+from rag.evaluation.splits import choose, folds, split
 
 IDS = [f"question {number}" for number in range(400)]
 

@@ -1,7 +1,8 @@
 """Which passages of a cut labels speak of."""
 
+from rag import Question
 from rag.evaluation.unjudged import judged_passages
-from rag.types import Evidence, Question
+from rag.types import Evidence
 
 PASSAGES = [(1, "a", 0, 100), (2, "a", 100, 200), (3, "b", 0, 100), (4, "c", 0, 100)]
 

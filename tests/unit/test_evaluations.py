@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import Cancelled, InvalidInput, KnowledgeBase, NotFound, Workspace
-from rag.jobs import JobRow, Reporter
+from rag import Cancelled, InvalidInput, JobRow, KnowledgeBase, NotFound, Workspace
+from rag.jobs import Reporter
 from rag.runs import doubts
 from rag.runs.evaluate_job import evaluate
 from rag.services import Services

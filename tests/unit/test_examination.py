@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rag import DocumentFinding, InvalidInput, KnowledgeBase, NotFound
+from rag import Document, DocumentFinding, InvalidInput, KnowledgeBase, NotFound
 from rag.examination.examining import examine
 from rag.readers import read_text
-from rag.types import Document
 from tests.workspaces import QUICK, add, workspace_at
 
 MEALS = "Meals with customers are reimbursed up to {} EUR per person."

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import pytrec_eval
 
-from rag import KnowledgeBase
+from rag import InvalidFile, KnowledgeBase, NotFound
 from rag.__main__ import main
-from rag.errors import InvalidFile, NotFound
 from rag.evaluation.formats import trec
 from rag.evaluation.formats.question_files import FileLabel
 from tests.workspaces import DATABASES, QUICK, URL, stocked, workspace_at

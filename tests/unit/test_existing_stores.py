@@ -11,8 +11,9 @@ from threading import Thread
 
 import pytest
 
-from rag.errors import InvalidInput, ProviderRejected, ProviderUnavailable
-from rag.stores.existing import ExistingStore, RawRow, document_row, open_store
+from rag import ExistingStore, InvalidInput, ProviderUnavailable
+from rag.errors import ProviderRejected
+from rag.stores.existing import RawRow, document_row, open_store
 from rag.stores.existing import postgresql_connection as connections
 
 _SSL_REQUEST = 80877103

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from rag import KnowledgeBase, passage_key
-from rag.errors import InvalidInput, NotFound
+from rag import InvalidInput, KnowledgeBase, NotFound, passage_key
 from tests.runs import VECTORS, WORDS
 
 LEAVE = "How long may unused leave be carried over?"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from rag import Chunk, SearchRecipe
 from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, attribution, group_spans
 from rag.explanation.breakpoints import (
@@ -18,9 +19,8 @@ from rag.explanation.counterfactuals import (
 )
 from rag.explanation.locating import locate_passages
 from rag.explanation.phrases import number
-from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
-from rag.types import Chunk, Vectors, chunk_key
+from rag.types import Vectors, chunk_key
 from tests.depths import at_depth
 
 KEYS = np.array([10, 20, 30, 40], np.int64)

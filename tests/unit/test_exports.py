@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from rag import EXPORT_TARGETS, InvalidInput, KnowledgeBase, Recipe, RecipeExport
-from rag.recipe.parts import IndexRecipe, SearchRecipe
+from rag import (
+    EXPORT_TARGETS,
+    IndexRecipe,
+    InvalidInput,
+    KnowledgeBase,
+    Recipe,
+    RecipeExport,
+    SearchRecipe,
+)
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from tests.workspaces import QUICK, stocked
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.lexical import LexicalIndex
-from rag.retrieval.diversity import Nearness, diversify, doubles
+from rag.retrieval import Nearness
+from rag.retrieval.diversity import diversify, doubles
 from rag.retrieval.feedback import rm3, rocchio
 
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import InvalidInput, KnowledgeBase, NotFound
-from rag.recipe import SearchRecipe
+from rag import Hit, InvalidInput, KnowledgeBase, NotFound, SearchRecipe
 from rag.retrieval.filters import fits_passage, fitting_documents
-from rag.types import Hit
 from tests.handbook import DOCUMENTS, LEAVE, RECIPE, make
 from tests.workspaces import add
 

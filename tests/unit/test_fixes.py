@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import KnowledgeBase, Workspace
-from rag.evaluation.splits import Split
+from rag import KnowledgeBase, Split, Workspace
 from rag.services import Services
 from rag.tuning.diagnosis import diagnosis, fixes
 from rag.tuning.diagnosis.causes import Cause

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase
+from rag import Document, InvalidFile, KnowledgeBase
 from rag.__main__ import main
 from rag.documents.ingestion import Ingestion
-from rag.errors import InvalidFile
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileLabel, parse, to_csv, to_jsonl
 from rag.questions.reanchoring import spellings
 from rag.runs.evaluator import IDENTICAL
-from rag.types import Document, Page
+from rag.types import Page
 from tests.workspaces import QUICK, workspace_at
 
 FIRST, SECOND = (

@@ -3,8 +3,9 @@
 import ast
 from pathlib import Path
 
-from rag.readers.formats import FORMATS, format_of
-from rag.types import Omission
+from rag import Omission
+from rag.readers import format_of
+from rag.readers.formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
 ROWS = (*FORMATS, format_of("x.py"))

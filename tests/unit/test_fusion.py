@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.recipe import SearchRecipe
+from rag import SearchRecipe
 from rag.recipe.parts import Fusion
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND

@@ -6,15 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from rag.answering import extractive, reading
+from rag import Chunk, Citation, Document, Hit
+from rag.answering import PassageReader, Vocabulary, extractive, reading
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
 from rag.answering.dating import dated
 from rag.answering.extractive import quotes
-from rag.answering.reading import PassageReader
-from rag.answering.vocabulary import Vocabulary
 from rag.providers.hashing import HashingEmbedder
 from rag.readers import read_text
-from rag.types import Chunk, Citation, Document, Hit
 
 TODAY = "2026-11-25"
 TEXT = "Valid from 1 January {year}.\n\nEverybody has {days} days of annual leave per year.\n"

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase
-from rag.errors import InvalidInput
-from rag.questions.edits import QuestionRow
+from rag import InvalidInput, KnowledgeBase, Question, QuestionRow
 from rag.questions.groups import groups_of, split_questions
 from rag.runs import groups as kept_groups
 from rag.runs.sized_cache import SizedCache
-from rag.types import Evidence, Question
+from rag.types import Evidence
 from tests.workspaces import QUICK, add, workspace_at
 
 WORDS = ["kiln", "glaze", "invoice", "ferry", "orchard", "violin", "quarry", "lantern", "harbour"]

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from rag import KnowledgeBase, Workspace
+from rag import Hit, KnowledgeBase, Workspace
 from rag.answering.shaping import shape_passages
 from rag.explanation.attribution import attribution
 from rag.protocols import InputType
 from rag.storage.tables import chunk, vector
 from rag.storage.vectors import text_hash
-from rag.types import Hit, Vectors
+from rag.types import Vectors
 from tests.workspaces import QUICK, add, workspace_at
 
 MANUAL = "# Corvane C16R\n\n## Faults\n\nThe display is dark.\n\n" + "Call the service. " * 12

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from rag import IndexRecipe, KnowledgeBase, Upload, Workspace
-from rag.errors import InvalidInput
+from rag import IndexRecipe, InvalidInput, KnowledgeBase, Upload, Workspace
 from rag.services import Models
 from tests.sample_files import PROSE, html
 from tests.workspaces import QUICK, add, found, workspace_at

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from rag.input_rules import find_fault, mend, storable, why_not_json
+from rag import find_fault, why_not_json
+from rag.input_rules import mend, storable
 
 NUL = "There is a character 0 in the text, which cannot be stored"
 HALF = "There is half a character (a lone surrogate) in the text, which cannot be stored"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.jobs import JobRow, Jobs, Reporter
-from rag.recipe import Recipe
+from rag import JobRow, Jobs, Recipe
+from rag.jobs import Reporter
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
 from tests.jobs import ended, submit

@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from rag import Upload, Workspace
+from rag import Document, JobRow, Jobs, Recipe, Upload, Workspace
 from rag.documents.ingestion import Ingestion, Stored
-from rag.jobs import JobRow, Jobs, Reporter, turns
+from rag.jobs import Reporter, turns
 from rag.jobs.turns import TURN_SECONDS, Turn
-from rag.recipe import Recipe
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
-from rag.types import Document
 from tests.jobs import ended
 from tests.workspaces import QUICK, add, database_at, workspace_at
 

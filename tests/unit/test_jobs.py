@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import update
 
-from rag.errors import ConnectionLost, InvalidInput, StorageError
-from rag.jobs import JobRow, Jobs, Reporter, runner
+from rag import InvalidInput, JobRow, Jobs, Recipe, StorageError
+from rag.errors import ConnectionLost
+from rag.jobs import Reporter, runner
 from rag.jobs.process import machine
-from rag.recipe import Recipe
 from rag.storage import Connection, Database, bases, tables
 from rag.storage import jobs as rows
 from tests.jobs import ended, submit

@@ -5,8 +5,7 @@ from math import log2
 
 import pytest
 
-from rag import KnowledgeBase, Recipe, Workspace
-from rag.errors import InvalidInput, NotFound
+from rag import InvalidInput, KnowledgeBase, NotFound, Recipe, Workspace
 from rag.evaluation.judge_next import judge_next, sample_next
 from tests.workspaces import QUICK, add
 

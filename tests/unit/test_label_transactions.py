@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import FROM_USERS, Chunk, KnowledgeBase, PassageGrade
-from rag.errors import InvalidInput, NotFound
+from rag import FROM_USERS, Chunk, InvalidInput, KnowledgeBase, NotFound, PassageGrade
 from rag.storage import labels
 from tests.workspaces import QUICK, stocked
 

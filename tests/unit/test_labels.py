@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase
-from rag.errors import InvalidInput, NotFound
-from rag.storage.labels import Label
+from rag import InvalidInput, KnowledgeBase, Label, NotFound
 from tests.workspaces import QUICK, stocked
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag.answering import Vocabulary
 from rag.answering.assessing.key_terms import key_terms
-from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex, analyzer
 from rag.lexical.languages import language, likeliest
 

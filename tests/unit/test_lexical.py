@@ -7,7 +7,7 @@ import bm25s
 import numpy as np
 import pytest
 
-from rag.errors import NotFound
+from rag import NotFound
 from rag.lexical import LexicalIndex
 
 BM25 = {"k1": 1.2, "b": 0.75}

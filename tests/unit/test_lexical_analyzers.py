@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import Stemmer
 
-from rag.errors import InvalidRecipe
+from rag import InvalidRecipe
 from rag.lexical import analyzer, analyzer_names
 
 

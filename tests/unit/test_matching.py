@@ -1,8 +1,8 @@
 """Retrievals of a file find their questions."""
 
+from rag import Question
 from rag.systems.measuring import match_questions
 from rag.systems.returned import Returned
-from rag.types import Question
 
 QUESTIONS = [
     Question(id="q1", text="Why does the pump stop?", evidence=()),

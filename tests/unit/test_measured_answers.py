@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering.markup import unmarked
+from rag import Document, Table, Trace, WordCorrection, unmarked
+from rag.answering import Vocabulary
 from rag.answering.statements.rows import rows_within
 from rag.answering.statements.sentences import statements
-from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex, term_weights, word_shares
-from rag.types import Document, Table, Trace, WordCorrection
 from tests.unit.test_shown_quotes import ask
 
 

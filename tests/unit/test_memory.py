@@ -6,11 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import KnowledgeBase, Recipe, Workspace
-from rag.errors import NotFound
+from rag import Answer, KnowledgeBase, NotFound, Recipe, Workspace
 from rag.memory.memory import distinct, least_similarity, ranked
 from rag.storage.conversations.interactions import Vectored
-from rag.types import Answer
 from tests.workspaces import QUICK, add, stocked
 
 LEAVE = "Unused leave may be carried over until 30 June."

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, MemoryEffect, Workspace
+from rag import InvalidInput, KnowledgeBase, MemoryEffect, SessionOwner, Workspace
 from rag.evaluation.comparison import compare
-from rag.storage.conversations import SessionOwner
 from tests.answer_runs import ASKING, Chat, with_chat
 from tests.workspaces import QUICK, add, workspace_at
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag import Chunk, Dropped, Hit, Stage, Trace
 from rag.retrieval import Part, merge_traces
 from rag.retrieval.merging import isotonic_fit
-from rag.types import Chunk, Dropped, Hit, Stage, Trace, chunk_key
+from rag.types import chunk_key
 
 COSINE = "cosine of fake"
 RELEVANCES = st.lists(st.floats(-1, 1), max_size=8)

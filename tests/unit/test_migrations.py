@@ -13,7 +13,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect, text
 
-from rag.errors import StorageError
+from rag import StorageError
 from rag.storage import Database, jobs
 from rag.storage.database import HEAD, MIGRATIONS
 from rag.storage.every_table import metadata

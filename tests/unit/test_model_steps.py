@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Message, Settings, Trace, Workspace
-from rag.errors import ProviderUnavailable
+from rag import KnowledgeBase, Message, ProviderUnavailable, Settings, Stage, Trace, Workspace
 from rag.evaluation.fallbacks import Fallbacks
-from rag.types import Stage
 from tests.servers import Script, openai_stream, scripted
 from tests.workspaces import QUICK, add
 

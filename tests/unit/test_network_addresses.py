@@ -5,7 +5,7 @@ import time
 import httpcore
 import pytest
 
-from rag.errors import BlockedAddress
+from rag import BlockedAddress
 from rag.network import addresses
 from rag.network.addresses import CheckedBackend, is_public, resolve
 

@@ -7,26 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from rag import Recipe, Settings, Workspace
-from rag.evaluation.comparison import Comparison, compare
-from rag.recipe import AnswerRecipe
+from rag import (
+    AnswerRecipe,
+    AuditEntry,
+    Comparison,
+    Cost,
+    Fix,
+    NextStep,
+    Recipe,
+    Settings,
+    Workspace,
+)
+from rag.evaluation.comparison import compare
 from rag.services import Models
 from rag.storage.access import audit
-from rag.storage.access.audit import AuditEntry
 from rag.tuning.diagnosis.causes import Cause
-from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, index_changes_for
+from rag.tuning.diagnosis.fixes import Changes, Trials, index_changes_for
 from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, labelling_pace, pace_of
 from rag.tuning.diagnosis.larger_top_k import LargerTopK
 from rag.tuning.diagnosis.next_steps import (
     APPLY_SECONDS,
     LEAST_VALUE,
     Basis,
-    NextStep,
     next_steps,
     value_of_labels,
 )
 from rag.tuning.diagnosis.rebuilds import Rebuild
-from rag.types import Cost
 
 RECIPE = Recipe().with_fields({"search.threshold": 0.5, "index.chunk_size": 100})
 OFF: Changes = {"search.threshold": None}

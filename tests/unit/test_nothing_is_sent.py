@@ -9,7 +9,7 @@ import pytest
 from rag import NotAllowed, Principal, ScopedWorkspace, Workspace
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
-from rag.types.arrays import Vectors
+from rag.types import Vectors
 from rag.workspace import spending
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, workspace_at

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import InvalidInput
+from rag import MISLEADING, InvalidInput, Question
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv, to_jsonl
 from rag.evaluation.judging import Judge
 from rag.evaluation.measuring import evidence_figures, measured, udcg
-from rag.types import MISLEADING, Evidence, Question
+from rag.types import Evidence
 from tests.workspaces import QUICK, stocked
 
 SPANS = {"a": [(1, 0, 10), (2, 10, 20), (3, 20, 30)], "b": [(4, 0, 10)]}

@@ -7,15 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import KnowledgeBase, Workspace
+from rag import Grid, Interval, KnowledgeBase, PairedGate, Workspace
 from rag.__main__ import main
 from rag.evaluation.comparison import UNJUDGED, OpenHits, compare
-from rag.evaluation.intervals import Interval
 from rag.evaluation.metrics import Ranked, evaluate
 from rag.evaluation.pooling.difference import JudgedRankings
 from rag.evaluation.pooling.open_hits import open_hits
-from rag.evaluation.sweeping import Grid
-from rag.runs.gate import PairedGate
 from tests.api import client
 from tests.half_judged import NEW, OLD, SET, half_judged
 

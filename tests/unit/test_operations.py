@@ -3,14 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rag.conversations.operations import (
-    fault,
-    operation_figures,
-    operation_periods,
-    slowest_turns,
-    worst_turns,
-)
-from rag.storage.conversations.operations import TurnRow
+from rag import TurnRow, operation_figures, operation_periods, slowest_turns, worst_turns
+from rag.conversations.operations import fault
 
 START = datetime(2026, 3, 1, 10, 30, tzinfo=UTC)
 

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, Recipe, Workspace
+from rag import InvalidInput, KnowledgeBase, NotFound, QuestionResult, Recipe, Workspace
 from rag.__main__ import main
-from rag.errors import NotFound
-from rag.results import QuestionResult
 from rag.storage import runs
 from tests.runs import SET, WORDS, handbook
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Workspace
+from rag import InvalidInput, KnowledgeBase, NotFound, Workspace
 from rag.__main__ import main
-from rag.errors import InvalidInput, NotFound
 from tests.workspaces import QUICK, add, found, workspace_at
 
 LEAVE = "Unused leave may be carried over until 30 June. It lapses after that day."

@@ -13,13 +13,13 @@ from rag import (
     NotFound,
     Person,
     Principal,
+    RunAnswer,
     ScopedWorkspace,
     Settings,
     Workspace,
 )
 from rag.operation import SERVER, guarded_copy, operation
 from rag.storage.quality import answers
-from rag.storage.quality.answers import RunAnswer
 from rag.workspace.authorization import Authorization
 from tests import permissions
 from tests.people import signed_in, view

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rag.chunking.places import Place, place_of
-from rag.types import Document, Heading, Page
+from rag import Document, Place, place_of
+from rag.types import Heading, Page
 
 TEXT = "Head 1\nA line.\nHead 2\nSome more lines of text.\nHead 3\nAn end.\n"
 DOCUMENT = Document(

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag import Budget, InvalidInput, KnowledgeBase, Workspace
-from rag.types import Delta, Message, Usage
+from rag import Budget, InvalidInput, KnowledgeBase, Message, Workspace
+from rag.types import Delta, Usage
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
 from tests.runs import SET
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import InvalidInput
+from rag import InvalidInput
 from rag.maps import projections
 from rag.maps.projections import Method, Projection, among, project
 from rag.types import Vectors

@@ -5,12 +5,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from rag import KnowledgeBase, Workspace
-from rag.errors import AlreadyExists, InvalidInput, NotFound, ProviderUnavailable
-from rag.evaluation.generation.drafts import MODEL_KINDS, OFFLINE_KINDS, Kind
+from rag import (
+    MODEL_KINDS,
+    OFFLINE_KINDS,
+    AlreadyExists,
+    InvalidInput,
+    KnowledgeBase,
+    Message,
+    NotFound,
+    ProviderUnavailable,
+    Workspace,
+)
+from rag.evaluation.generation.drafts import Kind
 from rag.protocols import ChatModel
 from rag.services import Models
-from rag.types import Message
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, add
 

@@ -4,12 +4,11 @@ import threading
 
 import pytest
 
-from rag import providers
-from rag.errors import InvalidInput, ProviderRejected, ProviderUnavailable
+from rag import InvalidInput, ProviderUnavailable, Settings, providers
+from rag.errors import ProviderRejected
 from rag.providers import RetryPolicy
 from rag.providers.endpoint import Busy
 from rag.providers.request_limiter import FAILURES_IN_A_ROW, PAUSE, RequestLimiter
-from rag.settings import Settings
 from tests.servers import Reply, openai_error, openai_vectors, scripted
 
 

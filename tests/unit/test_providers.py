@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from rag import providers
-from rag.errors import InvalidFile, InvalidRecipe, MissingDependency, ProviderRejected
-from rag.providers import minilm
-from rag.providers.table import ROWS, ProviderRow, embedding_row, read_rows, row_named, traits
-from rag.settings import PROJECT, Settings
+from rag import InvalidFile, InvalidRecipe, MissingDependency, Settings, providers
+from rag.errors import ProviderRejected
+from rag.providers import ROWS, ProviderRow, minilm
+from rag.providers.table import embedding_row, read_rows, row_named, traits
+from rag.settings import PROJECT
 
 EMPTY = Settings.from_env({})
 

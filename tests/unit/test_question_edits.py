@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase
-from rag.errors import AlreadyExists, InvalidInput, NotFound
-from rag.questions.edits import QuestionRow
+from rag import AlreadyExists, InvalidInput, KnowledgeBase, NotFound, QuestionRow
 from tests.workspaces import QUICK, stocked, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")

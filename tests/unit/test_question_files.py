@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import InvalidFile
+from rag import InvalidFile
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats.fields import ReadingNotes

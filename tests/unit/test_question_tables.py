@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
-from rag import KnowledgeBase
-from rag.errors import InvalidFile, UnreadableDocument
+from rag import InvalidFile, KnowledgeBase, UnreadableDocument
 from tests.workspaces import stocked
 
 NOTES = "Unused leave may be carried over for three months.\n"

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Workspace
-from rag.errors import AlreadyExists, InvalidInput, NotFound
+from rag import AlreadyExists, InvalidInput, KnowledgeBase, NotFound, Workspace
 from rag.storage.questions import MOST_KEPT
 from tests.api import client
 from tests.workspaces import QUICK, add, stocked

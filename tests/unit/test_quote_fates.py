@@ -2,12 +2,9 @@
 
 import pytest
 
-from rag import answering, providers
+from rag import AnswerRecipe, Settings, answering, providers
+from rag.answering import PassageReader, Vocabulary
 from rag.answering.quote_fates import choose_quotes, quote_fates
-from rag.answering.reading import PassageReader
-from rag.answering.vocabulary import Vocabulary
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
 from tests.answers import hits, trace
 
 MINILM = providers.embedder("minilm", Settings.from_env({}))

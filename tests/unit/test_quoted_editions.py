@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Recipe, Settings, Workspace
-from rag.types import Answer
+from rag import Answer, KnowledgeBase, Recipe, Settings, Workspace
 from tests.workspaces import add
 
 COVER = "Open enrollment is in November of every year for all of us."

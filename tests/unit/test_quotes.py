@@ -4,15 +4,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import answering, providers
+from rag import (
+    Answer,
+    AnswerRecipe,
+    Chunk,
+    Document,
+    Hit,
+    Settings,
+    answering,
+    flowing,
+    providers,
+    unmarked,
+    without_markup,
+)
+from rag.answering import PassageReader
 from rag.answering.extractive import quotes
-from rag.answering.markup import flowing, unmarked, unmarked_cell, without_markup
-from rag.answering.reading import PassageReader
+from rag.answering.markup import unmarked_cell
 from rag.answering.statements.running_heads import running_lines
 from rag.answering.statements.sentences import sentence_spans, statements
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
-from rag.types import Answer, Chunk, Document, Hit, Page
+from rag.types import Page
 from tests.answers import hit, hits, trace
 
 MINILM = providers.embedder("minilm", Settings.from_env({}))

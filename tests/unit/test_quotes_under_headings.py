@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from rag import Answer, Assessment, Chunk, Document
 from rag.answering.extractive import OUTDATED, quotes
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
 from rag.answering.statements.sentences import statements
 from rag.providers.hashing import HashingEmbedder
-from rag.types import Answer, Assessment, Chunk, Document, Page
+from rag.types import Page
 from tests.answers import hit
 from tests.unit.test_shown_quotes import ask
 

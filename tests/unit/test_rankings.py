@@ -2,8 +2,7 @@
 
 import pytest
 
-from rag import KnowledgeBase, Recipe
-from rag.errors import NotFound
+from rag import KnowledgeBase, NotFound, Recipe
 from tests.runs import SET, VECTORS, WORDS
 
 

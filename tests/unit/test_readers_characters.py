@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import UnreadableDocument
+from rag import UnreadableDocument
 from rag.readers.characters import decode, normalise, normalised_parts
 
 GERMAN = "Die Größe der Straße, für alle Übungen: äöü ÄÖÜ ß. Natürlich auch später noch schön.\n"

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering.markup import fenced_code
-from rag.errors import Cancelled, UnreadableDocument
-from rag.readers import SUPPORTED, Limits, read
+from rag import SUPPORTED, Cancelled, UnreadableDocument, fenced_code
+from rag.readers import Limits, read
 from tests.sample_files import html, pdf, slides, word, workbook
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import UnreadableDocument
+from rag import Document, UnreadableDocument, page_name
 from rag.readers import format_of, read
-from rag.types import Document, page_name
 from tests.sample_files import epub, open_row, open_sheet, open_text, zipped
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import UnreadableDocument
+from rag import UnreadableDocument
 from rag.readers import read
 from tests.sample_files import PROSE, html
 

@@ -11,7 +11,7 @@ from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
-from rag.errors import UnreadableDocument
+from rag import UnreadableDocument
 from rag.readers import Limits, read
 from tests.sample_files import slides, word, workbook, zip_bomb
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import UnreadableDocument
+from rag import UnreadableDocument
 from rag.readers import Limits, read
 from rag.readers.content import Source
 from rag.readers.ocr import recognition

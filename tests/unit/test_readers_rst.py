@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import UnreadableDocument
+from rag import Document, UnreadableDocument
 from rag.readers import read
-from rag.types import Document
 
 
 def parsed(folder: Path, text: str, name: str = "x.rst") -> Document:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag import Table
 from rag.readers import read
 from rag.readers.office.sheets import cell_text
 from rag.readers.tables import grid, is_header
 from rag.readers.tabular import sniff_delimiter
-from rag.types import Table
 from tests.sample_files import workbook
 
 

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from rag import KnowledgeBase, Workspace
-from rag.storage.labels import Label
+from rag import KnowledgeBase, Label, Workspace
 from rag.tuning.diagnosis.document_checks import lost_label
 from rag.types import LOST, Evidence
 from tests.workspaces import QUICK, add

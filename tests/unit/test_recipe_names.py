@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from rag import KnowledgeBase, Recipe
-from rag.errors import InvalidInput
+from rag import InvalidInput, KnowledgeBase, Recipe
 from rag.runs.recipe_names import described
 from tests.runs import VECTORS, WORDS
 

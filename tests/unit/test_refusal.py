@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rag import KnowledgeBase, Recipe, Workspace, stores
+from rag import InvalidInput, InvalidRecipe, KnowledgeBase, Recipe, Workspace, stores
 from rag.cli import printing
-from rag.errors import InvalidInput, InvalidRecipe
 from rag.explanation.breakpoints import Breakpoint, Case, by_refuse
 from rag.explanation.counterfactuals import counterfactuals
 from rag.lexical import LexicalIndex

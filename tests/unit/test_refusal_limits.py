@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from rag.evaluation.refusal_limits import RefusedShares, TopicProbabilities
+from rag import TopicProbabilities
+from rag.evaluation.refusal_limits import RefusedShares
 
 VALUES = np.concatenate([(np.arange(100) + 0.5) / 100, np.linspace(0.0, 0.18, 10)])
 ANSWERABLE = np.arange(110) < 100

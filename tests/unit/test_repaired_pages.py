@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from rag import Document
 from rag.readers import read
-from rag.types import Document
 from tests.sample_files import PROSE, html
 
 LONG = f"<p>{PROSE} {PROSE} {PROSE}</p>"

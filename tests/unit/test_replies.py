@@ -4,12 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag import answering, providers
+from rag import Answer, AnswerRecipe, Message, Settings, Trace, answering, providers
 from rag.answering.asking.routing import AnswerTool
 from rag.protocols import ChatModel
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
-from rag.types import Answer, Delta, Message, Trace
+from rag.types import Delta
 from tests.answers import Turns, hits, trace
 
 LEAVE = "Up to eight days of unused leave may be carried over."

@@ -9,9 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from pages.components.shell.palette import DARK, LIGHT, Palette
-from rag import KnowledgeBase, Recipe, unmarked
+from rag import KnowledgeBase, NotFound, Recipe, unmarked
 from rag.__main__ import main
-from rag.errors import NotFound
 from rag.evaluation.report import charts
 from rag.evaluation.report.markup import element
 from tests.answer_runs import ASKED, PRICED, Chat, evaluated, with_chat

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import ProviderMisbehaved, ProviderUnavailable
-from rag.recipe import Recipe, SearchRecipe
+from rag import Message, ProviderUnavailable, Recipe, SearchRecipe, Trace
+from rag.errors import ProviderMisbehaved
 from rag.retrieval import Listwise, retrieve
 from rag.retrieval.fusion import reread
 from rag.retrieval.listwise import parse_permutation
-from rag.types import Message, Scores, Trace
+from rag.types import Scores
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat
 

@@ -8,8 +8,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from rag.errors import InvalidFile, InvalidInput
-from rag.systems.formats import read_returned
+from rag import InvalidFile, InvalidInput, read_returned
 from rag.systems.formats.shapes import Paths
 from rag.systems.returned import Returned, ReturnedText
 from tests.ranked_texts import FOLDER, QUESTIONS, RANKINGS

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag import Interval, Question, QuestionResult
 from rag.evaluation import run_intervals
-from rag.evaluation.intervals import Interval, mean_intervals, rate_interval
+from rag.evaluation.intervals import mean_intervals, rate_interval
 from rag.evaluation.pooling.bounds import DifferenceBounds, OpenPair, difference_bounds
 from rag.evaluation.run_intervals import by_tag, intervals, unjudged_share
-from rag.results import QuestionResult
-from rag.types import Evidence, Question
+from rag.types import Evidence
 from tests.runs import SET, WORDS, handbook
 
 

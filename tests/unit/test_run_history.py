@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Recipe
-from rag.errors import InvalidInput, NotFound
+from rag import InvalidInput, KnowledgeBase, NotFound, Recipe
 from rag.results import EDITED, EDITS
 from rag.runs.differences import differences, recipe_chips
 from rag.runs.version import code_version

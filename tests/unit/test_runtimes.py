@@ -11,14 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import providers
-from rag.errors import MissingDependency
+from rag import MissingDependency, Settings, providers
 from rag.providers.minilm import MiniLM
 from rag.providers.runtimes import choice
 from rag.providers.runtimes.choice import OnnxRuntime
 from rag.providers.runtimes.open_vino import OpenVino
 from rag.providers.runtimes.runtime import TokenIds
-from rag.settings import Settings
 from rag.types import Vectors
 
 EMPTY = Settings.from_env({})

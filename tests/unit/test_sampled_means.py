@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rag.errors import InvalidInput
+from rag import InvalidInput
 from rag.evaluation.pooling.sampling import SampledMean, agreement, sampled_mean
 
 POOL, SAMPLE, DRAWS = 1000, 60, 500

@@ -4,8 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from rag import FurtherBase, InvalidInput, InvalidRecipe, NotFound, Recipe, Workspace
-from rag.errors import ProviderUnavailable
+from rag import (
+    FurtherBase,
+    InvalidInput,
+    InvalidRecipe,
+    NotFound,
+    ProviderUnavailable,
+    Recipe,
+    Workspace,
+)
 from tests.workspaces import QUICK, add, workspace_at
 
 LEAVE = "Unused leave may be carried over until 30 June."

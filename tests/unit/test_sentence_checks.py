@@ -4,11 +4,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from rag import Settings, providers
+from rag import Citation, SentenceCheck, Settings, providers
 from rag.answering.checking import SentenceChecker
 from rag.answering.checking.claims import claims
 from rag.answering.checking.figures import KnownFigures, figures
-from rag.types import Citation, SentenceCheck
 from tests.answers import hits
 
 FAKE = providers.embedder("fake", Settings.from_env({}))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.errors import InvalidInput
-from rag.settings import PROJECT, Settings
+from rag import InvalidInput, Settings
+from rag.settings import PROJECT
 from rag.settings.names import PROVIDER_VARIABLES
 
 

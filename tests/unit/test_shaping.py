@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import KnowledgeBase
-from rag.answering.context import with_context
+from rag import Chunk, Document, Hit, KnowledgeBase, SearchRecipe
+from rag.answering import with_context
 from rag.answering.shaping import section, shape_passages
-from rag.recipe import SearchRecipe
-from rag.types import Chunk, Document, Heading, Hit, Page, chunk_key
+from rag.types import Heading, Page, chunk_key
 from tests.answers import trace
 from tests.handbook import LEAVE, RECIPE, make
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.recipe import Recipe
+from rag import Recipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from tests.handbook import LEAVE, RECIPE, make
 

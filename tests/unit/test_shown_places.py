@@ -4,8 +4,7 @@ import pytest
 
 from pages.components.inspector.hit_cards import card_title
 from pages.components.shell.text import short_page
-from rag import Place
-from rag.evaluation.intervals import whole_percent
+from rag import Place, whole_percent
 from tests.answers import hit
 
 

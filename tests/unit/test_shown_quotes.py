@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag import Answer
-from rag.answering.reading import PassageReader
+from rag.answering import PassageReader
 from tests.answers import hit
 from tests.workspaces import QUICK, add, workspace_at
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from rag import Question
 from rag.evaluation.judging import Judged
 from rag.evaluation.retrieved_text import means, ranked_keys, span_figures
-from rag.types import Evidence, Question
+from rag.types import Evidence
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 
 MINILM = {"index.embedder": "minilm"}

@@ -11,14 +11,20 @@ import pytest
 
 from pages.components.inspector.candidates import candidates, cuts
 from pages.components.inspector.funnel import steps
-from rag import InvalidInput, KnowledgeBase, Recipe, StageName, Workspace, stage_rows
+from rag import (
+    Dropped,
+    InvalidInput,
+    KnowledgeBase,
+    Recipe,
+    SearchRecipe,
+    StageName,
+    StageRow,
+    Workspace,
+    stage_rows,
+)
 from rag.__main__ import main
-from rag.recipe import SearchRecipe
-from rag.retrieval import Candidates, Corpus, Timeline, select, stages
-from rag.retrieval.candidates import SearchQuery
+from rag.retrieval import Candidates, Corpus, SearchQuery, Timeline, select, stages
 from rag.retrieval.hits import Hits, hits_at
-from rag.retrieval.stages import StageRow
-from rag.types import Dropped
 from tests.workspaces import QUICK, add, workspace_at
 
 QUESTION = "When are pumps checked?"

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text
 
-from rag import Document, KnowledgeBase, Upload, Workspace, readers
+from rag import Document, KnowledgeBase, NotFound, StorageError, Upload, Workspace, readers
 from rag.__main__ import main
 from rag.cli import inputs
-from rag.errors import DiskFull, NotFound, StorageError
+from rag.errors import DiskFull
 from rag.readers import web
 from rag.storage import bases
 from rag.storage.every_table import metadata

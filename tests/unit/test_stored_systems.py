@@ -10,17 +10,27 @@ from typing import Any
 
 import pytest
 
-from rag import HttpSystem, InvalidInput, NotAllowed, NotFound, Settings, Workspace, system_of
+from rag import (
+    Cancelled,
+    HttpSystem,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    ProviderUnavailable,
+    Question,
+    Settings,
+    Workspace,
+    system_of,
+)
 from rag.__main__ import main
 from rag.api.resources.systems import NewSystem
-from rag.errors import Cancelled, ProviderMisbehaved, ProviderRejected, ProviderUnavailable
+from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.storage import Connection
 from rag.storage.quality import systems as rows
 from rag.systems.callables import FailedRetrieval
 from rag.systems.endpoints import ask as ask_endpoint
 from rag.systems.evaluate_job import MOST_FAILURES, ask_all, evaluate_system
 from rag.systems.returned import Returned, ReturnedText
-from rag.types import Question
 from tests.people import signed_in, view
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 from tests.servers import Reply, scripted

@@ -7,15 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import Grid, KnowledgeBase, Recipe
-from rag.errors import InvalidFile, InvalidInput, InvalidRecipe, NotFound
+from rag import (
+    Grid,
+    InvalidFile,
+    InvalidInput,
+    InvalidRecipe,
+    KnowledgeBase,
+    NotFound,
+    Question,
+    Recipe,
+    SearchRecipe,
+)
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import CandidateTable, measure
-from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.tuning import candidates
-from rag.types import Evidence, Question
+from rag.types import Evidence
 from tests.runs import SET, WORDS, handbook, swept_metrics
 from tests.workspaces import QUICK
 

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.lexical import LexicalIndex, function_words, synonyms
-from rag.lexical.analyzers import analyzer
-from rag.recipe import Recipe, SearchRecipe
-from rag.types import WordCorrection
+from rag import Recipe, SearchRecipe, WordCorrection
+from rag.lexical import LexicalIndex, analyzer, function_words, synonyms
 from tests.unit.test_shown_quotes import RECIPE
 from tests.workspaces import add, workspace_at
 

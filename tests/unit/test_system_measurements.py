@@ -7,14 +7,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from rag import HopSummary, InvalidInput, KnowledgeBase, SystemEvaluation, SystemSource
+from rag import (
+    HopSummary,
+    InvalidInput,
+    KnowledgeBase,
+    Question,
+    SystemEvaluation,
+    SystemSource,
+    ask_callable,
+    retriever,
+)
 from rag.__main__ import main
 from rag.evaluation.measuring import evidence_figures
 from rag.systems.alignment import AlignedText
-from rag.systems.callables import FailedRetrieval, ask_callable, retriever
+from rag.systems.callables import FailedRetrieval
 from rag.systems.measuring import judged_texts
 from rag.systems.returned import Returned, ReturnedText
-from rag.types import Evidence, Question
+from rag.types import Evidence
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 from tests.workspaces import add
 

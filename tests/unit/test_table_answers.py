@@ -2,16 +2,13 @@
 
 import pytest
 
-from rag import answering, providers
+from rag import AnswerRecipe, Chunk, Document, Hit, Settings, Table, answering, providers
+from rag.answering import PassageReader, Vocabulary
 from rag.answering.extractive import quotes
-from rag.answering.reading import PassageReader
 from rag.answering.statements.rows import rows_within
 from rag.answering.support import Support
-from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex
-from rag.recipe import AnswerRecipe
-from rag.settings import Settings
-from rag.types import Chunk, Document, Heading, Hit, Page, Table
+from rag.types import Heading, Page
 from tests.answers import Scripted, trace
 
 MINILM = providers.embedder("minilm", Settings.from_env({}))

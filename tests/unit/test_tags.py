@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import FederatedBase, InvalidInput, KnowledgeBase, Workspace
-from rag.types import Trace
+from rag import FederatedBase, InvalidInput, KnowledgeBase, Trace, Workspace
 from tests.runs import SET
 from tests.workspaces import QUICK, add
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv, stdtrit
 
+from rag import PromiseCurves, ThresholdCurve
 from rag.evaluation.inference.clusters import Clusters
-from rag.evaluation.thresholds import PromiseCurves, ThresholdCurve, questions_needed
+from rag.evaluation.thresholds import questions_needed
 from rag.types import Floats
 
 

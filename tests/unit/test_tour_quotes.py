@@ -8,6 +8,7 @@ import pytest
 from rag import (
     Assessment,
     CodeBlock,
+    Edition,
     KnowledgeBase,
     Recipe,
     TourQuote,
@@ -17,7 +18,6 @@ from rag import (
     explanation_stop,
 )
 from rag.readers import read_text
-from rag.types import Edition
 from tests.runs import WORDS, handbook
 from tests.workspaces import add
 

@@ -10,12 +10,14 @@ import pytest
 from rag import (
     AnswerBasis,
     Assessment,
+    Document,
     InvalidInput,
     KnowledgeBase,
     NotAllowed,
     NotFound,
     Principal,
     ScopedWorkspace,
+    Table,
     TourQuote,
     TourStop,
     TourValue,
@@ -29,7 +31,6 @@ from rag import (
     tour_html,
 )
 from rag.readers import read_text
-from rag.types import Document, Table
 from tests.runs import SET, VECTORS, WORDS, handbook
 
 QUESTION = "May unused leave be carried over?"

@@ -6,11 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rag.recipe import Recipe, SearchRecipe
+from rag import Message, Recipe, SearchRecipe, Trace, TraceData, WordCorrection
 from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions
 from rag.retrieval.query_transforms import NO_MODEL, NO_SYNONYM, middle, transform_query
-from rag.schemas.retrieval import TraceData
-from rag.types import Message, Trace, WordCorrection
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rag import answering
+from rag import Answer, Citation, SentenceCheck, Settings, Stage, answering
 from rag.conversations.turn_metrics import log, log_turn, turn_metrics, write_log
-from rag.settings import Settings
-from rag.types import Answer, Citation, Example, SentenceCheck, Stage, Usage
+from rag.types import Example, Usage
 from tests.answers import hits, trace
 from tests.workspaces import QUICK, add, workspace_at
 

@@ -6,14 +6,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import Grid, InvalidRecipe, KnowledgeBase, Recipe, Settings, Workspace
+from rag import (
+    Document,
+    Grid,
+    IndexRecipe,
+    InvalidRecipe,
+    KnowledgeBase,
+    Recipe,
+    Settings,
+    Workspace,
+    language_name,
+)
 from rag.chunking import chunks
 from rag.chunking.estimates import EstimatedTokens, tokens
-from rag.lexical.languages import document_language, language_name
+from rag.lexical.languages import document_language
 from rag.providers import languages, multilingual_embedders
 from rag.providers import tokens as subwords
-from rag.recipe import IndexRecipe
-from rag.types import Document
 from tests.workspaces import add
 
 GERMAN = (

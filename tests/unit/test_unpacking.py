@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Upload, Workspace
-from rag.errors import InvalidFile, UnreadableDocument
+from rag import InvalidFile, KnowledgeBase, UnreadableDocument, Upload, Workspace
 from rag.readers import Limits, read, unpack
 from tests.sample_files import message, workbook, zipped
 from tests.workspaces import QUICK

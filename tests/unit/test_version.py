@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.runs.version import VERSION, code_version
+from rag import VERSION
+from rag.runs.version import code_version
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMIT = "1a2b3c4d5e6f" + "0" * 28

@@ -6,13 +6,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from rag import KnowledgeBase, Workspace
-from rag.errors import InvalidInput
+from rag import InvalidInput, KnowledgeBase, TourStop, Workspace
 from rag.storage import builds, jobs, runs
 from rag.storage.access import tours
 from rag.storage.conversations import sessions
 from rag.storage.conversations.tables import conversation
-from rag.tours.stops import TourStop
 from tests.rooms import files, parsed
 from tests.workspaces import QUICK, add, stocked
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from rag.errors import ProviderMisbehaved, ProviderUnavailable
+from rag import Message, ProviderUnavailable
+from rag.errors import ProviderMisbehaved
 from rag.fences import fenced
 from rag.retrieval.query_rewriting import (
     LONGEST_PASSAGE,
@@ -13,7 +14,7 @@ from rag.retrieval.query_rewriting import (
     hypothetical_passage,
 )
 from rag.retrieval.replies import LONGEST_REPLY, reply
-from rag.types import Delta, Message
+from rag.types import Delta
 from tests.scripted_chat import ScriptedChat
 
 TALK = [

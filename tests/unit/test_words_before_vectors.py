@@ -10,22 +10,29 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from rag import KnowledgeBase, Upload, Workspace, readers
+from rag import (
+    Document,
+    InvalidInput,
+    KnowledgeBase,
+    ProviderUnavailable,
+    SearchRecipe,
+    Upload,
+    Workspace,
+    readers,
+)
 from rag.documents import ingest_job
 from rag.documents.embedding_ahead import EmbeddingAhead
 from rag.documents.ingest_job import ingest
 from rag.documents.ingestion import Ingestion
-from rag.errors import InvalidInput, ProviderUnavailable
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
-from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, IncompleteVectors, score_contributions
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores
 from rag.retrieval.selection import cut
 from rag.services import Models
 from rag.stores import empty
-from rag.types import Document, Vectors
+from rag.types import Vectors
 from tests.workspaces import QUICK, add, found, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")

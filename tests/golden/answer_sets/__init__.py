@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag.types import Citation
+from rag import Citation
 
 SETS = (
     "bikes",
