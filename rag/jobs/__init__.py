@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from rag.jobs.job import Job, StoredIndexRecipe, StoredRecipe
 from rag.jobs.reporter import Reporter
 from rag.jobs.runner import Handler, Jobs
 from rag.storage.jobs import JobItem, JobRow
 
-__all__ = ["Handler", "JobItem", "JobRow", "Jobs", "Reporter"]
+__all__ = [
+    "Handler",
+    "Job",
+    "JobItem",
+    "JobRow",
+    "Jobs",
+    "Reporter",
+    "StoredIndexRecipe",
+    "StoredRecipe",
+]

@@ -31,6 +31,7 @@ from rag.errors import (
     TouchstoneError,
 )
 from rag.jobs.helping import Helping
+from rag.jobs.job import Job, T
 from rag.jobs.process import BUSY, machine
 from rag.jobs.reporter import (
     ATTENDED_SECONDS,
@@ -113,34 +114,32 @@ class Jobs:
         """Have the worker look at once for a job that was stored without ``submit``."""
         self._wake.set()
 
-    def submit_once(
-        self,
-        base_id: int,
-        kind: str,
-        title: str,
-        about: Mapping[str, str],
-        payload: Mapping[str, Any],
-    ) -> int:
-        """The same, unless a job ``about`` the same waits or works already: then that one."""
+    def submit_once(self, base_id: int, title: str, job: Job[Any]) -> int:
+        """Store a job, unless one ``about`` the same waits or works already: then return that."""
         with self._database.write() as connection:
             bases.hold(connection, base_id)  # two who ask at the same moment do so in turn
-            latest = rows.latest(connection, base_id, kind, about)
+            latest = rows.latest(connection, base_id, job.kind, job.about)
             if latest is not None and latest.active and not latest.cancel:
                 return latest.id
-            job_id = rows.create(connection, base_id, kind, title, {**payload, "about": about})
-        self._wake.set()
+            payload = job.model_dump(mode="json")
+            job_id = rows.create(connection, base_id, job.kind, title, payload)
+        self.wake()
         return job_id
 
-    def latest(self, base_id: int, kind: str, about: Mapping[str, str]) -> JobRow | None:
-        """The newest job of a kind that was submitted once, ``about`` these things."""
+    def latest(self, base_id: int, kind: type[Job[Any]], **about: str) -> JobRow | None:
+        """Return the newest job of a kind that was submitted once, ``about`` these things."""
         with self._database.read() as connection:
-            return rows.latest(connection, base_id, kind, about)
+            return rows.latest(connection, base_id, kind.kind, about)
 
-    def result(self, base_id: int, kind: str, about: Mapping[str, str]) -> Any:
-        """Return the result of the newest completed matching job, as plain data, or None."""
+    def result(self, base_id: int, kind: type[Job[T]], **about: str) -> T | None:
+        """Return the result of the newest finished job of a kind, ``about`` these things.
+
+        None where there is none, or where it is an earlier version's that this one cannot read.
+        """
         with self._database.read() as connection:
-            done = rows.latest(connection, base_id, kind, about, done=True)
-            return None if done is None else rows.result(connection, done.id)
+            done = rows.latest(connection, base_id, kind.kind, about, done=True)
+            stored = None if done is None else rows.result(connection, done.id)
+        return None if stored is None else kind.load_result(stored)
 
     def get(self, job_id: int) -> JobRow:
         """One job. Raises NotFound."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rag.errors import InvalidInput
-from rag.jobs.reporter import Reporter
-from rag.jobs.runner import Jobs
+from rag.jobs import Job, JobRow, Jobs, Reporter, StoredIndexRecipe
 from rag.maps.maps import MapFiles, Maps, PassageMap, Placed, PlacedQuestions
 from rag.maps.projections import Method, methods, project
 from rag.operation import operation
 from rag.recipe import IndexRecipe
 from rag.services import Services
-from rag.storage.jobs import JobRow
 
-JOB = "map"
+
+class Draw(Job[None]):
+    """The drawing of the map of a build."""
+
+    kind = "map"
+    recipe: StoredIndexRecipe
+    method: Method
 
 
 class BaseMaps:
@@ -51,9 +55,8 @@ class BaseMaps:
     @operation("viewer")
     def drawing(self, recipe: IndexRecipe, method: Method = "pca") -> JobRow | None:
         """The job that draws this map now, if any does."""
-        payload = _payload(recipe, method)
-        jobs = self._jobs.recent(self._base_id, 50)
-        return next((job for job in jobs if job.active and job.payload == payload), None)
+        job = self._jobs.latest(self._base_id, Draw, index=recipe.hash, method=method)
+        return job if job is not None and job.active else None
 
     @operation("editor")
     def draw(self, recipe: IndexRecipe, method: Method = "pca") -> int:
@@ -65,23 +68,16 @@ class BaseMaps:
             raise InvalidInput(
                 "UMAP is not installed.", "Run: pip install -r requirements-umap.txt"
             )
-        running = self.drawing(recipe, method)
-        if running is not None:
-            return running.id
-        title = f"Drawing the {method.upper()} map"
-        return self._jobs.submit(self._base_id, JOB, title, _payload(recipe, method))
-
-
-def _payload(recipe: IndexRecipe, method: Method) -> dict[str, object]:
-    return {"recipe": recipe.model_dump(mode="json"), "method": method}
+        job = Draw(recipe=recipe, method=method, about={"index": recipe.hash, "method": method})
+        return self._jobs.submit_once(self._base_id, f"Drawing the {method.upper()} map", job)
 
 
 def draw_map(services: Services, files: MapFiles, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "map"; taken up again, it starts over, and the former map stays."""
-    recipe = IndexRecipe.restore(job.payload["recipe"])
+    request = Draw.of(job)
     reporter.report(0, 0, "reading vectors")
-    index = services.indexes.current(job.base_id, recipe).embedded
+    index = services.indexes.current(job.base_id, request.recipe).embedded
     keys = index.passages
-    drawn = project(job.payload["method"], keys, index.dense.vectors, reporter.report)
-    files.save(job.base_id, recipe.hash, drawn)
+    drawn = project(request.method, keys, index.dense.vectors, reporter.report)
+    files.save(job.base_id, request.recipe.hash, drawn)
     return f"{len(keys):,} passages drawn"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.jobs import JobRow, Jobs, Reporter
+from rag.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.runs.evaluator import Evaluator, new_run_id
@@ -10,7 +10,16 @@ from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import questions, runs
 
-JOB = "evaluate"
+
+class Evaluate(Job[None]):
+    """An evaluation of a set; the run is named here, so who does the job again finds the run."""
+
+    kind = "evaluate"
+    set: str
+    recipe: StoredRecipe
+    run: str
+    ignore_identical: bool = False
+    without_users: bool = False
 
 
 class Evaluations:
@@ -39,16 +48,15 @@ class Evaluations:
         """
         refuse_tools(recipe.search)
         self._evaluator.questions(set_name, refusals_alone=True, without_users=without_users)
-        # The run is named here: who does the job a second time finds the run of the first.
-        payload = {
-            "set": set_name,
-            "recipe": recipe.model_dump(mode="json"),
-            "run": new_run_id(),
-            "ignore_identical": ignore_identical,
-            "without_users": without_users,
-        }
-        title = f"Evaluating {set_name}"
-        return self._jobs.submit_once(self._base_id, JOB, title, _about(set_name, recipe), payload)
+        job = Evaluate(
+            set=set_name,
+            recipe=recipe,
+            run=new_run_id(),
+            ignore_identical=ignore_identical,
+            without_users=without_users,
+            about={"set": set_name, "recipe": recipe.hash},
+        )
+        return self._jobs.submit_once(self._base_id, f"Evaluating {set_name}", job)
 
     @operation("guest")
     def alike(self, set_name: str) -> int:
@@ -60,31 +68,26 @@ class Evaluations:
     @operation("guest")
     def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
         """The last evaluation of a set with a recipe, at work or over."""
-        return self._jobs.latest(self._base_id, JOB, _about(set_name, recipe))
-
-
-def _about(set_name: str, recipe: Recipe) -> dict[str, str]:
-    return {"set": set_name, "recipe": recipe.hash}
+        return self._jobs.latest(self._base_id, Evaluate, set=set_name, recipe=recipe.hash)
 
 
 def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "evaluate"; one whose run is stored already has only to end."""
-    set_name, run_id = str(job.payload["set"]), str(job.payload["run"])
+    evaluation = Evaluate.of(job)
     with services.database.read() as connection:
-        stored = runs.run_exists(connection, run_id)
+        stored = runs.run_exists(connection, evaluation.run)
     if not stored:
 
         def on_progress(done: int, total: int) -> None:
             reporter.report(done, total, f"{done:,} of {total:,} questions")
 
         reporter.report(0, 0, "reading the index")
-        recipe = Recipe.restore(job.payload["recipe"])
         Evaluator(services, job.base_id).evaluate(
-            set_name,
-            recipe,
+            evaluation.set,
+            evaluation.recipe,
             on_progress=on_progress,
-            run_id=run_id,
-            ignore_identical=bool(job.payload.get("ignore_identical")),
-            without_users=bool(job.payload.get("without_users")),
+            run_id=evaluation.run,
+            ignore_identical=evaluation.ignore_identical,
+            without_users=evaluation.without_users,
         )
-    return f"Run {run_id} is stored."
+    return f"Run {evaluation.run} is stored."

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from pydantic import BaseModel
+
 from rag.errors import Cancelled, ProviderUnavailable, TouchstoneError
 from rag.input_rules import storable
-from rag.jobs import JobRow, Jobs, Reporter
+from rag.jobs import Job, JobRow, Jobs, Reporter
 from rag.operation import ALL, operation
 from rag.results import SystemSource
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, new_run_id
@@ -22,8 +24,6 @@ from rag.systems.registry import Systems, ask_once
 from rag.systems.returned import Returned
 from rag.types import ProgressCallback, Question
 
-JOB = "evaluate-system"
-
 MOST_FAILURES = 5
 """Failures of the first questions that end an evaluation: the system doesn't work at all."""
 _TRIES = 4
@@ -31,6 +31,25 @@ _LONGEST_WAIT = 60.0
 _SLICE = 0.5  # seconds of a wait between two looks at whether the job was cancelled
 
 Sleep = Callable[[float], None]
+
+
+class SystemVersion(BaseModel):
+    """The version of a system that is evaluated."""
+
+    name: str
+    version: int
+    hash: str
+
+
+class EvaluateSystem(Job[None]):
+    """An evaluation of a stored system; the run is named here, as in ``Evaluate``."""
+
+    kind = "evaluate-system"
+    set: str
+    run: str
+    system: SystemVersion
+    definition: HttpSystem
+    cutoffs: Sequence[int]
 
 
 class SystemEvaluations:
@@ -51,28 +70,26 @@ class SystemEvaluations:
         """
         stored = self._systems.get(name)
         self._runs.questions(set_name)
-        # The run is named here: whoever does the job a second time finds the run of the first.
-        payload = {
-            "set": set_name,
-            "run": new_run_id(),
-            "system": {"name": name, "version": stored.version, "hash": stored.hash},
-            "definition": stored.definition.model_dump(mode="json"),
-            "cutoffs": list(cutoffs),
-        }
-        about = {
-            "set": set_name,
-            "system": name,
-            "hash": stored.hash,
-            "cutoffs": " ".join(map(str, cutoffs)),
-        }
-        title = f"Evaluating {name} on {set_name}"
-        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+        job = EvaluateSystem(
+            set=set_name,
+            run=new_run_id(),
+            system=SystemVersion(name=name, version=stored.version, hash=stored.hash),
+            definition=stored.definition,
+            cutoffs=cutoffs,
+            about={
+                "set": set_name,
+                "system": name,
+                "hash": stored.hash,
+                "cutoffs": " ".join(map(str, cutoffs)),
+            },
+        )
+        return self._jobs.submit_once(self._base_id, f"Evaluating {name} on {set_name}", job)
 
     @operation("viewer")
     def latest(self, set_name: str, name: str) -> JobRow | None:
         """The last evaluation of a system on a set, at work or over. Raises NotFound."""
         about = {"set": set_name, "system": name, "hash": self._systems.get(name).hash}
-        return self._jobs.latest(self._base_id, JOB, about)
+        return self._jobs.latest(self._base_id, EvaluateSystem, **about)
 
     @operation("editor", audit="evaluation")
     def check(
@@ -108,12 +125,11 @@ class SystemEvaluations:
 
 def evaluate_system(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "evaluate-system"; one whose run is stored already has only to end."""
-    payload = job.payload
-    run_id = str(payload["run"])
+    request = EvaluateSystem.of(job)
     with services.database.read() as connection:
-        stored = runs.run_exists(connection, run_id)
+        stored = runs.run_exists(connection, request.run)
     if stored:
-        return f"Run {run_id} is stored."
+        return f"Run {request.run} is stored."
 
     # Half of the work is to ask, the other half to locate what came back.
     def on_asked(done: int, total: int) -> None:
@@ -122,22 +138,22 @@ def evaluate_system(services: Services, job: JobRow, reporter: Reporter) -> str:
     def on_located(done: int, total: int) -> None:
         reporter.report(total + done, 2 * total, f"{done:,} of {total:,} questions located")
 
-    named = payload["system"]
+    evaluated = request.system
     evaluation = measured(
         services,
         job.base_id,
-        str(payload["set"]),
-        SystemSource("http", str(named["name"]), str(named["hash"]), int(named["version"])),
-        HttpSystem.parse(payload["definition"]),
-        [int(k) for k in payload["cutoffs"]],
+        request.set,
+        SystemSource("http", evaluated.name, evaluated.hash, evaluated.version),
+        request.definition,
+        request.cutoffs,
         on_asked,
         on_located,
-        run_id,
+        request.run,
     )
     system = evaluation.run.system
     failed = len(system.errors) if system else 0
     questions = "1 question" if failed == 1 else f"{failed:,} questions"
-    return f"Run {run_id} is stored." + (f" {questions} failed." if failed else "")
+    return f"Run {request.run} is stored." + (f" {questions} failed." if failed else "")
 
 
 def measured(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from rag.jobs import JobRow, Jobs, Reporter
+from rag.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.calibrator import Calibrator
 from rag.tuning.state import state
 
-JOB = "calibrate"
+
+class Fit(Job[None]):
+    """A fit of the probabilities of relevance to the labels of a set."""
+
+    kind = "calibrate"
+    set: str
+    recipe: StoredRecipe
 
 
 class Fits:
@@ -23,15 +29,13 @@ class Fits:
     @operation("editor", audit="evaluation")
     def start(self, set_name: str, recipe: Recipe) -> int:
         """Queue ``Calibrator.fit``; return the job, also where it is queued already."""
-        payload = {"set": set_name, "recipe": recipe.model_dump(mode="json")}
-        title = f"Fitting probabilities on {set_name}"
-        about = self._about(set_name, recipe)
-        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+        job = Fit(set=set_name, recipe=recipe, about=self._about(set_name, recipe))
+        return self._jobs.submit_once(self._base_id, f"Fitting probabilities on {set_name}", job)
 
     @operation("viewer")
     def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
-        """The last fit on these questions and documents, at work or over."""
-        return self._jobs.latest(self._base_id, JOB, self._about(set_name, recipe))
+        """Return the last fit on these questions and documents, at work or over."""
+        return self._jobs.latest(self._base_id, Fit, **self._about(set_name, recipe))
 
     def _about(self, set_name: str, recipe: Recipe) -> dict[str, str]:
         measured_on = state(self._services, self._base_id, set_name, recipe)
@@ -45,6 +49,6 @@ def calibrate(services: Services, job: JobRow, reporter: Reporter) -> str:
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, "finding candidates")
 
-    recipe = Recipe.restore(job.payload["recipe"])
-    fitted, _ = Calibrator(services, job.base_id).fit(job.payload["set"], recipe, on_progress)
+    fit = Fit.of(job)
+    fitted, _ = Calibrator(services, job.base_id).fit(fit.set, fit.recipe, on_progress)
     return f"Fitted on {fitted.questions:,} questions."

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.selection import Selection
 from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
-from rag.jobs import JobRow, Jobs, Reporter
+from rag.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
 from rag.operation import operation
 from rag.questions.trial_log import Attempt
 from rag.recipe import Recipe, SearchRecipe
@@ -71,9 +67,6 @@ def idle_fields(search: SearchRecipe) -> set[str]:
     return idle | ({"k1", "b"} if search.mode == "dense" else set())
 
 
-JOB = "search-all"
-
-
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """The result of a search: the best ``recipe``, and the value of its lead, ``selection``.
@@ -93,7 +86,16 @@ class SearchResult:
     combinations: int = 0
 
 
-_STORED = TypeAdapter(SearchResult)
+class Search(Job[SearchResult]):
+    """A search for the best recipe of a grid around a recipe."""
+
+    kind = "search-all"
+    set: str
+    grid: Mapping[str, Any]
+    recipe: StoredRecipe
+    baseline: StoredRecipe
+    metric: str
+    held_out: bool = False
 
 
 class Searches:
@@ -119,53 +121,49 @@ class Searches:
         """
         Grid.parse(grid, recipe)
         parse_metric(metric)
-        payload = {
-            "set": set_name,
-            "grid": dict(grid),
-            "recipe": recipe.model_dump(mode="json"),
-            "baseline": baseline.model_dump(mode="json"),
-            "metric": metric,
-            "held_out": held_out,
-        }
-        digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
-        about = {"set": set_name, "work": digest}
+        job = Search(
+            set=set_name,
+            grid=grid,
+            recipe=recipe,
+            baseline=baseline,
+            metric=metric,
+            held_out=held_out,
+            about={"set": set_name},
+        )
         title = f"Searching for the best recipe on {set_name}"
-        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+        return self._jobs.submit_once(self._base_id, title, job.with_digest())
 
     @operation("viewer")
     def latest(self, set_name: str) -> JobRow | None:
         """The last search on a set, at work or over."""
-        return self._jobs.latest(self._base_id, JOB, {"set": set_name})
+        return self._jobs.latest(self._base_id, Search, set=set_name)
 
     @operation("viewer")
     def result(self, set_name: str) -> SearchResult | None:
         """Return the result of the last finished search on a set."""
-        stored = self._jobs.result(self._base_id, JOB, {"set": set_name})
-        return None if stored is None else _STORED.validate_python(stored)
+        return self._jobs.result(self._base_id, Search, set=set_name)
 
 
 def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "search-all"; taken up again, it starts over."""
-    payload = job.payload
     reporter.report(0, 0, "reading the index")
-    recipe, baseline = Recipe.restore(payload["recipe"]), Recipe.restore(payload["baseline"])
-    grid, metric = Grid.parse(payload["grid"], recipe), str(payload["metric"])
-    questions, measured_on = read_measured(services, job.base_id, payload["set"], recipe)
+    search = Search.of(job)
+    grid = Grid.parse(search.grid, search.recipe)
+    questions, measured_on = read_measured(services, job.base_id, search.set, search.recipe)
 
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, f"{len(grid):,} combinations")
 
-    held_out = bool(payload.get("held_out"))
     tuner = Tuner(services, questions)
-    best = tuner.search(grid, baseline, metric, on_progress, held_out=held_out)
+    best = tuner.search(grid, search.baseline, search.metric, on_progress, held_out=search.held_out)
     outcome = SearchResult(
         measured_on,
         best.recipe,
         best.baseline,
         best.selection,
-        leaders(best.sweep, metric),
+        leaders(best.sweep, search.metric),
         best.attempt,
         len(grid),
     )
-    reporter.result = _STORED.dump_python(outcome, mode="json")
+    reporter.result = Search.dump_result(outcome)
     return f"{len(grid):,} combinations measured: {best.sweep.distinct:,} of them rank differently."

@@ -7,18 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from rag.evaluation.report.words import counted
 from rag.evaluation.sweeping import Grid
-from rag.jobs import JobRow, Jobs, Reporter
+from rag.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.build_table import BuildFigures, BuildTable
 from rag.tuning.state import state
-
-JOB = "build-table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,14 @@ class StoredTable:
     rows: tuple[BuildFigures, ...]
 
 
-_STORED = TypeAdapter(StoredTable)
+class Compare(Job[StoredTable]):
+    """A comparison of the indexes of a grid on a set."""
+
+    kind = "build-table"
+    set: str
+    grid: Mapping[str, Any]
+    recipe: StoredRecipe
+    cutoffs: Sequence[int]
 
 
 class BuildTables:
@@ -48,27 +51,19 @@ class BuildTables:
         cutoffs: Sequence[int],
     ) -> int:
         """Queue ``BuildTable.rows``; return the job, also where it is queued already."""
-        parsed = Grid.parse(grid, recipe)
-        payload = {
-            "set": set_name,
-            "grid": dict(grid),
-            "recipe": recipe.model_dump(mode="json"),
-            "cutoffs": list(cutoffs),
-        }
-        title = f"Comparing indexes on {set_name}"
-        about = _about(set_name, parsed)
-        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+        about = _about(set_name, Grid.parse(grid, recipe))
+        job = Compare(set=set_name, grid=grid, recipe=recipe, cutoffs=cutoffs, about=about)
+        return self._jobs.submit_once(self._base_id, f"Comparing indexes on {set_name}", job)
 
     @operation("viewer")
     def latest(self, set_name: str, grid: Grid) -> JobRow | None:
         """The last such table, at work or over."""
-        return self._jobs.latest(self._base_id, JOB, _about(set_name, grid))
+        return self._jobs.latest(self._base_id, Compare, **_about(set_name, grid))
 
     @operation("viewer")
     def result(self, set_name: str, grid: Grid) -> StoredTable | None:
         """The last such table that came to its end."""
-        stored = self._jobs.result(self._base_id, JOB, _about(set_name, grid))
-        return None if stored is None else _STORED.validate_python(stored)
+        return self._jobs.result(self._base_id, Compare, **_about(set_name, grid))
 
 
 def _about(set_name: str, grid: Grid) -> dict[str, str]:
@@ -79,14 +74,14 @@ def _about(set_name: str, grid: Grid) -> dict[str, str]:
 
 def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "build-table"; taken up again, it starts over."""
-    payload, recipe = job.payload, Recipe.restore(job.payload["recipe"])
-    grid = Grid.parse(payload["grid"], recipe)
-    measured_on = state(services, job.base_id, payload["set"], recipe)
+    comparison = Compare.of(job)
+    grid = Grid.parse(comparison.grid, comparison.recipe)
+    measured_on = state(services, job.base_id, comparison.set, comparison.recipe)
 
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, f"{done * len(grid) // total:,} of {len(grid):,} indexes")
 
     table = BuildTable(services, job.base_id)
-    rows = table.rows(payload["set"], grid, payload["cutoffs"], on_progress)
-    reporter.result = _STORED.dump_python(StoredTable(measured_on, tuple(rows)), mode="json")
+    rows = table.rows(comparison.set, grid, comparison.cutoffs, on_progress)
+    reporter.result = Compare.dump_result(StoredTable(measured_on, tuple(rows)))
     return f"{counted(len(rows), 'index', 'indexes')} compared."

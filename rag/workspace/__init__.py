@@ -44,7 +44,10 @@ from rag.operation import Operation, operations
 from rag.questions.generate_job import generate
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
-from rag.runs.handlers import measuring
+from rag.runs.evaluate_job import evaluate
+from rag.runs.quality.answer_job import evaluate_answers
+from rag.runs.quality.judge_job import judge_hits
+from rag.runs.quality.preference_job import judge_answers
 from rag.search.federation import FurtherBase
 from rag.search.tools import Tools
 from rag.services import Services
@@ -53,7 +56,7 @@ from rag.storage import Connection, bases, builds, documents, jobs, patient, run
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
-from rag.systems import evaluate_job
+from rag.systems.evaluate_job import evaluate_system
 from rag.tuning.diagnosis.job import diagnose
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import search_all
@@ -106,8 +109,11 @@ class Workspace:
             store_imports.KIND: partial(import_store, services),
             copy_job.KIND: partial(copy_job.duplicate, services),
             "generate": partial(generate, services),
-            **measuring(services, self.base_with_id),
-            evaluate_job.JOB: partial(evaluate_job.evaluate_system, services),
+            "evaluate": partial(evaluate, services),
+            "evaluate-answers": partial(evaluate_answers, services, self.base_with_id),
+            "judge": partial(judge_hits, services),
+            "prefer": partial(judge_answers, services),
+            "evaluate-system": partial(evaluate_system, services),
             "search-all": partial(search_all, services),
             "build-table": partial(build_table, services),
             "calibrate": partial(calibrate, services),

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from rag import Grid, InvalidRecipe, KnowledgeBase, TouchstoneError, Workspace, idle_fields
 from rag.jobs import Reporter
 from rag.services import Services
+from rag.storage.tables import job
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import leaders, search_all
 from rag.tuning.table_job import build_table
@@ -79,6 +81,16 @@ def test_a_search_is_kept_with_what_it_was_measured_on(
     assert found.selection == best.selection
     assert found.leaders == leaders(best.sweep, "ndcg@10")
     assert found.state == base.tuning.state(SET, WORDS)
+
+
+def test_a_result_of_an_earlier_version_that_cannot_be_read_is_none(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    workspace.jobs.run(base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10"))
+    assert base.tuning.searches.result(SET) is not None
+    with Services.start(workspace.settings).database.write() as connection:
+        connection.execute(update(job).values(result={"recipe": None}))
+    assert base.tuning.searches.result(SET) is None
 
 
 def test_what_is_measured_on_has_another_name_when_it_changes(base: KnowledgeBase) -> None:

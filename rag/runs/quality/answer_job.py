@@ -11,7 +11,7 @@ from typing import Protocol
 from rag.answering import AnswerStream
 from rag.evaluation.answers.measures import measured, plain_answer
 from rag.evaluation.judges import RUBRICS, NoGrade
-from rag.jobs import JobRow, Jobs, Reporter
+from rag.jobs import JobRow, Jobs, Reporter, StoredRecipe
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import PROMPTS
@@ -20,7 +20,7 @@ from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
 from rag.runs.quality.judges import NamedJudge, judge_named
 from rag.runs.quality.model_calls import ModelCalls
-from rag.runs.quality.spending import UNLIMITED, Budget, cost_text
+from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob, cost_text
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import runs
@@ -29,7 +29,6 @@ from rag.storage.quality import answers as rows
 from rag.storage.quality.answers import RunAnswer
 from rag.types import Answer, Cost, Question, Usage
 
-JOB = "evaluate-answers"
 _TRIED = ("complete", "refused")
 
 
@@ -47,6 +46,21 @@ class Answering(Protocol):
 
 Opening = Callable[[int, SessionOwner], Answering]
 """The knowledge base of an id, with the memory of a visitor."""
+
+
+class EvaluateAnswers(BudgetedJob):
+    """An evaluation with answers; a job that goes on with earlier answers names their run."""
+
+    kind = "evaluate-answers"
+    set: str
+    recipe: StoredRecipe
+    run: str
+    judge: str = ""
+    cutoffs: Sequence[int] = DEFAULT_CUTOFFS
+    by_tokens: bool = False
+    ignore_identical: bool = False
+    without_users: bool = False
+    visitor: tuple[str, tuple[str, ...] | None] = ("", ("",))
 
 
 class AnswerEvaluations:
@@ -87,20 +101,20 @@ class AnswerEvaluations:
         if judge:
             judge_named(self._services, judge)
         about = self._about(set_name, recipe, judge)
-        payload = {
-            "set": set_name,
-            "recipe": recipe.model_dump(mode="json"),
-            "run": self._unfinished(about) or new_run_id(),
-            "judge": judge,
-            **budget.as_data(),
-            "cutoffs": list(cutoffs),
-            "by_tokens": by_tokens,
-            "ignore_identical": ignore_identical,
-            "without_users": without_users,
-            "visitor": [self._visitor.key, self._visitor.keys],
-        }
-        title = f"Answering {set_name}"
-        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+        job = EvaluateAnswers(
+            set=set_name,
+            recipe=recipe,
+            run=self._unfinished(about) or new_run_id(),
+            judge=judge,
+            **budget.fields,
+            cutoffs=cutoffs,
+            by_tokens=by_tokens,
+            ignore_identical=ignore_identical,
+            without_users=without_users,
+            visitor=(self._visitor.key, self._visitor.keys),
+            about=about,
+        )
+        return self._jobs.submit_once(self._base_id, f"Answering {set_name}", job)
 
     def _about(self, set_name: str, recipe: Recipe, judge: str) -> dict[str, str]:
         """Return the key that equal requests share; each visitor has a separate memory."""
@@ -111,7 +125,9 @@ class AnswerEvaluations:
     @operation("guest")
     def latest(self, set_name: str, recipe: Recipe, judge: str = "") -> JobRow | None:
         """The last such evaluation of a set with a recipe, at work or over."""
-        return self._jobs.latest(self._base_id, JOB, self._about(set_name, recipe, judge))
+        return self._jobs.latest(
+            self._base_id, EvaluateAnswers, **self._about(set_name, recipe, judge)
+        )
 
     @operation("guest")
     def answers(self, run_id: str) -> Mapping[str, RunAnswer]:
@@ -120,10 +136,10 @@ class AnswerEvaluations:
             return rows.of_run(connection, self._base_id, run_id)
 
     def _unfinished(self, about: Mapping[str, str]) -> str | None:
-        last = self._jobs.latest(self._base_id, JOB, about)
+        last = self._jobs.latest(self._base_id, EvaluateAnswers, **about)
         if last is None:
             return None
-        run_id = str(last.payload["run"])
+        run_id = EvaluateAnswers.of(last).run
         with self._services.database.read() as connection:
             return None if runs.run_exists(connection, run_id) else run_id
 
@@ -131,12 +147,11 @@ class AnswerEvaluations:
 def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "evaluate-answers"."""
     started = perf_counter()
-    payload = job.payload
-    run_id, recipe = str(payload["run"]), Recipe.restore(payload["recipe"])
+    request = EvaluateAnswers.of(job)
+    run_id = request.run
     evaluator = Evaluator(services, job.base_id)
-    without_users = bool(payload.get("without_users"))
     _, questions = evaluator.questions(
-        str(payload["set"]), refusals_alone=True, without_users=without_users
+        request.set, refusals_alone=True, without_users=request.without_users
     )
     with services.database.read() as connection:
         if runs.run_exists(connection, run_id):
@@ -144,8 +159,8 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
         answers = rows.of_run(connection, job.base_id, run_id)
     todo = [item for item in questions if _open(answers.get(item.id))]
     again = bool(todo) and all(item.id in answers for item in todo)
-    work = _Work(services, job, run_id, recipe, opened)
-    calls = ModelCalls(Budget.of(payload))
+    work = _Work(services, job.base_id, request, opened)
+    calls = ModelCalls(request.budget)
     earlier = sum(
         answer.searched + answer.seconds for answer in answers.values() if not _open(answer)
     )
@@ -169,14 +184,14 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
         reporter.report(done, len(questions), f"{measured:,} of {total:,} questions measured")
 
     evaluator.evaluate(
-        str(payload["set"]),
-        recipe,
-        [int(cutoff) for cutoff in payload.get("cutoffs") or DEFAULT_CUTOFFS],
+        request.set,
+        request.recipe,
+        request.cutoffs,
         on_measured,
         run_id=run_id,
-        by_tokens=bool(payload.get("by_tokens")),
-        ignore_identical=bool(payload.get("ignore_identical")),
-        without_users=without_users,
+        by_tokens=request.by_tokens,
+        ignore_identical=request.ignore_identical,
+        without_users=request.without_users,
         beside={answer.question_id: answer.metrics for answer in stored if answer.status in _TRIED},
         about={"answers": described(stored), **_prompts(stored)},
         spent=earlier + perf_counter() - started,
@@ -188,23 +203,19 @@ class _Work:
     """Answers and measures one question, and keeps both in one transaction."""
 
     def __init__(
-        self, services: Services, job: JobRow, run_id: str, recipe: Recipe, opened: Opening
+        self, services: Services, base_id: int, request: EvaluateAnswers, opened: Opening
     ) -> None:
         self._services = services
-        self._job = job
-        self._run_id = run_id
-        self._recipe = recipe
-        key, keys = job.payload.get("visitor") or ("", ("",))
-        visitor = SessionOwner(str(key), None if keys is None else tuple(keys))
-        self._base = opened(job.base_id, visitor)
-        name = str(job.payload.get("judge") or "")
-        self._judge = judge_named(services, name) if name else None
+        self._base_id = base_id
+        self._request = request
+        self._base = opened(base_id, SessionOwner(*request.visitor))
+        self._judge = judge_named(services, request.judge) if request.judge else None
 
     def do(self, question: Question) -> RunAnswer:
-        answer = self._base.ask(question.text, self._recipe, without=[question.text]).answer
+        answer = self._base.ask(question.text, self._request.recipe, without=[question.text]).answer
         figures, judged_values = dict[str, float](), Judged()
         if answer.status in _TRIED:
-            embedder = self._services.remembering(self._recipe.index.embedder)
+            embedder = self._services.remembering(self._request.recipe.index.embedder)
             figures = measured(question, answer, embedder)
             name = FALSE_DOUBT if question.answerable else DOUBT
             flagged = answer.state in FLAGGED
@@ -233,7 +244,7 @@ class _Work:
             judge_cost=judged_values.cost.amount if judged_values.cost else None,
         )
         with self._services.database.write() as connection:
-            rows.store(connection, self._job.base_id, self._run_id, run_answer)
+            rows.store(connection, self._base_id, self._request.run, run_answer)
         return run_answer
 
 

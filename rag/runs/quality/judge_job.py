@@ -11,7 +11,7 @@ from rag.operation import operation
 from rag.runs.quality.estimates import CUTOFF
 from rag.runs.quality.judges import judge_named
 from rag.runs.quality.model_calls import ModelCalls
-from rag.runs.quality.spending import UNLIMITED, Budget
+from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import documents, passages, runs
@@ -19,9 +19,17 @@ from rag.storage.quality import judgements as rows
 from rag.storage.quality.judgements import StoredJudgement
 from rag.types import Usage
 
-JOB = "judge"
 _Reply = Judgement | Usage  # what was spent, where no grade came of it
 _SHOWN = 4000  # characters of a document that is judged whole
+
+
+class Judge(BudgetedJob):
+    """The judging of the first hits of every question of a run."""
+
+    kind = "judge"
+    run: str
+    judge: str
+    repeat: int = 1
 
 
 class Judgements:
@@ -49,14 +57,13 @@ class Judgements:
         with self._services.database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
         about = {"run": run.id, "judge": judge}
-        payload = {**about, "repeat": repeat, **budget.as_data()}
-        title = f"Judging hits of {run.question_set}"
-        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+        job = Judge(**about, repeat=repeat, **budget.fields, about=about)
+        return self._jobs.submit_once(self._base_id, f"Judging hits of {run.question_set}", job)
 
     @operation("guest")
     def latest(self, run_id: str, judge: str) -> JobRow | None:
         """The last job of a judge on a run."""
-        return self._jobs.latest(self._base_id, JOB, {"run": run_id, "judge": judge})
+        return self._jobs.latest(self._base_id, Judge, run=run_id, judge=judge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +77,11 @@ class _Hit:
 
 def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "judge"; grades that an earlier process stored stay."""
-    run_id, judge = str(job.payload["run"]), str(job.payload["judge"])
+    request = Judge.of(job)
+    run_id, judge = request.run, request.judge
     judge_model, rubric = judge_named(services, judge), RUBRICS["relevance"]
-    todo, judged = _todo(services, job, run_id, judge, rubric.name)
-    calls = ModelCalls(Budget.of(job.payload))
+    todo, judged = _todo(services, job.base_id, request, rubric.name)
+    calls = ModelCalls(request.budget)
     made_now = 0
 
     def grade(hit: _Hit) -> _Reply:
@@ -113,27 +121,24 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
     return calls.describe_pause(done, total, "hits are judged", "Judge")
 
 
-def _todo(
-    services: Services, job: JobRow, run_id: str, judge: str, rubric: str
-) -> tuple[list[_Hit], int]:
+def _todo(services: Services, base_id: int, request: Judge, rubric: str) -> tuple[list[_Hit], int]:
     """The hits that are still to be graded, and how many grades there are."""
-    repeat = int(job.payload.get("repeat") or 1)
     with services.database.read() as connection:
-        run = runs.get(connection, job.base_id, run_id)
-        results = runs.results(connection, run_id)
+        run = runs.get(connection, base_id, request.run)
+        results = runs.results(connection, request.run)
         judged = {
             (judgement.question_id, judgement.item, judgement.repetition)
-            for judgement in rows.of_run(connection, run_id, judge, rubric)
+            for judgement in rows.of_run(connection, request.run, request.judge, rubric)
         }
         ids = {key for result in results for key, *_ in result.ranking[:CUTOFF]}
-        chunks = passages.passages_by_id(connection, job.base_id, run.cut, ids)
+        chunks = passages.passages_by_id(connection, base_id, run.cut, ids)
         texts = {key: chunk.text for key, chunk in chunks.items()}
-        present = set(documents.ids_by_name(connection, job.base_id).values())
+        present = set(documents.ids_by_name(connection, base_id).values())
         for key in sorted(ids & present):
-            texts[key] = documents.text(connection, job.base_id, key)[:_SHOWN]
+            texts[key] = documents.text(connection, base_id, key)[:_SHOWN]
     todo = [
         _Hit(result.question_id, result.text, key, texts[key], repetition)
-        for repetition in range(repeat)
+        for repetition in range(request.repeat)
         for result in results
         for key, *_ in result.ranking[:CUTOFF]
         if key in texts and (result.question_id, key, repetition) not in judged

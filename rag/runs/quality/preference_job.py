@@ -17,7 +17,7 @@ from rag.results import QuestionResult, Run
 from rag.runs.groups import groups_of_set
 from rag.runs.quality.judges import judge_named
 from rag.runs.quality.model_calls import ModelCalls
-from rag.runs.quality.spending import UNLIMITED, Budget, cost_text
+from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob, cost_text
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import Connection, passages, runs
@@ -26,7 +26,6 @@ from rag.storage.quality import preferences as rows
 from rag.storage.quality.preferences import StoredPreference
 from rag.types import Cost, Usage, percent
 
-JOB = "prefer"
 SHOWN = 3
 """Passages of each run that the judge sees beside the two answers."""
 _TRIED = ("complete", "refused")
@@ -85,6 +84,15 @@ class Preferences:
         )
 
 
+class Prefer(BudgetedJob):
+    """The comparison of the answers of two runs by a judge."""
+
+    kind = "prefer"
+    run: str
+    other: str
+    judge: str
+
+
 class PairwiseComparisons:
     """Preferences by models between the runs of one knowledge base."""
 
@@ -105,15 +113,15 @@ class PairwiseComparisons:
         with self._services.database.read() as connection:
             _Pair.read(connection, self._base_id, run_id, other_id)
         about = {"run": run_id, "other": other_id, "judge": judge}
+        job = Prefer(**about, **budget.fields, about=about)
         title = f"Comparing answers of {run_id} and {other_id}"
-        payload = {**about, **budget.as_data()}
-        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+        return self._jobs.submit_once(self._base_id, title, job)
 
     @operation("guest")
     def latest(self, run_id: str, other_id: str, judge: str) -> JobRow | None:
         """The last such job."""
         about = {"run": run_id, "other": other_id, "judge": judge}
-        return self._jobs.latest(self._base_id, JOB, about)
+        return self._jobs.latest(self._base_id, Prefer, **about)
 
     @operation("guest")
     def between(self, run_id: str, other_id: str, judge: str) -> Preferences:
@@ -192,9 +200,10 @@ class _Pair:
 
 def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "prefer"; preferences that an earlier process stored stay."""
-    run_id, other_id = str(job.payload["run"]), str(job.payload["other"])
-    judge = judge_named(services, str(job.payload["judge"]))
-    calls = ModelCalls(Budget.of(job.payload))
+    request = Prefer.of(job)
+    run_id, other_id = request.run, request.other
+    judge = judge_named(services, request.judge)
+    calls = ModelCalls(request.budget)
     with services.database.read() as connection:
         pair = _Pair.read(connection, job.base_id, run_id, other_id)
         stored = rows.between(connection, run_id, other_id, judge.name, _RUBRIC)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rag.errors import InvalidInput
+from rag.jobs import Job
 from rag.storage.quality.answers import Bill
 from rag.types import Cost
 
@@ -28,24 +30,26 @@ class Budget:
         if any(limit is not None and limit <= 0 for limit in (self.calls, self.tokens, self.money)):
             raise InvalidInput("A budget must be greater than 0.", "Leave it out, or give more.")
 
-    def as_data(self) -> dict[str, float | None]:
-        """Return the budget as fields of a job's payload."""
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The limits as fields of a ``BudgetedJob``."""
         return {"most": self.calls, "most_tokens": self.tokens, "most_money": self.money}
-
-    @classmethod
-    def of(cls, payload: Mapping[str, object]) -> Budget:
-        """The reverse of ``as_data``."""
-        calls, tokens, money = (
-            payload.get(f"most{suffix}") for suffix in ("", "_tokens", "_money")
-        )
-        return cls(
-            None if calls is None else int(str(calls)),
-            None if tokens is None else int(str(tokens)),
-            None if money is None else float(str(money)),
-        )
 
 
 UNLIMITED = Budget()
+
+
+class BudgetedJob(Job[None]):
+    """A job that ends where its budget is spent."""
+
+    most: int | None = None
+    most_tokens: int | None = None
+    most_money: float | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """The limits of the job."""
+        return Budget(self.most, self.most_tokens, self.most_money)
 
 
 def money(amount: float, currency: str) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from pydantic import TypeAdapter, ValidationError
-
 from rag.errors import Cancelled, ConnectionLost, NotFound
 from rag.evaluation.report import FailureNote
 from rag.evaluation.report.words import counted
-from rag.jobs import JobRow, Jobs, Reporter
+from rag.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
 from rag.jobs.turns import TurnOver
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
@@ -29,10 +25,17 @@ from rag.tuning.diagnosis.progress import PartOfProgress
 from rag.tuning.diagnosis.trial_builds import TrialBuilds
 from rag.tuning.state import state
 
-JOB = "diagnose"
 _FIRST, _BUILT = 0.1, 0.9
 """Shares of a job that builds: when its first diagnosis is done, and when its builds are."""
-_STORED = TypeAdapter(Diagnosis)
+
+
+class Diagnose(Job[Diagnosis]):
+    """A diagnosis of the questions of a set that fail."""
+
+    kind = "diagnose"
+    set: str
+    recipe: StoredRecipe
+    rebuild: bool = False
 
 
 class Diagnoses:
@@ -66,16 +69,14 @@ class Diagnoses:
         """
         if rebuild:
             self.permit_recipe(recipe)
-        payload = {"set": set_name, "recipe": recipe.model_dump(mode="json"), "rebuild": rebuild}
-        digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
-        about = {"set": set_name, "work": digest}
+        job = Diagnose(set=set_name, recipe=recipe, rebuild=rebuild, about={"set": set_name})
         title = f"Finding out why questions of {set_name} fail"
-        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+        return self._jobs.submit_once(self._base_id, title, job.with_digest())
 
     @operation("viewer", models="none")
     def latest(self, set_name: str) -> JobRow | None:
         """Return the last diagnosis job of a set, at work or over."""
-        return self._jobs.latest(self._base_id, JOB, {"set": set_name})
+        return self._jobs.latest(self._base_id, Diagnose, set=set_name)
 
     @operation("viewer", models="none")
     def result(self, set_name: str) -> Diagnosis | None:
@@ -83,12 +84,8 @@ class Diagnoses:
 
         Its advice goes by the models that are set up now.
         """
-        stored = self._jobs.result(self._base_id, JOB, {"set": set_name})
-        if stored is None:
-            return None
-        try:
-            diagnosis = _STORED.validate_python(stored)
-        except ValidationError:  # an earlier version named a cause that this one does not have
+        diagnosis = self._jobs.result(self._base_id, Diagnose, set=set_name)
+        if diagnosis is None:
             return None
         can_rerank = self._services.models.can_rerank(diagnosis.recipe.answer)
         return replace(diagnosis, can_rerank=can_rerank)
@@ -177,18 +174,18 @@ def _goes_on(services: Services, job: JobRow, error: Exception) -> bool:
 def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "diagnose"; taken up again, it goes on with its builds."""
     reporter.report(job.done, job.total, "reading the index")
-    recipe, set_name = Recipe.restore(job.payload["recipe"]), str(job.payload["set"])
+    request = Diagnose.of(job)
 
     def diagnose_now(progress: PartOfProgress, seconds_left: float | None = None) -> Diagnosis:
         def on_progress(done: int, total: int) -> None:
             progress.report(done, total, "examining questions and trying fixes", seconds_left)
 
-        return diagnosed(services, job.base_id, set_name, recipe, on_progress)
+        return diagnosed(services, job.base_id, request.set, request.recipe, on_progress)
 
-    if job.payload.get("rebuild"):
+    if request.rebuild:
         outcome = _rebuilt(services, job, reporter, diagnose_now)
     else:
         outcome = diagnose_now(PartOfProgress(reporter))
-    reporter.result = _STORED.dump_python(outcome, mode="json")
+    reporter.result = Diagnose.dump_result(outcome)
     helped = f"{counted(len(outcome.trials.fixes), 'change')} helped on the tuning questions."
     return " ".join(filter(None, [outcome.headline, helped, outcome.note]))
