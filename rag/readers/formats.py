@@ -91,6 +91,7 @@ FORMATS: tuple[Format, ...] = (
             "attachment",
             "covered_word",
             "struck_word",
+            "white_word",
         ),
     ),
     _PLAIN,

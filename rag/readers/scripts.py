@@ -7,6 +7,7 @@ from __future__ import annotations
 
 _RAISED = str.maketrans("0123456789+-=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎")
+_SCRIPTS = {*_RAISED.values(), *_LOWERED.values()}
 _NOTE_LETTERS = dict(zip("abcdfgh", "ᵃᵇᶜᵈᶠᵍʰ", strict=True))  # "e" and "o" are raised in ordinals
 
 
@@ -20,3 +21,8 @@ def raised(text: str) -> str:
 def lowered(text: str) -> str:
     """Return a lowered run, such as the figure of a chemical formula."""
     return text.translate(_LOWERED) if any(map(str.isdigit, text)) else text
+
+
+def is_script(sign: str) -> bool:
+    """Whether a sign is a raised or lowered one."""
+    return ord(sign) in _SCRIPTS

@@ -144,19 +144,25 @@ def grid(rows: Iterable[Row], heads: int | None = None) -> Grid:
     if not labels and heads != 0:
         start, labels = _header(first, columns)
     above = tuple(" ".join(filter(None, row.texts)) for row in first[:start])
-    named = _named_by_groups(itertools.chain(first[start:], iterator), columns)
+    named = named_by_groups(
+        (row.texts, row.is_title and columns > 1 and row.covered.issuperset(range(1, columns)))
+        for row in itertools.chain(first[start:], iterator)
+    )
     return Grid(above, labels, map(line, named), columns)
 
 
-def _named_by_groups(rows: Iterable[_Cells], columns: int) -> Iterator[list[str]]:
-    """Rows whose first cell begins with the words of the row over the full width above them."""
+def named_by_groups(rows: Iterable[tuple[list[str], bool]]) -> Iterator[list[str]]:
+    """Rows whose first cell begins with the words of the row over the full width above them.
+
+    Each row comes with whether it is such a row.
+    """
     group = ""
-    for row in rows:
-        if row.is_title and columns > 1 and row.covered.issuperset(range(1, columns)):
-            group = row.texts[0] if len(row.texts[0]) <= _LONGEST_LABEL else group
-            yield row.texts
+    for cells, names_group in rows:
+        if names_group:
+            group = cells[0] if len(cells[0]) <= _LONGEST_LABEL else group
+            yield cells
         else:
-            yield [": ".join(filter(None, (group, row.texts[0]))), *row.texts[1:]]
+            yield [": ".join(filter(None, (group, cells[0]))), *cells[1:]]
 
 
 def begins_table(rows: Iterable[Row]) -> bool:

@@ -128,6 +128,31 @@ def test_the_words_of_a_merged_cell_stand_in_each_of_its_rows(tmp_path: Path, va
     assert document.tables[0].labels == ("Place", "Season", "Open Mon-Fri", "Open Sat")
 
 
+def test_a_row_over_the_full_width_names_the_rows_below(tmp_path: Path) -> None:
+    rows = [
+        ["Item", "Boat", "Price"],
+        ["Members", "", ""],
+        ["Crane", "small", "80"],
+        ["Crane", "large", "95"],
+        ["Guests", "", ""],
+        ["Crane", "small", "140"],
+    ]
+
+    def draw(canvas: Canvas) -> None:
+        style = [("GRID", (0, 0), (-1, -1), 0.5, colors.black)]
+        style += [("SPAN", (0, row), (-1, row)) for row in (1, 4)]
+        table = Table(rows, style=style, colWidths=[80, 80, 80])
+        table.wrapOn(canvas, 400, 400)
+        table.drawOn(canvas, 60, 500)
+
+    assert _read(tmp_path, draw).text.split("\n")[2:] == [
+        "Members: Crane\tsmall\t80",
+        "Members: Crane\tlarge\t95",
+        "Guests",
+        "Guests: Crane\tsmall\t140",
+    ]
+
+
 def test_values_of_forms_stand_beside_their_labels(tmp_path: Path) -> None:
     def draw(canvas: Canvas) -> None:
         form = canvas.acroForm
@@ -163,10 +188,30 @@ def test_struck_and_covered_words_are_left_out_and_counted(tmp_path: Path) -> No
         canvas.rect(58, 575, 200, 16, stroke=0, fill=1)
         canvas.setFillColor(colors.black)
         canvas.drawString(60, 580, "Shaded words stay.")
+        canvas.setFillColor(colors.white)
+        canvas.drawString(60, 540, "Nobody sees this.")
+        canvas.setFillColor(colors.navy)
+        canvas.rect(58, 495, 200, 16, stroke=0, fill=1)
+        canvas.setFillColor(colors.white)
+        canvas.drawString(60, 500, "White words on blue stay.")
+        canvas.setFillColor(colors.black)
+        width = canvas.stringWidth("0.836", "Helvetica", _SIZE)
+        canvas.drawString(60, 460, "0.836")
+        canvas.rect(60, 440, width, 23.5, stroke=1, fill=0)  # the bar of a chart
+        for part in range(4):  # a dashed line of a chart
+            canvas.line(100 + part * width, 463.5, 100 + (part + 1) * width, 463.5)
+        canvas.drawString(100 + width, 460, "0.838")
+        canvas.drawString(60, 400, "twice struck, no more.")
+        for place in (403.2, 404.2):
+            end = canvas.stringWidth("twice struck, ", "Helvetica", _SIZE)
+            canvas.line(60, place, 60 + end, place)
 
     document = _read(tmp_path, draw)
     assert "The day rate is 24 euros." in document.text
     assert "Underlined words stay." in document.text
     assert "Shaded words stay." in document.text
     assert "Weber" not in document.text
-    assert _left_out(document) == {"covered_word": 2, "struck_word": 2}
+    assert "White words on blue stay." in document.text
+    assert "0.836 0.838" in document.text
+    assert "no more." in document.text
+    assert _left_out(document) == {"covered_word": 2, "struck_word": 4, "white_word": 3}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rag.readers.pdf.words import Turn, Word
+from rag.readers.scripts import is_script
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
@@ -27,6 +28,7 @@ _BACKGROUND = 0.6  # share of the page from which on a fill is its background
 _BAND = 16.0  # points of a page's height whose words are looked at together
 _THROUGH = (0.42, 0.7)  # shares of a word's height: the middle of small letters
 _OVERSHOT = 2.5  # points from the end of a line to that of the words that it strikes
+_BLANK = 0.4  # of a word's height: the blank behind the last of them is struck, or a comma not
 Box = tuple[float, float, float, float]
 _Matrix = tuple[float, float, float, float, float, float]
 _PLAIN: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
@@ -45,15 +47,20 @@ class Rule:
 class Drawn:
     """Lines across, lines down, and filled boxes (left, top, right, bottom).
 
-    ``covers`` are opaque boxes that are drawn after the first text, ``texts`` the boxes of texts,
-    each with its place in the order of drawing; texts are known only where something may cover one.
+    ``alone`` are lines across that are no edge of a box. ``covers`` are opaque boxes that are drawn
+    after the first text, ``texts`` the boxes of texts, each with its place in the order of drawing;
+    texts are known only where something may cover one. ``white`` are boxes of white texts, and
+    ``grounds`` what such texts can be read on.
     """
 
     across: list[Rule] = field(default_factory=list)
+    alone: list[Rule] = field(default_factory=list)
     down: list[Rule] = field(default_factory=list)
     fills: list[Box] = field(default_factory=list)
     covers: list[tuple[int, Box]] = field(default_factory=list)
     texts: list[tuple[int, Box]] = field(default_factory=list)
+    white: list[tuple[int, Box]] = field(default_factory=list)
+    grounds: list[tuple[int, Box]] = field(default_factory=list)
 
     def rules_off(self, top: float, bottom: float, left: float, right: float) -> bool:
         """Whether lines, or edges of fills, run along most of ``left`` to ``right`` between two
@@ -76,27 +83,49 @@ class Drawn:
         drawn = [order for order, box in self.texts if _is_inside(x, y, box)]
         return bool(over and drawn) and max(over) > max(drawn)
 
+    def is_white(self, word: Word) -> bool:
+        """Whether a word is written in white on nothing but the page."""
+        x, y = (word.left + word.right) / 2, word.middle
+        place = max((order for order, box in self.white if _is_inside(x, y, box)), default=-1)
+        return place >= 0 and not any(
+            order < place and _is_inside(x, y, box) for order, box in self.grounds
+        )
+
     def struck(self, words: Sequence[Word]) -> set[int]:
         """Return the places of words that a line strikes: it runs through their middle, from where
         one of them begins to where one ends."""
         struck, near = set[int](), defaultdict[int, list[Word]](list)
-        for word in words if self.across else ():
+        for word in words if self.alone else ():
             for band in range(int(word.top // _BAND), int(word.bottom // _BAND) + 1):
                 near[band].append(word)
-        for rule in self.across:
+        for rule in _joined(self.alone):
             crossed = [
                 word
                 for word in near.get(int(rule.at // _BAND), ())
-                if word.left < rule.end and word.right > rule.start
+                if word.left < rule.end - 1 and word.right > rule.start + 1
                 if word.top + _THROUGH[0] * word.height < rule.at
                 if rule.at < word.top + _THROUGH[1] * word.height
+                if not is_script(word.text[0])  # its box is that of the letters beside it
             ]
-            edges = [word.left for word in crossed], [word.right for word in crossed]
-            if crossed and any(map(str.isalnum, "".join(word.text for word in crossed))):
-                ends = min(edges[0]) - rule.start, max(edges[1]) - rule.end
-                if max(map(abs, ends)) <= _OVERSHOT:
-                    struck.update(word.place for word in crossed)
+            if not any(map(str.isalnum, "".join(word.text for word in crossed))):
+                continue
+            before = abs(min(word.left for word in crossed) - rule.start)
+            behind = abs(rule.end - max(word.right for word in crossed))
+            if before <= _OVERSHOT and behind <= max(_OVERSHOT, _BLANK * crossed[-1].height):
+                struck.update(word.place for word in crossed)
         return struck
+
+
+def _joined(rules: list[Rule]) -> list[Rule]:
+    """Lines across, of which those that continue one another are one."""
+    joined = list[Rule]()
+    for rule in sorted(rules, key=lambda rule: (rule.at, rule.start)):
+        last = joined[-1] if joined else None
+        if last and rule.at - last.at < 1 and -1 < rule.start - last.end < 1:
+            joined[-1] = Rule(last.start, rule.end, rule.at)
+        else:
+            joined.append(rule)
+    return joined
 
 
 def drawn_on(page: PdfPage, turn: Turn) -> Drawn:
@@ -118,21 +147,42 @@ def drawn_on(page: PdfPage, turn: Turn) -> Drawn:
         _add(thing, _PLAIN, drawn, turn)
     if drawn.covers:
         drawn.texts.extend((index, _bounds(thing, turn)) for index, thing in texts)
+    drawn.white.extend((index, _bounds(thing, turn)) for index, thing in texts if _is_white(thing))
+    for index in range(count) if drawn.white else ():
+        thing = raw.FPDFPage_GetObject(page.raw, index)
+        if raw.FPDFPageObj_GetType(thing) != _TEXT and not _is_white(thing):
+            drawn.grounds.append((index, _bounds(thing, turn)))
     return drawn
+
+
+_Colour = tuple[ctypes.c_uint, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint]
+
+
+def _fill_of(thing: Any) -> tuple[int, int, int, int] | None:
+    """Red, green, blue and alpha; None for what has no such colour, as a picture."""
+    from pypdfium2 import raw
+
+    colour: _Colour = ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint()
+    if not raw.FPDFPageObj_GetFillColor(thing, *colour):
+        return None
+    red, green, blue, alpha = (part.value for part in colour)
+    return red, green, blue, alpha
+
+
+def _is_white(thing: Any) -> bool:
+    return _fill_of(thing) == (255, 255, 255, _OPAQUE)
 
 
 def _is_opaque_box(thing: Any) -> bool:
     from pypdfium2 import raw
 
-    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
     filled, _ = _draw_mode(thing)
     runs = list(_runs(thing, _PLAIN)) if filled else []
     return bool(
         len(runs) == 1
         and len(runs[0]) in (4, 5)
         and all(x == u or y == v for (x, y), (u, v) in itertools.pairwise(runs[0]))
-        and raw.FPDFPageObj_GetFillColor(thing, red, green, blue, alpha)
-        and alpha.value == _OPAQUE
+        and (_fill_of(thing) or (0,))[-1] == _OPAQUE
         and not raw.FPDFPageObj_HasTransparency(thing)
     )
 
@@ -161,27 +211,31 @@ def _add(thing: Any, outer: _Matrix, drawn: Drawn, turn: Turn, depth: int = 0) -
     kind = raw.FPDFPageObj_GetType(thing)
     if kind == _PATH:
         matrix = _product(_matrix(thing), outer)
-        for left, bottom, right, top in _boxes(thing, matrix):
-            _sort(turn.box(left, top, right, bottom), drawn, turn)
+        for alone, (left, bottom, right, top) in _boxes(thing, matrix):
+            _sort(turn.box(left, top, right, bottom), drawn, turn, alone=alone)
     elif kind == _FORM and depth < 2:
         matrix = _product(_matrix(thing), outer)
         for index in range(min(raw.FPDFFormObj_CountObjects(thing), _MOST_OBJECTS)):
             _add(raw.FPDFFormObj_GetObject(thing, index), matrix, drawn, turn, depth + 1)
 
 
-def _sort(box: tuple[float, float, float, float], drawn: Drawn, turn: Turn) -> None:
+def _sort(box: Box, drawn: Drawn, turn: Turn, *, alone: bool) -> None:
     left, top, right, bottom = box
     wide, high = right - left, bottom - top
     if high <= _THIN and wide > _SHORTEST:
         drawn.across.append(Rule(left, right, (top + bottom) / 2))
+        drawn.alone.extend(drawn.across[-1:] if alone else ())
     elif wide <= _THIN and high > _SHORTEST / 2:
         drawn.down.append(Rule(top, bottom, (left + right) / 2))
     elif wide * high < _BACKGROUND * turn.width * turn.height and min(wide, high) > _SHORTEST / 2:
         drawn.fills.append((left, top, right, bottom))
 
 
-def _boxes(path: Any, matrix: _Matrix) -> Iterator[tuple[float, float, float, float]]:
-    """Boxes of the straight lines and rectangles of a path; a curved one as a whole is left out."""
+def _boxes(path: Any, matrix: _Matrix) -> Iterator[tuple[bool, Box]]:
+    """Boxes of the straight lines and rectangles of a path; a curved one as a whole is left out.
+
+    With each, whether it is no edge of another one.
+    """
     points = list(_runs(path, matrix))
     filled, stroked = _draw_mode(path)
     for run in points:
@@ -189,11 +243,11 @@ def _boxes(path: Any, matrix: _Matrix) -> Iterator[tuple[float, float, float, fl
         whole = min(xs), min(ys), max(xs), max(ys)
         thin = min(whole[2] - whole[0], whole[3] - whole[1]) <= _THIN
         if filled or thin:
-            yield whole
+            yield True, whole
         if stroked and not thin:
             for (x, y), (u, v) in itertools.pairwise(run):
                 if min(abs(x - u), abs(y - v)) <= _THIN:
-                    yield min(x, u), min(y, v), max(x, u), max(y, v)
+                    yield False, (min(x, u), min(y, v), max(x, u), max(y, v))
 
 
 def _runs(path: Any, matrix: _Matrix) -> Iterator[list[tuple[float, float]]]:

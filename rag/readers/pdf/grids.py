@@ -12,7 +12,7 @@ from rag.readers.pdf.drawn import Drawn
 from rag.readers.pdf.lattice import lattice_rows
 from rag.readers.pdf.rows import Row, is_figure, is_year
 from rag.readers.pdf.text import joined_lines
-from rag.readers.tables import holds_values
+from rag.readers.tables import holds_values, named_by_groups
 from rag.types import Span
 
 _CLOSE = 0.55  # line heights between lines of one cell where nothing rules rows off
@@ -76,10 +76,21 @@ def found_table(rows: Sequence[Row], drawn: Drawn) -> FoundTable | None:
         while count < len(grid) - 1 and grid[count - 1].spans:
             count += 1
         labels = _labels(grid[:count], _middles(grid), drawn)
-    heads = () if count or any(map(_has_data, grid)) else _all_heads(grid, drawn)
-    return FoundTable(
-        [row.cells for row in grid], tuple(labels) if count else (), tuple(_middles(grid)), heads
+    named = named_by_groups(
+        (row.cells, place >= count and row.filled == [0] and _is_over_all(row, drawn, left, right))
+        for place, row in enumerate(grid)
     )
+    heads = () if count or any(map(_has_data, grid)) else _all_heads(grid, drawn)
+    return FoundTable(list(named), tuple(labels) if count else (), tuple(_middles(grid)), heads)
+
+
+def _is_over_all(row: GridRow, drawn: Drawn, left: float, right: float) -> bool:
+    """Whether a row is one box amid rows that lines down part into several."""
+    inside = [rule for rule in drawn.down if left + _EDGE < rule.at < right - _EDGE]
+    middle = (row.top + row.bottom) / 2
+    ends = [rule for rule in inside if row.top - row.height < rule.end < middle]
+    starts = [rule for rule in inside if middle < rule.start < row.bottom + row.height]
+    return bool(ends and starts) and not any(rule.start < middle < rule.end for rule in inside)
 
 
 def grown(rows: Sequence[Row], first: int, last: int, drawn: Drawn) -> Span:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Source
 from rag.readers.ocr import recognition
 from rag.readers.pdf.drawn import Drawn, drawn_on
-from rag.readers.pdf.words import PageWords, Turn, has_gaps, page_words
+from rag.readers.pdf.words import PageWords, Turn, Word, has_gaps, page_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -29,12 +30,11 @@ _MOST_PIXELS = 40_000_000  # of a page drawn for recognition: more than A2 at 20
 
 @dataclass(frozen=True, slots=True)
 class PageInk:
-    """The words of a page and the lines drawn on it; how many more were covered or struck."""
+    """The words of a page and the lines drawn on it; how many more were left out, by kind."""
 
     words: PageWords
     drawn: Drawn
-    covered: int = 0
-    struck: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
     has_notes: bool = True
 
 
@@ -94,12 +94,19 @@ class PdfiumPages:
             words, drawn = page_words(page), Drawn()
             if words.words:
                 drawn = drawn_on(page, words.turn)
-            seen = [word for word in words.words if not drawn.hides(word)]
-            struck_places = drawn.struck(seen)
-            valid = [word for word in seen if word.place not in struck_places]
-            covered, struck = len(words.words) - len(seen), len(seen) - len(valid)
+            struck = drawn.struck(words.words)
+            valid, left_out = list[Word](), Counter[str]()
+            for word in words.words:
+                if drawn.covers and drawn.hides(word):
+                    left_out["covered_word"] += 1
+                elif drawn.white and drawn.is_white(word):
+                    left_out["white_word"] += 1
+                elif word.place in struck:
+                    left_out["struck_word"] += 1
+                else:
+                    valid.append(word)
             lines = drawn if has_gaps(valid) else Drawn()
-            return PageInk(replace(words, words=valid), lines, covered, struck, _has_notes(page))
+            return PageInk(replace(words, words=valid), lines, left_out, _has_notes(page))
         except PdfiumError:
             return NO_INK
         finally:

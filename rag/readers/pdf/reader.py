@@ -135,8 +135,8 @@ class _Reading:
                 continue
             head = lines.text if other is None else ""
             self.composer.page(index + 1, head, label=self._pages.label(index))
-            self.composer.leave_out("covered_word", number=ink.covered)
-            self.composer.leave_out("struck_word", number=ink.struck)
+            for kind, number in ink.left_out.items():
+                self.composer.leave_out(kind, number=number)
             reader = self._reader if ink.has_notes else None
             notes = annotations_of(reader, index, ink.words.turn)
             blocks: list[str | PageTable] = [other] if other is not None else []
