@@ -50,7 +50,7 @@ class Drawn:
     ``alone`` are lines across that are no edge of a box. ``covers`` are opaque boxes that are drawn
     after the first text, ``texts`` the boxes of texts, each with its place in the order of drawing;
     texts are known only where something may cover one. ``white`` are boxes of white texts, and
-    ``grounds`` what such texts can be read on.
+    ``grounds`` what such texts can be read on, or that is read in their place.
     """
 
     across: list[Rule] = field(default_factory=list)
@@ -150,8 +150,9 @@ def drawn_on(page: PdfPage, turn: Turn) -> Drawn:
     drawn.white.extend((index, _bounds(thing, turn)) for index, thing in texts if _is_white(thing))
     for index in range(count) if drawn.white else ():
         thing = raw.FPDFPage_GetObject(page.raw, index)
-        if raw.FPDFPageObj_GetType(thing) != _TEXT and not _is_white(thing):
-            drawn.grounds.append((index, _bounds(thing, turn)))
+        if not _is_white(thing):  # a text in another colour is read wherever it is drawn
+            order = -1 if raw.FPDFPageObj_GetType(thing) == _TEXT else index
+            drawn.grounds.append((order, _bounds(thing, turn)))
     return drawn
 
 
