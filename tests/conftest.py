@@ -141,15 +141,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screenshots", metavar="DIR", help="where browser tests leave pictures")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out what is thorough, unless somebody names files or markers."""
+    if not config.option.markexpr and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.option.markexpr = "not thorough"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Quick tests first, the browser last; of those about SQLite none on PostgreSQL.
+    """Quick tests first, what needs the machine last; of those about SQLite none on PostgreSQL.
 
     Several processes begin with the files that take long, so that none is left with one at the end.
     """
     items.sort(key=_place)
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
-        items.sort(key=lambda item: item.path not in slow)
+        items.sort(key=lambda item: (_place(item)[0], item.path not in slow))
     if config.getoption("database") == "postgresql":
         left_out = [item for item in items if _is_about_sqlite(item)]
         config.hook.pytest_deselected(items=left_out)
@@ -188,9 +194,11 @@ def _is_about_sqlite(item: pytest.Item) -> bool:
     return on_sqlite or marker is not None
 
 
-def _place(item: pytest.Item) -> int:
+def _place(item: pytest.Item) -> tuple[bool, int]:
+    """Whether a test needs the machine nearly for itself, and the place of its folder."""
     folder = item.path.relative_to(ROOT / "tests").parts[0]
-    return ORDER.index(folder) if folder in ORDER else len(ORDER)
+    alone = folder == "browser" or item.get_closest_marker("server") is not None
+    return alone, ORDER.index(folder) if folder in ORDER else len(ORDER)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

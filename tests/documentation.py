@@ -107,7 +107,7 @@ def commands(text: str) -> list[str]:
 def command_problem(line: str) -> str | None:
     """The reason why a documented command can't be run, or None."""
     line = re.sub(r"^\w+=\$\((.*)\)$", r"\1", line)  # RUN=$(command)
-    for part in line.split(" | "):
+    for part in re.split(r" \| | && ", line):
         words = shlex.split(part)
         if problem := _program_problem(words):
             return f"{part}: {problem}"

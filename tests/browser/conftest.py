@@ -92,12 +92,15 @@ JOURNEYS = {
 """Those that every change must pass; the others are thorough."""
 SERVER = {"test_server_headers"}
 """Files on what the server sends, which every change must pass too."""
+AGAIN = pytest.mark.flaky(reruns=1, only_rerun=["TimeoutError", "Locator expected"])
+"""A journey that waited in vain is walked once more: the log shows both, with their words."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            item.add_marker(AGAIN)
             if item.originalname not in JOURNEYS and item.path.stem not in SERVER:
                 item.add_marker(pytest.mark.thorough)
 

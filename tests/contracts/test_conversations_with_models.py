@@ -20,7 +20,7 @@ from tests.model_server import ServerProcess, ollama_compatible, serving
 from tests.servers import Reply, scripted
 from tests.workspaces import QUICK, add
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]
+pytestmark = pytest.mark.server
 
 WIRES = {"compatible": "smollm2", "ollama": "llama/smollm2"}
 QUESTION = "Until when may leave be carried over?"

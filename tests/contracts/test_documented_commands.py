@@ -58,6 +58,8 @@ def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     with sample(home) as base:
         run = base.evaluator.evaluate(SAMPLE, base.recipe()).run
     (tmp_path / "data").symlink_to(ROOT / "data")
+    (tmp_path / "DOCS").mkdir()
+    (tmp_path / "DOCS" / "leave.md").write_text("Unused leave may be carried over for six months.")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = surroundings(home, PATH=path, PYTHONPATH=str(ROOT), RUN=run.id)
     failed = list[str]()

@@ -8,7 +8,7 @@ import pytest
 from rag import Message, ProviderError, Settings, providers
 from rag.providers import RetryPolicy
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]
+pytestmark = pytest.mark.server
 
 
 @pytest.fixture(scope="session")

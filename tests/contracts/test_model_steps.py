@@ -16,7 +16,7 @@ from tests.model_server import model_path, running
 from tests.servers import Reply, openai_stream, scripted
 from tests.workspaces import QUICK, add
 
-pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]
+pytestmark = pytest.mark.server
 
 FILES = {
     "leave.txt": "Unused leave may be carried over until June of the next year.",
