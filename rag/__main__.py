@@ -15,20 +15,15 @@ import signal
 import sys
 import uuid
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-try:
-    if __name__ == "__main__":
-        # Imports take a second: Ctrl+C ends the process meanwhile, without their traceback.
-        interrupt = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from rag import DocumentData, TouchstoneError, end_process
-    from rag.cli import inputs
-    from rag.cli.options import STOPPED
-    from rag.cli.parser import parser
-    from rag.cli.printing import Output, harmless
-finally:
-    if __name__ == "__main__":
-        signal.signal(signal.SIGINT, interrupt)
+from rag import TouchstoneError
+from rag.cli import inputs
+from rag.cli.options import STOPPED
+from rag.cli.parser import parser
+
+if TYPE_CHECKING:
+    from rag.cli.printing import Output
 
 log = logging.getLogger("rag")
 
@@ -36,13 +31,15 @@ _DENIED = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno
 
 
 def mcp(args: argparse.Namespace) -> Output:
-    """Serve search, fetch, ask and explain to a client of MCP, over standard input and output."""
+    from rag import DocumentData
     from rag.api.mcp_transport import over_stdio  # slow to import, and for this verb alone
 
     # A thread waits for standard input, and no exception would end it.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(STOPPED))
     over_stdio(inputs.workspace(args))
+    from rag.cli.printing import Output
+
     return Output(DocumentData(), "", silent=True)
 
 
@@ -93,6 +90,8 @@ def _tell(text: str) -> None:
 
 def _printable(output: Output, *, as_json: bool) -> str:
     """The result in characters that standard output has: not every terminal or pipe is UTF-8."""
+    from rag.cli.printing import harmless
+
     data = output.data.dump() if as_json else None
     text = json.dumps(data, ensure_ascii=False) if as_json else harmless(output.text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
@@ -106,11 +105,15 @@ def _printable(output: Output, *, as_json: bool) -> str:
 
 def _end(number: int, _frame: object) -> NoReturn:
     """Ends as by Ctrl+C, which hands the job under way back; asked twice, the process ends."""
+    from rag import end_process
+
     signal.signal(number, signal.SIG_DFL)
     end_process()
 
 
 def _fail(message: str, hint: str, code: int = 2) -> int:
+    from rag.cli.printing import harmless
+
     print(harmless(f"Error: {message}"), file=sys.stderr)
     if hint:
         print(harmless(f"Hint: {hint}"), file=sys.stderr)

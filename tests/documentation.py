@@ -211,9 +211,10 @@ def missing_sources(text: str) -> list[str]:
 
 def verbs_by_name() -> dict[str, argparse.ArgumentParser]:
     """The parsers of the command line, by verb."""
+    root = parser(mcp).parse_args(["completion", "bash"]).complete()
     return next(
         dict(action.choices or {})
-        for action in parser(mcp)._actions
+        for action in root._actions
         if isinstance(action, argparse._SubParsersAction)
     )
 

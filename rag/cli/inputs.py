@@ -8,9 +8,12 @@ import json
 import re
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rag import InvalidFile, InvalidInput, InvalidRecipe, Settings, Workspace, why_not_json
+from rag import InvalidFile, InvalidInput, InvalidRecipe, why_not_json
+
+if TYPE_CHECKING:
+    from rag import Workspace
 
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 
@@ -32,6 +35,8 @@ def _mended(value: Any) -> Any:
 
 def workspace(args: argparse.Namespace) -> Workspace:
     """The workspace that a command works in."""
+    from rag import Settings, Workspace  # slow to import, and not for every verb
+
     return Workspace(Settings.from_env(home=args.home))
 
 

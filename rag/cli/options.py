@@ -7,13 +7,24 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from rag.cli.printing import Output
+if TYPE_CHECKING:
+    from rag.cli.printing import Output
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose error about a mistyped verb or choice names the nearest one."""
+    """A parser whose error about a mistyped verb or choice names the nearest one.
+
+    ``declare`` adds its arguments before they are parsed.
+    """
+
+    declare: Callable[[], None] = staticmethod(lambda: None)
+
+    def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse what is declared, as ``ArgumentParser`` does."""
+        self.declare()
+        return super().parse_known_args(*args, **kwargs)
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the error, and exit with code 2."""
@@ -24,7 +35,7 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-Call = Callable[[argparse.Namespace], Output]
+Call = Callable[[argparse.Namespace], "Output"]
 Verb = Callable[..., Parser]
 """Adds a verb: the function that does it, and the names of its plain positional arguments."""
 

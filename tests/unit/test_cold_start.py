@@ -61,3 +61,15 @@ def test_the_package_alone_pulls_in_nothing_of_its_parts() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == []
+
+
+def test_the_list_of_verbs_needs_no_database_and_no_model() -> None:
+    script = (
+        "import sys; from rag.__main__ import main;\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert not {"numpy", "pydantic", "sqlalchemy"} & set(done.stdout.splitlines()[-1].split())

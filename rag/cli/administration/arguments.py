@@ -5,11 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from rag import AUDIT_KINDS, ROLES, SCOPES
-from rag.cli.administration import maintenance, models, people, tokens, tools
+from rag.cli.administration import benchmarks, maintenance, models, people, tokens, tools
 from rag.cli.options import Verb, repeatable, switch
 
 
-def tool_verbs(verb: Verb) -> None:
+def declare(verb: Verb) -> None:
+    """The arguments of all these verbs."""
+    _tool_verbs(verb)
+    _token_verbs(verb)
+    _people_verbs(verb)
+    _home_verbs(verb)
+
+
+def _tool_verbs(verb: Verb) -> None:
     """Verbs for models of this computer, and for services that are asked beside the documents."""
     verb(models.models)
     verb(tools.tools)
@@ -35,7 +43,7 @@ def tool_verbs(verb: Verb) -> None:
     verb(tools.remove_tool, "name")
 
 
-def token_verbs(verb: Verb) -> None:
+def _token_verbs(verb: Verb) -> None:
     """The verb for who may use the API."""
     added = verb(tokens.token)
     added.add_argument("action", choices=("create", "list", "revoke"))
@@ -52,7 +60,7 @@ def token_verbs(verb: Verb) -> None:
     added.add_argument("--owner", metavar="EMAIL", help=whose)
 
 
-def people_verbs(verb: Verb) -> None:
+def _people_verbs(verb: Verb) -> None:
     """Verbs for who may do what, and who did."""
     added = verb(people.members, "kb")
     added.add_argument(
@@ -83,8 +91,17 @@ def people_verbs(verb: Verb) -> None:
     added.add_argument("-o", "--output", type=Path, help="a .csv file")
 
 
-def home_verbs(verb: Verb) -> None:
+def _home_verbs(verb: Verb) -> None:
     """Verbs that look after a home."""
+    verb(maintenance.rename, "kb", "name")
+    verb(maintenance.duplicate, "kb", "name")
+    verb(maintenance.schema)
+    added = verb(maintenance.completion)
+    added.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    added = verb(benchmarks.bench)
+    added.add_argument("--data", type=Path, help="folder with BEIR collections")
+    added.add_argument("--only", help="one benchmark by name")
+    added.add_argument("--model", help="sentences: an OpenAI-compatible server")
     added = verb(maintenance.check, exits={1: "a problem is left"})
     switch(added, "--repair", "delete what nothing refers to")
     switch(added, "--compact", "write the file of the database again, without unused space")

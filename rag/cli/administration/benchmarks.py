@@ -23,7 +23,6 @@ class BenchmarksData(VerbData):
 
 
 def bench(args: argparse.Namespace) -> Output:
-    """Print ratios against other libraries, measured side by side."""
     return _ratios(run(args.data, args.only, args.model))
 
 

@@ -58,14 +58,12 @@ class RestoredData(BackupContentsData):
 
 
 def rename(args: argparse.Namespace) -> Output:
-    """Give a knowledge base another name."""
     inputs.workspace(args).rename(args.kb, args.name)
     data = RenamedBaseData(renamed=args.kb, name=args.name.strip())
     return Output(data, f"renamed to {args.name}")
 
 
 def duplicate(args: argparse.Namespace) -> Output:
-    """Copy a knowledge base with documents, recipes, prompts, question sets and labels."""
     workspace = inputs.workspace(args)
     copy, job = workspace.duplicate(args.kb, args.name)
     printing.follow(workspace.jobs, job)
@@ -75,22 +73,20 @@ def duplicate(args: argparse.Namespace) -> Output:
 
 
 def schema(args: argparse.Namespace) -> Output:
-    """Print the JSON Schema of a recipe."""
     definition = Recipe.model_json_schema()
     return Output(DocumentData(**definition), json.dumps(definition, indent=2))
 
 
 def completion(args: argparse.Namespace) -> Output:
-    """Print a script that completes the verbs and options of the alias "rag" in a shell."""
     import shtab  # for this verb alone
 
-    args.root.prog = "rag"
-    script = shtab.complete(args.root, args.shell)
+    root = args.complete()
+    root.prog = "rag"
+    script = shtab.complete(root, args.shell)
     return Output(DocumentData(shell=args.shell, script=script), script)
 
 
 def check(args: argparse.Namespace) -> Output:
-    """Compare the database with files, indexes and maps; exit 1 on a problem."""
     workspace = inputs.workspace(args)
     problems = workspace.check(repair=args.repair)
     freed = workspace.compact() if args.compact else 0
@@ -110,7 +106,6 @@ def _line(problem: Problem) -> str:
 
 
 def backup(args: argparse.Namespace) -> Output:
-    """Write all of a home into one file, also while it is in use."""
     backup = inputs.workspace(args).back_up(args.file, allow_empty=args.allow_empty)
     size = args.file.stat().st_size
     data = _contents(backup).extend(BackupData, file=str(args.file), bytes=size)
@@ -118,7 +113,6 @@ def backup(args: argparse.Namespace) -> Output:
 
 
 def restore(args: argparse.Namespace) -> Output:
-    """Fill a home from a backup."""
     settings = Settings.from_env(home=args.home)
     backup, aside = restore_backup(settings, args.file, force=args.force)
     moved = f"\nthe previous contents are in {aside}" if aside else ""

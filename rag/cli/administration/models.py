@@ -28,7 +28,6 @@ class ModelsData(VerbData):
 
 
 def models(args: argparse.Namespace) -> Output:
-    """List the language models and embedding models that run on this computer."""
     servers = inputs.workspace(args).local_servers()
     lines = [line for server in servers for line in _lines(server)]
     none = "No model server runs here. To get one, install Ollama and run: ollama pull qwen3:1.7b"

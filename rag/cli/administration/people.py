@@ -82,7 +82,6 @@ class WrittenAuditData(VerbData):
 
 
 def members(args: argparse.Namespace) -> Output:
-    """List, add, change or remove the members of a knowledge base."""
     members = inputs.workspace(args).base(args.kb).members
     if args.action != "list":
         email = _needed(args.email, "Say who.", "Give the e-mail address after the action.")
@@ -99,7 +98,6 @@ def members(args: argparse.Namespace) -> Output:
 
 
 def people(args: argparse.Namespace) -> Output:
-    """List who signed in or was invited, or delete somebody with what is theirs."""
     accounts = inputs.workspace(args).access.people
     if args.action == "delete":
         email = _needed(args.email, "Say who.", "Give the e-mail address after delete.")
@@ -112,7 +110,6 @@ def people(args: argparse.Namespace) -> Output:
 
 
 def link(args: argparse.Namespace) -> Output:
-    """Make, list or revoke links that show one knowledge base to people who have them."""
     links = inputs.workspace(args).base(args.kb).links
     if args.action == "create":
         secret, row = links.create(args.name or "", args.days, tour_id=args.tour)
@@ -135,7 +132,6 @@ def link(args: argparse.Namespace) -> Output:
 
 
 def audit(args: argparse.Namespace) -> Output:
-    """List who changed or read what, newest first."""
     since = None if args.days is None else datetime.now(UTC) - timedelta(days=args.days)
     lines = inputs.workspace(args).access.audit.lines(
         args.person, args.kb, args.kind, since, limit=args.limit

@@ -28,7 +28,6 @@ class CreatedTokenData(VerbData, TokenData):
 
 
 def token(args: argparse.Namespace) -> Output:
-    """Make, list or revoke tokens of the API."""
     access = inputs.workspace(args).access
     tokens = access.tokens
     if args.action == "list":

@@ -33,7 +33,6 @@ class ToolOutcomeData(VerbData):
 
 
 def tools(args: argparse.Namespace) -> Output:
-    """List the HTTP tools that recipes may name in search.tools."""
     workspace = inputs.workspace(args)
     registered = workspace.tools.list_all()
     rows = [_row(workspace, tool) for tool in registered]
@@ -46,7 +45,6 @@ def tools(args: argparse.Namespace) -> Output:
 
 
 def add_tool(args: argparse.Namespace) -> Output:
-    """Add or change an HTTP tool."""
     workspace = inputs.workspace(args)
     fields = ("name", "url", "body", "description", "most", "seconds")
     values = {name: getattr(args, name) for name in (*fields, *_PLACES)}
@@ -61,7 +59,6 @@ def add_tool(args: argparse.Namespace) -> Output:
 
 
 def test_tool(args: argparse.Namespace) -> Output:
-    """Ask an HTTP tool, and print its results as they are understood."""
     registry = inputs.workspace(args).tools
     outcome = registry.ask(registry.named(args.name), args.question)
     data = ToolOutcomeData(
@@ -80,7 +77,6 @@ def test_tool(args: argparse.Namespace) -> Output:
 
 
 def remove_tool(args: argparse.Namespace) -> Output:
-    """Delete an HTTP tool."""
     inputs.workspace(args).tools.remove(args.name)
     return Output(RemovedData(removed=args.name), f"deleted {args.name}")
 

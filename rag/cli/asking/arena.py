@@ -72,7 +72,6 @@ class ArenaSummariesData(VerbData):
 
 
 def arena(args: argparse.Namespace) -> Output:
-    """Let two recipes answer a question, list such pairs, vote on them, and sum the votes up."""
     if len(args.value) != _TAKES[args.action]:
         takes = _WORDS[_TAKES[args.action]]
         raise InvalidInput(f"arena {args.action} takes {takes}.", "Put words in quotation marks.")

@@ -8,7 +8,16 @@ from rag.cli.asking import arena, conversing, memory, one_question
 from rag.cli.options import Verb, repeatable, switch
 
 
-def asking_verbs(verb: Verb) -> None:
+def declare(verb: Verb) -> None:
+    """The arguments of all these verbs."""
+    _asking_verbs(verb)
+    _memory_verbs(verb)
+    _session_verbs(verb)
+    _arena_verbs(verb)
+    _explaining_verbs(verb)
+
+
+def _asking_verbs(verb: Verb) -> None:
     """Verbs that take a question."""
     also = "search this knowledge base too, by its saved recipe (repeatable)"
     for added in (
@@ -28,7 +37,7 @@ def asking_verbs(verb: Verb) -> None:
         )
 
 
-def memory_verbs(verb: Verb) -> None:
+def _memory_verbs(verb: Verb) -> None:
     """Verbs for what was asked before."""
     added = verb(memory.memory, "kb")
     added.add_argument("action", nargs="?", default="list", choices=memory.ACTIONS)
@@ -42,7 +51,7 @@ def memory_verbs(verb: Verb) -> None:
     added.add_argument("--days", type=float, help="only the last so many days (default: all)")
 
 
-def session_verbs(verb: Verb) -> None:
+def _session_verbs(verb: Verb) -> None:
     """Verbs for what was asked and answered."""
     added = verb(conversing.sessions, "kb")
     added.add_argument("action", nargs="?", choices=conversing.ACTIONS, default="list")
@@ -63,7 +72,7 @@ def session_verbs(verb: Verb) -> None:
     added.add_argument("-o", "--output", type=Path, help="a .jsonl file (default: to stdout)")
 
 
-def arena_verbs(verb: Verb) -> None:
+def _arena_verbs(verb: Verb) -> None:
     """The verb for votes on two recipes."""
     added = verb(arena.arena, "kb", recipe=True)
     added.add_argument("action", nargs="?", default="list", choices=arena.ACTIONS)
@@ -78,7 +87,7 @@ def arena_verbs(verb: Verb) -> None:
     )
 
 
-def explaining_verbs(verb: Verb) -> None:
+def _explaining_verbs(verb: Verb) -> None:
     """The verb that says why."""
     added = verb(one_question.explain, "kb", "question", recipe=True)
     what = added.add_mutually_exclusive_group()

@@ -103,7 +103,6 @@ _END = ("/quit", "/exit")
 
 
 def chat(args: argparse.Namespace) -> Output:
-    """Ask one question after another, and read the answers as they come."""
     talk = _Talk(args)
     out = sys.stderr if args.json else sys.stdout
     turns = list[TurnData]()
@@ -140,7 +139,6 @@ def ask_in_session(args: argparse.Namespace) -> Output:
 
 
 def sessions(args: argparse.Namespace) -> Output:
-    """List conversations, show, rename, delete or export one."""
     visitor = EVERYBODY if args.everyone else LOCAL
     base = inputs.workspace(args).base(args.kb, visitor)
     if args.action == "list":
@@ -153,7 +151,6 @@ def sessions(args: argparse.Namespace) -> Output:
 
 
 def feedback(args: argparse.Namespace) -> Output:
-    """Write thumbs, reasons and corrections of all visitors."""
     rows = inputs.workspace(args).base(args.kb, EVERYBODY).reviews.export()
     lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     if args.output:

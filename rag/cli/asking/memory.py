@@ -124,7 +124,6 @@ class OperationsData(OperationFiguresData):
 
 
 def memory(args: argparse.Namespace) -> Output:
-    """List, search, show, correct or delete past interactions."""
     if args.limit < 1:
         raise InvalidInput("--limit is at least 1.", "Leave it out for 50.")
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
@@ -149,7 +148,6 @@ def memory(args: argparse.Namespace) -> Output:
 
 
 def operations(args: argparse.Namespace) -> Output:
-    """Say how a knowledge base does in use: questions, refusals, times, tokens, thumbs."""
     turns = inputs.workspace(args).base(args.kb, EVERYBODY).operations.turns(args.days)
     whole, bad = operation_figures(turns), worst_turns(turns)
     data = _figures(whole).extend(

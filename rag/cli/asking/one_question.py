@@ -10,13 +10,11 @@ from rag.cli.printing import Output
 
 
 def search(args: argparse.Namespace) -> Output:
-    """Find passages."""
     base, recipe, beside = targets.several(args)
     return printing.trace(base.search(args.question, recipe, beside))
 
 
 def ask(args: argparse.Namespace) -> Output:
-    """Answer with citations."""
     if args.session is not None:
         return conversing.ask_in_session(args)
     base, recipe, beside = targets.several(args)
@@ -25,7 +23,6 @@ def ask(args: argparse.Namespace) -> Output:
 
 
 def explain(args: argparse.Namespace) -> Output:
-    """Explain why a passage is found or not, and what would change it."""
     base, recipe = targets.ready(args)
     changes = dict(inputs.assignment(text) for text in args.against)
     return explaining.explain(base, recipe, args, changes)

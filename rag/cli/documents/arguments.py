@@ -9,6 +9,12 @@ from rag.cli.documents import builds, examining, importing, passage_edits
 from rag.cli.options import Verb, repeatable, switch
 
 
+def declare(verb: Verb) -> None:
+    """The arguments of all these verbs."""
+    _importing_verbs(verb)
+    _build_verbs(verb)
+
+
 def _store_verb(verb: Verb) -> None:
     added = verb(importing.import_store, "kb")
     added.add_argument("kind", choices=STORE_KINDS)
@@ -47,7 +53,7 @@ def _ingest_verb(verb: Verb) -> None:
     )
 
 
-def importing_verbs(verb: Verb) -> None:
+def _importing_verbs(verb: Verb) -> None:
     """Verbs that bring documents and questions in, and questions out."""
     verb(importing.demo)
     _ingest_verb(verb)
@@ -121,7 +127,7 @@ def importing_verbs(verb: Verb) -> None:
     )
 
 
-def build_verbs(verb: Verb) -> None:
+def _build_verbs(verb: Verb) -> None:
     """Verbs for index builds."""
     verb(builds.builds, "kb")
     added = verb(builds.remove_build, "kb")

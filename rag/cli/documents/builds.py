@@ -27,7 +27,6 @@ class BuildsData(VerbData):
 
 
 def builds(args: argparse.Namespace) -> Output:
-    """List the index builds of a knowledge base."""
     base = inputs.workspace(args).base(args.kb)
     active = base.recipe().index.hash
     rows = [build_data(base.documents, build, active) for build in base.documents.builds()]
@@ -36,7 +35,6 @@ def builds(args: argparse.Namespace) -> Output:
 
 
 def remove_build(args: argparse.Namespace) -> Output:
-    """Delete an index build; documents, labels and runs stay."""
     base = inputs.workspace(args).base(args.kb)
     build = _named(base, args.build)
     base.documents.delete_build(build.hash)

@@ -20,7 +20,6 @@ from rag.cli.printing import Output
 
 
 def examine(args: argparse.Namespace) -> Output:
-    """Find what is there twice, is not readable, or is not reached by questions."""
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.settle:
         _settle(base, args)

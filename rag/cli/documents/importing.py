@@ -72,7 +72,6 @@ class ImportedQuestionsData(VerbData):
 
 
 def demo(args: argparse.Namespace) -> Output:
-    """Load the sample knowledge base and its questions."""
     workspace = inputs.workspace(args)
     base, job = workspace.start_demo()
     printing.follow(workspace.jobs, job)
@@ -80,7 +79,6 @@ def demo(args: argparse.Namespace) -> Output:
 
 
 def ingest(args: argparse.Namespace) -> Output:
-    """Add files, folders and web addresses."""
     workspace = inputs.workspace(args)
     urls = [source for source in args.source if source.lower().startswith(("http://", "https://"))]
     paths = [inputs.existing(source) for source in args.source if source not in urls]
@@ -102,7 +100,6 @@ def ingest(args: argparse.Namespace) -> Output:
 
 
 def read_again(args: argparse.Namespace) -> Output:
-    """Read documents again whose reader has become better."""
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
     if not base.documents.again.outdated():
@@ -114,7 +111,6 @@ def read_again(args: argparse.Namespace) -> Output:
 
 
 def import_beir(args: argparse.Namespace) -> Output:
-    """Import a BEIR folder as documents and a question set."""
     workspace = inputs.workspace(args)
     with _adding(
         workspace,
@@ -127,7 +123,6 @@ def import_beir(args: argparse.Namespace) -> Output:
 
 
 def import_store(args: argparse.Namespace) -> Output:
-    """Import texts and vectors of an existing store, which is only read."""
     workspace = inputs.workspace(args)
     fields = ("kind", "address", "name", "key", "text", "vector", "id", "title")
     store = ExistingStore.parse(
@@ -180,7 +175,6 @@ def _preview_lines(preview: StorePreview) -> Iterator[str]:
 
 
 def import_questions(args: argparse.Namespace) -> Output:
-    """Import a question set, or judgements of one."""
     base = inputs.workspace(args).base(args.kb)
     name, skip = args.name or args.file.resolve().stem, args.skip_bad
     if args.file.is_dir():
@@ -204,7 +198,6 @@ def import_questions(args: argparse.Namespace) -> Output:
 
 
 def question_versions(args: argparse.Namespace) -> Output:
-    """List the replaced versions of a question set, or bring one back."""
     questions = inputs.workspace(args).base(args.kb).questions
     lines = []
     if args.restore is not None:
@@ -233,7 +226,6 @@ def _kept(kb: str, name: str, version: int) -> str:
 
 
 def export_questions(args: argparse.Namespace) -> Output:
-    """Write a question set."""
     exchange, path = inputs.workspace(args).base(args.kb).exchange, args.output
     kind = path.suffix.lower() if path else ".jsonl"
     if path and (kind in ("", ".zip") or path.is_dir()):
@@ -251,7 +243,6 @@ def export_questions(args: argparse.Namespace) -> Output:
 
 
 def tag(args: argparse.Namespace) -> Output:
-    """Set the tags of a document, which searches can be restricted to."""
     tags = inputs.workspace(args).base(args.kb).documents.tag(args.document, args.tag)
     data = DocumentTagsData(document=args.document, tags=list(tags))
     return Output(data, f"{args.document}: {', '.join(tags) or 'no tag'}")

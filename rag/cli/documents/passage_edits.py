@@ -43,7 +43,6 @@ class EditsData(VerbData):
 
 
 def edit_passages(args: argparse.Namespace) -> Output:
-    """Leave text of a document out of search, set or remove boundaries, or add words."""
     base = inputs.workspace(args).base(args.kb)
     for number in args.remove:
         base.passage_edits.remove(number)

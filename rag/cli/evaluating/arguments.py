@@ -17,7 +17,15 @@ from rag.cli.evaluating import (
 from rag.cli.options import PAUSED, Verb, budget, repeatable, switch
 
 
-def measuring_verbs(verb: Verb) -> None:
+def declare(verb: Verb) -> None:
+    """The arguments of all these verbs."""
+    _measuring_verbs(verb)
+    _comparing_verbs(verb)
+    _system_verbs(verb)
+    _sharing_verbs(verb)
+
+
+def _measuring_verbs(verb: Verb) -> None:
     """Verbs that measure recipes."""
     added = verb(measuring.evaluate, "kb", "set_name", recipe=True, exits=PAUSED)
     added.add_argument("--k", default="1,3,5,10,20,100", help="cutoffs, separated by commas")
@@ -84,7 +92,7 @@ def measuring_verbs(verb: Verb) -> None:
         )
 
 
-def comparing_verbs(verb: Verb) -> None:
+def _comparing_verbs(verb: Verb) -> None:
     """Verbs that compare a recipe, a run or an embedder with another one."""
     added = verb(measuring.gate, "kb", "set_name", recipe=True, exits=kept_runs.GATE_EXITS)
     repeatable(
@@ -120,7 +128,7 @@ def comparing_verbs(verb: Verb) -> None:
     added.add_argument("--judgements", type=Path, metavar="FILE", help="JSON lines to store first")
 
 
-def system_verbs(verb: Verb) -> None:
+def _system_verbs(verb: Verb) -> None:
     """The verbs for systems under test, and for what they send."""
     added = verb(stored_systems.systems, "kb")
     actions = ("list", "add", "test", "remove")
@@ -137,7 +145,7 @@ def system_verbs(verb: Verb) -> None:
     added.add_argument("--question", metavar="TEXT", help="asks it, and shows the located results")
 
 
-def sharing_verbs(verb: Verb) -> None:
+def _sharing_verbs(verb: Verb) -> None:
     """Verbs that list runs, and hand one to others."""
     verb(measuring.runs, "kb")
     below = {1: "`--min`: the mean overlap is below the share"}

@@ -15,7 +15,6 @@ _FIELDS = {"question": str, "passage": str, "grade": int}
 
 
 def decide(args: argparse.Namespace) -> Output:
-    """Decide which of two runs is better, and list the hits to judge for it."""
     decisions = inputs.workspace(args).base(args.kb).decisions
     grades = _grades(args.judgements) if args.judgements else []
     decisions.start(args.run, args.against, args.metric)

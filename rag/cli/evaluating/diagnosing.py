@@ -22,7 +22,6 @@ _SHOWN = 20  # questions that are printed; JSON has all
 
 
 def diagnose(args: argparse.Namespace) -> Output:
-    """Find out why questions fail, and what fixes gain on questions that did not choose them."""
     base, recipe = targets.ready(args)
     rebuilt = _rebuilt(args, base, recipe) if args.rebuild else None
     diagnosis = rebuilt or base.diagnoses.diagnose(args.set_name, recipe)

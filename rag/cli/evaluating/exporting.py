@@ -26,7 +26,6 @@ class ExportedPassagesData(VerbData):
 
 
 def export_passages(args: argparse.Namespace) -> Output:
-    """Write the passages of a recipe's index as JSONL, to load into another engine."""
     base, recipe = targets.ready(args)
     number = 0
     try:
@@ -44,7 +43,6 @@ def export_passages(args: argparse.Namespace) -> Output:
 
 
 def export_recipe(args: argparse.Namespace) -> Output:
-    """Write a recipe as requests or SQL for another engine."""
     base = inputs.workspace(args).base(args.kb)
     export = base.recipe_exports.export(targets.recipe(args, base.recipe()), args.target)
     data = RecipeExportData.of(export)

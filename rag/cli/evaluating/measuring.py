@@ -11,7 +11,6 @@ from rag.cli.printing import Output
 
 
 def evaluate(args: argparse.Namespace) -> Output:
-    """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
     if args.judge and not (args.answers or args.memory):
         raise InvalidInput(
@@ -38,12 +37,10 @@ def evaluate(args: argparse.Namespace) -> Output:
 
 
 def judge(args: argparse.Namespace) -> Output:
-    """Let a language model grade the hits of a run, or prefer the answers of one of two runs."""
     return kept_runs.judged(inputs.workspace(args), args)
 
 
 def sweep(args: argparse.Namespace) -> Output:
-    """Measure every recipe of a grid; candidates are fetched once."""
     cutoffs, workspace = inputs.cutoffs(args.k), inputs.workspace(args)
     base = workspace.base(args.kb)
     grid = Grid.parse(inputs.json_in(args.grid), targets.recipe(args, base.recipe()))
@@ -82,7 +79,6 @@ def sweep(args: argparse.Namespace) -> Output:
 
 
 def calibrate(args: argparse.Namespace) -> Output:
-    """Learn P(relevant) from labels, and the threshold that promises a precision."""
     precision = inputs.precision(args.precision)
     base, recipe = targets.ready(args)
     fitted, _ = base.tuning.calibrator.fit(args.set_name, recipe)
@@ -94,7 +90,6 @@ def calibrate(args: argparse.Namespace) -> Output:
 
 
 def threshold(args: argparse.Namespace) -> Output:
-    """Say what a threshold does, and which one promises a precision."""
     precision = inputs.precision(args.precision)
     base, recipe = targets.ready(args)
     tuner = base.tuning.tuner(args.set_name)
@@ -103,7 +98,6 @@ def threshold(args: argparse.Namespace) -> Output:
 
 
 def gate(args: argparse.Namespace) -> Output:
-    """Exit 1 when a recipe or a system falls short of demands or of a former run."""
     least = dict(inputs.least(text) for text in args.min)
     if args.system:
         check = inputs.workspace(args).base(args.kb).system_evaluations.check
@@ -118,7 +112,6 @@ def gate(args: argparse.Namespace) -> Output:
 
 
 def runs(args: argparse.Namespace) -> Output:
-    """List kept runs."""
     store = inputs.workspace(args).base(args.kb).runs
     stored = store.list_all()
     sets = dict.fromkeys(run.question_set for run in stored)

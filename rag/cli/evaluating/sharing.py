@@ -38,7 +38,6 @@ class ReproductionData(VerbData):
 
 
 def export_run(args: argparse.Namespace) -> Output:
-    """Write the rankings of a run as a TREC run file."""
     exchange = inputs.workspace(args).base(args.kb).exchange
     inputs.write(args.output, exchange.export_run(args.run).encode("utf-8", "replace"))
     if args.qrels:
@@ -47,7 +46,6 @@ def export_run(args: argparse.Namespace) -> Output:
 
 
 def parity(args: argparse.Namespace) -> Output:
-    """Compare what two runs returned, without labels."""
     parity = inputs.workspace(args).base(args.kb).parity.between(args.run, args.other, args.k)
     lines = [
         f"overlap@{parity.k} {parity.overlap:.4f}, "
@@ -69,7 +67,6 @@ def parity(args: argparse.Namespace) -> Output:
 
 
 def report(args: argparse.Namespace) -> Output:
-    """Write a run as one HTML file that opens anywhere."""
     if args.output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(
             f"A report is HTML, and {args.output.name} is named otherwise.",
@@ -82,7 +79,6 @@ def report(args: argparse.Namespace) -> Output:
 
 
 def bundle(args: argparse.Namespace) -> Output:
-    """Write a run as a zip that another machine can repeat."""
     workspace = inputs.workspace(args)
     targets.base_of_run(workspace, args).runs.get(args.run)
     workspace.bundle(args.run, args.output, with_documents=args.with_documents)
@@ -90,7 +86,6 @@ def bundle(args: argparse.Namespace) -> Output:
 
 
 def import_bundle(args: argparse.Namespace) -> Output:
-    """Repeat a bundled run and compare every figure."""
     workspace = inputs.workspace(args)
     return _reproduction(
         workspace.import_bundle(args.file, args.kb, args.documents, printing.working)

@@ -35,7 +35,6 @@ class AddedSystemData(VerbData, SystemData):
 
 
 def systems(args: argparse.Namespace) -> Output:
-    """List, add, test or remove the systems that are measured beside recipes."""
     store = inputs.workspace(args).base(args.kb).systems
     if args.action == "list":
         stored = store.list_all()
