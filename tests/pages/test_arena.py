@@ -21,7 +21,6 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
 
 def test_one_recipe_alone_has_nobody_to_meet(base: KnowledgeBase) -> None:
     app = visit("runs.py", compare="Arena")
-    assert "There is only one recipe." in app.info[0].value
     assert app.chat_input[0].proto.disabled  # a question would be lost
 
 
@@ -36,8 +35,6 @@ def test_names_are_told_after_the_vote(base: KnowledgeBase) -> None:
     app.button(key="arena_vote_left").click().run()
     assert base.arena.summaries()[0].votes == 1
     [named] = [each.value for each in app.markdown if each.value.startswith("**A**")]
-    assert named.endswith(" :green-badge[:material/check: preferred]")
     assert f"top {held.left.recipe.search.top_k}" in named
     assert "Your vote: A is better" in texts(app)
-    assert ":gray-badge[not decided]" in texts(app)
     assert "1 vote on 1 question: 1 to 0, 0 tied, 0 both bad" in texts(app)

@@ -3,7 +3,7 @@
 from pages.components.labels.grading import FIRST_SET, targets
 from pages.components.shell import session
 from rag import SAMPLE, KnowledgeBase
-from tests.handbook import LEAVE, ask, texts, visit
+from tests.handbook import LEAVE, ask, visit
 
 
 def test_an_answered_question_is_added_with_the_grades_of_its_sources(base: KnowledgeBase) -> None:
@@ -37,7 +37,6 @@ def test_every_retrieved_passage_can_be_graded_and_all_pages_count_alike(
     assert [each.value for each in app.toast] == [f"Added to questions, which has {said} for it."]
     [question] = [each for each in base.questions.labelled("questions") if each.text == LEAVE]
     assert [label.grade for label in question.labels] == [3, *[0] * len(hits)]
-    assert f":green-badge[:material/label: {said}]" in texts(visit("inspector.py", q=LEAVE))
 
 
 def test_passages_to_grade_are_not_cut_within_a_word(base: KnowledgeBase) -> None:
@@ -58,9 +57,6 @@ def test_a_question_is_stored_as_one_without_an_answer(base: KnowledgeBase) -> N
     app.button(key="chat_collect_1").click().run()
     app.checkbox(key="chat_collect_unanswerable_1").check()
     app.button(key="chat_collect_store_1").click().run()
-    assert [each.value for each in app.toast] == [
-        "Added to questions, as a question without an answer."
-    ]
     [question] = [each for each in base.questions.labelled("questions") if each.text == text]
     assert not question.answerable
     found = base.search(LEAVE, base.recipe()).hits[0].chunk
@@ -83,5 +79,4 @@ def test_labels_go_to_a_set_of_one_s_own_and_where_there_are_several_one_is_aske
     app.button(key="chat_collect_1").click().run()
     assert app.selectbox(key="chat_collect_set").value is None
     app.button(key="chat_collect_store_1").click().run()
-    assert "No question set is chosen" in app.error[0].value
     assert base.questions.labelled("mine") == base.questions.labelled("ours") == []

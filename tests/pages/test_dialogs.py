@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase
-from tests.handbook import LEAVE, ask, texts, visit
+from tests.handbook import LEAVE, ask, visit
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 
@@ -96,7 +96,6 @@ def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base: Knowle
     app = visit("usage.py")
     app.button(key="chat_collect_1").click().run()
     assert app.checkbox(key="chat_collect_unanswerable_1").value
-    assert "Grade the passages" not in texts(app)
 
 
 def test_grades_outlast_a_look_at_no_answer(base: KnowledgeBase) -> None:

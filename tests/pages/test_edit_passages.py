@@ -34,7 +34,6 @@ def test_a_document_that_is_left_out_is_told_from_one_without_text(
     app = open_page("upload.py", doc=info.id[:12])
     assert not app.exception
     told = " ".join(caption.value for caption in app.caption)
-    assert "All text of this document is left out of search." in told
     assert "no text" not in told
     assert not any("As indexed" in caption.value for caption in app.caption)
     assert not [
@@ -48,7 +47,6 @@ def test_words_that_are_not_there_are_refused(filled: Workspace, open_page: Open
     app = open_page("upload.py", doc=info.id[:12])
     app.text_area(key=f"documents_edit_quote_{info.id[:12]}_0").set_value("nowhere to be found")
     app.button(key=_apply(app)).click().run()
-    assert "does not have these words" in app.error[0].value
     assert base.passage_edits.of(info.id) == []
 
 

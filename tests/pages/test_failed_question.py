@@ -143,5 +143,3 @@ def test_a_passage_below_top_k_is_not_returned(filled: Workspace, open_page: Ope
     table = next(one.value for one in app.dataframe if "First relevant" in one.value)
     assert list(table["First relevant"]) == [f"{low} (beyond top-k)", "1"]
     assert list(table["Relevant passages"]) == ["0 of 1", "1 of 1"]
-    report = base.reports.html(run.id)
-    assert f"first relevant at rank {low}, beyond top-k · 0 of 1 relevant returned" in report

@@ -11,7 +11,6 @@ from pages.components.inspector.candidate_chart import takeaway
 from pages.components.inspector.candidates import candidates
 from pages.components.inspector.funnel import steps
 from pages.components.recipe.panel import what_it_means
-from pages.components.shell.text import plain
 from rag import KnowledgeBase, Stage, WordCorrection
 from tests.handbook import LEAVE, make, marked, texts, visit
 
@@ -57,8 +56,6 @@ def test_cards_under_the_threshold_are_grey_and_say_why(base: KnowledgeBase) -> 
     app = visit("inspector.py", q=LEAVE)
     assert cards(app)[:2] == [r"**1 · leave\.md**", r":gray[2 · travel\.md]"]
     assert r"relevance 0\.158 is below 0\.200" in texts(app)
-    assert "4 dropped below this line" in texts(app)
-    assert "The numbers are ranks by fused score. The threshold is on cosine." in texts(app)
 
 
 def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -> None:
@@ -66,7 +63,6 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     app.slider(key="threshold").set_value(0.1).run()
     assert step(app, "threshold") == "**3** above threshold"
     assert "cosine ≥ 0.10: 3 of 5 pass" in texts(app)
-    assert r"place 3 of those above the threshold\, top\-k is 2" in texts(app)
     app.get_by_key("cut").set_value("Off").run()
     assert step(app, "threshold") == "**5** without a threshold"
     assert r"place 3 of the candidates\, top\-k is 2" in texts(app)
@@ -150,7 +146,6 @@ def test_the_prompt_is_the_one_that_a_model_would_get(base: KnowledgeBase) -> No
     prompt = base.prompt(base.search(LEAVE, base.recipe()), base.recipe())
     assert prompt.text in [code.value for code in app.main.code]
     used, free = prompt.spending.prompt, prompt.spending.answer
-    assert f"{used:,} tokens, and {free:,} kept free for the answer, of a budget" in texts(app)
     assert f"{used + free:,} tokens: " in texts(app)
 
 
@@ -177,7 +172,6 @@ def test_without_documents_it_says_what_to_do(home: Path) -> None:
     workspace.close()
     for address in ({}, {"q": LEAVE}):
         app = visit("inspector.py", **address)
-        assert "No documents to search yet." in texts(app)
         assert not app.info
     st.cache_resource.clear()
 
@@ -209,8 +203,6 @@ def test_the_state_of_the_answer_stands_with_its_reason(base: KnowledgeBase) -> 
     assert found == base.answer(trace, recipe).answer.assessment
     assert found.state == "doubtful"
     assert found.reason
-    said = texts(visit("inspector.py", q=question))
-    assert f":orange[:material/help:] **Probably not answered here.** {plain(found.reason)}" in said
     assert "**Answered.**" in texts(visit("inspector.py", q=LEAVE))
     model = recipe.with_fields({"answer.provider": "ollama", "answer.model": "small"})
     assert base.explain_quotes(trace, model) is None

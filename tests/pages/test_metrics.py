@@ -97,10 +97,8 @@ def test_hits_that_nobody_judged_leave_the_figures_open(
     app = open_page("metrics.py")
     captions = [caption.value for caption in app.caption]
     assert f"unjudged: {found.ndcg.low:.2f} to {found.ndcg.high:.2f}" in captions
-    assert "of at most 0.20" in captions  # a question of this set has one relevant passage
     assert any(line.startswith("sampling: ") and line.endswith(" to 0.20") for line in captions)
     (more,) = (one for one in app.expander if "not judged" in one.label)
-    assert more.label == f"{found.share:.0%} of the passages in the first 10 are not judged"
     assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in more.markdown[0].value
 
 
@@ -293,9 +291,6 @@ def test_a_value_that_a_run_lacks_has_its_reason(labelled: Workspace, open_page:
     app = open_page("metrics.py")
     shown = {card.label: card.value for card in app.metric}
     assert shown["Precision@5"] == "–"
-    captions = [caption.value for caption in app.caption]
-    assert "not measured at 5 in this run" in captions
-    assert not [caption for caption in captions if caption.startswith("of at most")]
 
 
 def test_first_ranks_are_counted_in_bands() -> None:
@@ -398,7 +393,6 @@ def test_questions_are_made_and_wait_for_a_decision(
     assert app.selectbox(key="set").value == "checks"  # not a set of proposals alone
     app = open_page("metrics.py", set="made questions")
     assert app.button(key="metrics_evaluate").disabled
-    assert app.info[0].value.startswith("No question of this set has a label yet")
     assert "*checks* has 3 labelled questions" in "\n".join(
         caption.value for caption in app.caption
     )
@@ -438,4 +432,3 @@ def test_a_job_that_makes_no_questions_says_why(
     app = open_page("metrics.py", metrics="Question sets", set="more")
     (error,) = app.error
     assert error.value.startswith("**Making 1 question for more failed")
-    assert "The model cannot be reached" in error.value

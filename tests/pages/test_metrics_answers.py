@@ -24,7 +24,6 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert "Groundedness" not in shown  # quotes are what their sources say
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
     assert plain(run.environment["answers"]) in texts(app)
-    assert ", several answers at a time. " in texts(app)
     assert "on average search " in run.environment["answers"]
     alone = f"refused by the search: {run.metrics['correct_refusal']:.0%}"
     assert alone in [one.value for one in app.caption]
@@ -42,10 +41,8 @@ def test_answers_that_were_refused_wrongly_are_marked(
     (run,) = base.runs.list_all()
     assert run.metrics["false_doubt"] == 1.0
     app = open_page("metrics.py")
-    assert "3 of 3 answerable questions got a refusal or a doubtful answer, marked" in texts(app)
     rows = app.dataframe[-1].value
     answers = dict(zip(rows["Question"], rows["Answer"], strict=True))
-    assert answers.pop("Who won the world cup in 1954?") == "refused, rightly"
     assert set(answers.values()) == {"doubtful"}
     first = dict(zip(rows["Question"], rows["First relevant"], strict=True))
     del first["Who won the world cup in 1954?"]
@@ -57,7 +54,6 @@ def test_answers_that_were_refused_wrongly_are_marked(
         "(nDCG@5 below 0.5)."
     )
     assert failed in texts(app)
-    assert "did not score answers" not in texts(app)
     assert run.metrics["correct_decision"] == 1 - 3 / 4
 
 
@@ -71,8 +67,6 @@ def test_the_prompts_of_answers_are_named(
     assert labelled.jobs.run(job).status == "done"
     (run,) = base.runs.list_all()
     assert run.prompts == base.prompts.wording().version(recipe.answer.mode)
-    said = [each.value for each in open_page("metrics.py").caption]
-    assert f":material/edit_note: Prompts: {plain(run.prompts)}" in said
     base.runs.remove(run.id)
     base.evaluator.evaluate("checks", base.recipe())
     assert not any("Prompts:" in each.value for each in open_page("metrics.py").caption)
@@ -143,15 +137,11 @@ def test_answers_without_the_expected_one_are_counted_and_listed_first(
     assert labelled.jobs.run(job).status == "done"
     app = open_page("metrics.py")
     assert not app.exception
-    shown = {card.label: card.value for card in app.metric}
-    assert shown["Expected answer found"] == "1 of 2"
-    assert "1 question got an answer without the expected one." in texts(app)
     rows = app.dataframe[-1].value
     outcomes = dict(zip(rows["Question"], rows["Expected answer"], strict=True))
     assert (outcomes[first], outcomes[second]) == ("found", "not found")
     assert rows["Question"][0] == second
     assert outcomes[third] == "not scored"
-    assert "1 not scored: nothing to look for" in texts(app)
     assert dict(zip(rows["Question"], rows["Answer"], strict=True))[first] == "answered"
 
 
@@ -184,17 +174,3 @@ def test_a_choice_that_is_kept_is_that_of_its_knowledge_base(
     assert app.checkbox(key="answers").value is False
     app.sidebar.selectbox(key="kb").set_value("notes").run()
     assert app.checkbox(key="answers").value is True
-
-
-@pytest.mark.parametrize(("top_k", "ranks"), [(5, ["ranks 6 to 10"]), (9, ["rank 10"]), (10, [])])
-def test_ranks_that_the_recipe_does_not_return_are_named(
-    labelled: Workspace, open_page: OpenPage, top_k: int, ranks: list[str]
-) -> None:
-    base = labelled.base("notes")
-    base.save_recipe(base.recipe().with_fields({"search.top_k": top_k}))
-    base.evaluator.evaluate("checks", base.recipe())
-    said = [one.value for one in open_page("metrics.py").caption]
-    assert [one for one in said if one.startswith("Metrics at 10 also count")] == [
-        f"Metrics at 10 also count {rank}, which this recipe (top-k {top_k}) doesn't return."
-        for rank in ranks
-    ]

@@ -13,30 +13,6 @@ from tests.pages.test_metrics import evaluated
 OpenPage = Callable[..., AppTest]
 
 
-def test_after_the_first_run_the_page_says_how_to_see_a_change(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    evaluated(labelled)
-    captions = [one.value for one in open_page("metrics.py").caption]
-    (said,) = [one for one in captions if "This is the first run of this set." in one]
-    assert said.endswith("make the change and press *Evaluate* again.")
-
-
-def test_a_first_run_with_later_ones_leads_to_runs(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    base = labelled.base("notes")
-    evaluated(labelled)
-    strict = base.recipe().with_fields({"search.threshold": 1.0})
-    base.evaluator.evaluate("checks", strict)
-    said = next(
-        one.value for one in open_page("metrics.py").caption if "first run of this set" in one.value
-    )
-    assert said.endswith(
-        "This is the first run of this set. *Runs* compares it with the later run."
-    )
-
-
 def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     before = evaluated(labelled)
@@ -66,7 +42,6 @@ def test_after_the_documents_changed_the_same_recipe_is_compared(
     app = open_page("metrics.py")
     assert app.metric[2].delta == "no change"
     said = next(one.value for one in app.caption if "Change against" in one.value)
-    assert plain("the same recipe.") in said
     assert "threshold" not in said
 
 
@@ -88,8 +63,6 @@ def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(
     assert change > 0
     assert card.delta == f"{signed_points(change)} points"
     assert app.metric[0].delta == "no change"
-    said = next(one.value for one in app.caption if "Change against" in one.value)
-    assert "the answer metrics compare with the run just now, recipe *" in said
 
 
 def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(
@@ -105,9 +78,6 @@ def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(
     evaluated(labelled)
     app = open_page("metrics.py")
     assert {metric.delta for metric in app.metric} == {""}
-    said = next(one.value for one in app.caption if "Change against" in one.value)
-    assert "labels or tags of the questions changed" in said
-    assert "the figures do not compare" in said
 
 
 def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(
@@ -122,10 +92,6 @@ def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(
     changes = base.runs.changes(now.id, before.id, ["recall@10"])
     assert sorted(changes["recall@10"].differences) == ["q1", "q2"]
     assert app.metric[2].delta == "no change"
-    said = next(one.value for one in app.caption if "Change against" in one.value)
-    assert plain("travel.txt was left out of search between the two runs.") in said
-    assert "only the questions without a label in this document" in said
-    assert "do not compare" not in said
 
 
 def test_cards_have_intervals_and_the_change_against_the_baseline(

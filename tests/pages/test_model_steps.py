@@ -26,11 +26,6 @@ def test_steps_are_switched_on_and_say_what_they_need(base: KnowledgeBase) -> No
     app.number_input(key="expansions").set_value(2).run()
     app.toggle(key="hyde").set_value(True).run()
     assert recipe(app, base).search.steps == {"rewrite": True, "expansions": 2, "hyde": True}
-    said = texts(app)
-    assert "without a language model, this step is skipped" in said
-    assert "**No further wordings were searched:** there is no language model" in said
-    assert "**No imagined answer was searched:** there is no language model" in said
-    assert "follow-up was not made complete" not in said
 
 
 def test_a_reranker_is_chosen_used_and_counted(
@@ -56,8 +51,6 @@ def test_a_path_is_typed_as_a_reranker_and_a_wrong_one_is_a_note(base: Knowledge
     assert recipe(app, base).search.rerank == "onnx:/nowhere"
     assert not app.exception
     assert not app.error
-    assert "**The results were not reranked:**" in texts(app)
-    assert "there is no tokenizer" in texts(app)
 
 
 COMPLETE = "How long may unused leave be carried over, and then?"
@@ -111,8 +104,6 @@ def test_a_step_that_fails_is_told_with_the_answer_and_tried_anew(
         app = ask(visit("chat.py", rerank="service"), LEAVE)
         [turn] = base.conversations.turns(1)
         assert turn.status == "complete"
-        assert turn.note.startswith("The results were not reranked: Reranking service answered 500")
-        assert "The results were not reranked" in texts(app)
         app.run()
         assert len(server.requests) == 1
         ask(app, LEAVE)

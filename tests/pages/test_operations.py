@@ -32,12 +32,6 @@ def told(base: KnowledgeBase, question: str, threshold: float = 0.2) -> int:
     return turn
 
 
-def test_without_a_question_it_says_what_to_do(base: KnowledgeBase) -> None:
-    assert "Choose a longer period" in texts(visit("usage.py", usage="Operations"))
-    said = texts(visit("usage.py", usage="Operations", period="All"))
-    assert "There are no questions yet." in said
-
-
 def test_the_page_is_listed_once_somebody_asked(base: KnowledgeBase) -> None:
     assert not base.operations.has_turns()
     told(base, LEAVE)
@@ -46,8 +40,6 @@ def test_the_page_is_listed_once_somebody_asked(base: KnowledgeBase) -> None:
 
 def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
     base.conversations.rate(told(base, LEAVE), 1)
-    answered = texts(visit("usage.py", usage="Operations"))
-    assert "Nothing was refused; doubtful answers are counted apart" in answered
     told(base, "zebra quux", 0.99)
     app = visit("usage.py", usage="Operations")
     shown = {each.label: each.value for each in app.metric}
@@ -55,7 +47,6 @@ def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
     assert shown["Doubtful, refused"] == "0%, 50%"
     assert (shown["Thumbs up"], shown["Tokens"]) == ("1 of 1", "–")
     said = texts(app)
-    assert "2 questions, all in one hour" in said
     assert "1 thumb up, 0 down" in said
     assert ":orange-badge[refused] zebra quux" in said
     assert not app.get("plotly_chart")  # of one hour, the sentences say it all
@@ -109,7 +100,6 @@ def test_what_another_visitor_asked_is_counted_and_not_told(
     other.close()
     app = visit("usage.py", usage="Operations")
     assert {each.label: each.value for each in app.metric}["Questions"] == "1"
-    assert "asked by another visitor" in texts(app)
     assert LEAVE.rstrip("?") not in texts(app)
 
 
@@ -124,8 +114,6 @@ def test_money_is_told_where_the_price_is_known(
     app = visit("usage.py", usage="Operations")
     # Twice 100 tokens of a prompt and 10 of an answer, at 0.15 and 0.60 for a million.
     assert {each.label: each.value for each in app.metric}["Cost, USD"] == "0.000042"
-    card = next(each for each in app.metric if each.label == "Cost, USD")
-    assert "Not known of 1 answer, left out here." in card.help
     said = texts(app)
     assert "100 + 10 tokens · 0.000021 USD" in said
     assert "100 + 10 tokens · cost unknown" in said

@@ -120,4 +120,3 @@ def test_the_takeaway_counts_the_neighbours_and_says_if_they_are_true() -> None:
     shown, placed = example(10)
     said = takeaway(shown, placed)
     assert r"document \& 0\<\/b\> (2)" in said
-    assert "Of the 10 nearest points, 10 are also among the 10 nearest passages" in said

@@ -89,7 +89,6 @@ def test_a_passage_of_two_pages_is_marked_on_both(base: KnowledgeBase) -> None:
 def test_pages_are_turned_and_the_address_knows_it(base: KnowledgeBase) -> None:
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
     app.button(key="source_Next page").click().run()
-    assert picture(app) == "Page 3 of manual.pdf; the passage is elsewhere."
     assert app.query_params["leaf"] == "1"
     assert app.button(key="source_Next page").disabled
     app.button(key="source_Previous page").click().run()
@@ -119,7 +118,6 @@ def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base: KnowledgeBase)
     original = base.documents.original(info.id)
     original.write_bytes(b"%PDF-1.7 overwritten")
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
-    assert "its pages cannot be read" in texts(app)
     assert "zircon valve" in marked(app)
     original.unlink()
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
@@ -142,7 +140,6 @@ def test_a_table_shows_its_rows_with_those_of_the_passage_marked(base: Knowledge
     assert rows["P-150"] == (["▶ 151", "P-150", "1500", "spare; kept dry"], "passage")
     assert rows["P-180"] == (["181", "P-180", "1800", "spare; kept dry"], "")
     assert drawn["numbered"]
-    assert "of 200; ▶ marks the passage" in texts(app)
 
 
 def test_a_workbook_shows_the_sheet_of_the_passage(base: KnowledgeBase) -> None:

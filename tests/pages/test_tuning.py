@@ -44,7 +44,6 @@ def _said(app: AppTest, words: str) -> str:
 def test_the_cards_are_those_of_an_evaluation(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py")
     assert _cards(app) == _evaluated(labelled, labelled.base("notes").recipe())
-    assert "This is the saved recipe" in _said(app, "saved recipe")
     assert [metric.delta for metric in app.metric] == [""] * 5
 
 
@@ -60,14 +59,8 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     before = float(_evaluated(labelled, saved)["nDCG@10"])
     assert app.metric[0].delta == f"−{before:.3f}"
     assert app.metric[0].proto.direction == MetricProto.DOWN
-    assert "95% interval of the value: " in app.metric[0].help
     assert "%, because a verdict needs p ≤ 0.02 over 5 comparisons together)." in app.metric[0].help
     assert app.metric[4].value == "100%"
-    assert _said(app, "*Refused by the search* leaves out doubtful answers")
-    assert (
-        "cosine ≥ 1.00: the search returns passages for 0% of the answerable questions, the "
-        "search refuses 100%"
-    ) in _said(app, "cosine ≥")
 
 
 def test_figures_of_a_filter_by_tag_follow_the_tags(
@@ -109,11 +102,6 @@ def test_every_curve_has_a_sentence(
     app = open_page("tuning.py", curve=curve)
     assert _said(app, words)
     assert not app.error
-
-
-def test_the_weight_counts_in_hybrid_mode_only(labelled: Workspace, open_page: OpenPage) -> None:
-    app = open_page("tuning.py", curve="Weight", mode="Dense")
-    assert app.info[0].value == "The weight counts in hybrid mode only."
 
 
 def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:
@@ -180,7 +168,6 @@ def test_a_limit_that_only_harms_is_not_offered(
     app = open_page("tuning.py")
     chosen = found.chosen(0.05)
     assert (chosen.in_sample.answerable, chosen.in_sample.unanswerable) == (1 / 30, 0.0)
-    assert _said(app, "it refuses no more questions without an answer than the present limit")
     assert "tuning_use_refusal" not in [button.key for button in app.button]
 
 
@@ -241,7 +228,6 @@ def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> No
     app.button(key="tuning_fit").click().run()
     assert finished(labelled, "calibrate").status == "failed"
     app.run()
-    assert app.info[-1].value.startswith("Too few labels to learn probabilities")
     assert (
         labelled.base("notes").tuning.calibrator.fitted(labelled.base("notes").recipe().index)
         is None
@@ -271,10 +257,8 @@ def test_values_of_the_grid_are_read_as_people_write_them() -> None:
 
 def test_quality_is_held_against_time_too(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py", curve="Cost", cost="Time")
-    assert "Click a point to try its recipe." in _said(app, "Click a point")
     (chart,) = [each for each in app.get("plotly_chart") if "tuning_front" in str(each.proto)]
     spec = json.loads(chart.proto.spec)
-    assert spec["layout"]["xaxis"]["title"]["text"].startswith("time of a search")
     labels = [label for _, label in spec["data"][0]["customdata"]]
     assert labels[:2] == ["lexical, 10 candidates", "lexical, 20 candidates"]
     assert len(labels) == 12

@@ -106,11 +106,7 @@ def test_a_larger_top_k_is_what_returns_passages_below_it() -> None:
     assert below(20).larger == LargerTopK(20, 1, 1)
     assert below(6, None).larger == LargerTopK(10, 1, 1)  # which is no candidate
     (step, *_) = below(6, 6, 6).next_steps
-    assert (step.kind, step.title, step.changes) == (
-        "top_k",
-        "Return more passages: top-k 5 → 10",
-        ({"search.top_k": 10},),
-    )
+    assert (step.kind, step.changes) == ("top_k", ({"search.top_k": 10},))
     assert {"search.top_k": 10} not in changes_for("top_k", recipe, None)
 
 

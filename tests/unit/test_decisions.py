@@ -89,8 +89,6 @@ def test_the_verdict_is_that_of_all_labels(
     assert decided.state.verdict == verdict
     assert decided.next_hits == ()
     assert decided.state.labels < 47 or verdict == "equal"
-    assert "this holds for these 6 questions" in decided.sentence.lower()
-    assert f"{decided.state.labels} of 47 hits are judged." in decided.sentence
     for hit in base.judging_queue.ordered(run, other, k=5):
         grade = int(hit.document.startswith(tuple(relevant)))
         base.labels.label(SET, hit.question_id, hit.document_id, hit.start, hit.end, grade)

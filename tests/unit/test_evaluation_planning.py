@@ -23,11 +23,6 @@ def test_the_smallest_difference_is_noticed_as_often_as_promised() -> None:
     assert decided / 120 == pytest.approx(0.8, abs=0.1)
 
 
-def test_few_questions_show_nothing() -> None:
-    assert smallest_difference(6, 0.3) is None
-    assert plan(6).sentence == "With 6 questions you cannot tell recipes apart."
-
-
 def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
     names = [f"q{number}" for number in range(40)]
     first = dict.fromkeys(names, 0.5)
@@ -37,7 +32,6 @@ def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
     found = plan(40, [first, dict(first), second, near])
     assert (found.questions, found.pairs) == (40, 5)
     assert found.deviation == pytest.approx(0.2 * np.sqrt(40 / 39), abs=0.001)
-    assert found.basis == "The spread between questions is measured on the latest runs."
     assumed = (
         "This is an estimate, until three different recipes were evaluated on 20 labelled "
         "questions."
@@ -48,7 +42,7 @@ def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
     assert plan(40, [first, near]) == plan(40, [first, second]) == plan(40)
     far = {name: 1.0 if number % 2 else 0.0 for number, name in enumerate(names)}
     wide = plan(40, [first, far])
-    assert (wide.pairs, wide.basis) == (1, "The spread between questions is measured on two runs.")
+    assert wide.pairs == 1
     assert wide.deviation > 0.5
     assert plan(40) == Plan(40, smallest_difference(40, 0.25), 0.25, 0)
 

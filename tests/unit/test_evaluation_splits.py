@@ -92,51 +92,6 @@ def test_chosen_on_tuning_reported_on_held_out() -> None:
     assert chosen.comparison.verdict == "undecided"
 
 
-@pytest.mark.parametrize(
-    ("held_out", "words"),
-    [
-        (0.5, "is 0.000, so it is gone."),
-        (0.5 - 1e-9, "is 0.000, so it is gone."),
-        (0.4, "is -0.100, so it is gone."),
-        (0.8, "is 0.300, the same."),
-        (0.95, "is 0.450 (50% larger)."),
-    ],
-)
-def test_what_became_of_the_lead(held_out: float, words: str) -> None:
-    scores = np.full((2, 6), 0.5)
-    scores[1] = [0.8, held_out, 0.8, held_out, 0.0, held_out]
-    assert choose("ndcg@10", scores, COLUMNS, 0, PARTS).sentence.endswith(words)
-
-
-def test_a_lead_of_next_to_nothing_has_no_percentage() -> None:
-    scores = np.full((2, 6), 0.5)
-    scores[1] = [0.501, 0.9, 0.501, 0.9, 0.0, 0.9]
-    sentence = choose("ndcg@10", scores, COLUMNS, 0, PARTS).sentence
-    assert sentence.endswith("is 0.400, more than twice as large.")
-
-
-@pytest.mark.parametrize(
-    ("held_out", "headline"),
-    [
-        (
-            0.5,
-            "No reason to change: the best recipe found gains nothing on the 3 held-out questions.",
-        ),
-        (
-            0.4,
-            "No reason to change: the best recipe found loses 0.100 nDCG@10 on the 3 held-out "
-            "questions, within noise.",
-        ),
-    ],
-)
-def test_a_lead_that_is_gone_is_no_reason_to_change(held_out: float, headline: str) -> None:
-    scores = np.full((2, 6), 0.5)
-    scores[1] = [0.8, held_out, 0.8, held_out, 0.0, held_out]
-    scores[1, 5] -= 0.05 if held_out < 0.5 else 0.0  # losses of one size would be worse
-    scores[1, 1] += 0.05 if held_out < 0.5 else 0.0
-    assert choose("ndcg@10", scores, COLUMNS, 0, PARTS).headline == headline
-
-
 @pytest.mark.parametrize("count", [2, 5])
 def test_folds_keep_groups_whole_and_are_alike(count: int) -> None:
     groups = {each: f"g{place // 3}" for place, each in enumerate(IDS[:90])}

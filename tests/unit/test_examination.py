@@ -40,7 +40,6 @@ def test_none_of_two_documents_of_one_template_is_in_force() -> None:
     old, new = _tariff("bylaw-aldham-2017.txt", 7), _tariff("bylaw-brook-2018.txt", 9)
     (finding,) = examine([old, new], "2026-01-01")
     assert (finding.kind, finding.in_force) == ("editions", "")
-    assert "is in force" not in finding.summary
 
 
 @pytest.mark.parametrize(
@@ -141,7 +140,6 @@ def test_an_edition_of_the_future_is_not_in_force() -> None:
     (before,) = examine(editions, "2025-12-31")
     assert [place.document for place in before.places] == ["expenses-2023.md", "expenses-2026.md"]
     assert before.in_force == editions[0].id
-    assert before.summary.endswith("By their dates, expenses-2023.md is in force.")
     (after,) = examine(editions, "2026-01-01")
     assert after.in_force == editions[1].id
     (neither,) = examine(editions, "2022-06-01")
@@ -155,7 +153,6 @@ def test_versions_tell_which_edition_is_in_force_where_no_date_does() -> None:
     ]
     (finding,) = examine(editions)
     assert finding.in_force == editions[1].id
-    assert finding.summary.endswith("By their versions, Dues Policy v1.11.md is in force.")
 
 
 def test_broken_characters_are_unreadable() -> None:

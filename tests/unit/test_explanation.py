@@ -88,14 +88,7 @@ def test_steps_that_arrays_do_not_show_are_tried_out() -> None:
         False,
     ]
     assert (candidates.value, candidates.shorter) == (1, 2)
-    assert weight.words.endswith(f"the nearest that {weight.searches} searches found")
     assert max(each.searches for each in found) <= 60
-
-
-def test_a_mode_without_a_weight_says_so() -> None:
-    of = case(30, mode="lexical")
-    said = counterfactuals(of, True, lambda *change: searched(of, *change))
-    assert said[0].words == "The weight has no effect: the mode is lexical."
 
 
 def test_figures_keep_their_digits() -> None:

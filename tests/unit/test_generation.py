@@ -93,8 +93,6 @@ def test_what_cannot_be_used_is_sent_back_with_the_reason() -> None:
     with pytest.raises(ProviderMisbehaved, match="3 tries: the question speaks of the passage"):
         _write(chat)
     assert [len(each) for each in chat.asked] == [2, 4, 6]
-    assert 'there is no "question"' in chat.asked[1][-1].content
-    assert "copied word for word from the passage" in chat.asked[2][-1].content
     assert chat.asked[2][2].content == "Certainly."
 
 
@@ -113,7 +111,6 @@ def test_a_paraphrase_has_words_of_its_own() -> None:
     own = _reply("When do holidays from last summer expire?", "It lapses after that day")
     chat = ScriptedChat(copied, own)
     assert _write(chat, "paraphrase")[0] == "When do holidays from last summer expire?"
-    assert "repeats the words" in chat.asked[1][-1].content
     assert _write(ScriptedChat(copied), "factual")[0].startswith("When does unused leave lapse")
 
 

@@ -146,9 +146,8 @@ def test_anything_else_is_not(value: object, tmp_path: Path) -> None:
 
 
 def test_a_csv_word_that_is_neither_names_its_line() -> None:
-    with pytest.raises(InvalidFile, match=r"^Line 3: answerable: “maybe”") as problem:
+    with pytest.raises(InvalidFile, match=r"^Line 3: answerable: “maybe”"):
         parse("x.csv", "question,answerable\nA?,true\nB?,maybe\n")
-    assert problem.value.hint == "Write true or false, yes or no, 1 or 0, or leave the field out."
 
 
 @pytest.mark.parametrize("limit", [1 << 17, (1 << 31) - 1])

@@ -86,7 +86,6 @@ def test_columns_can_be_named_and_the_hint_says_which_there_are(base: KnowledgeB
     with pytest.raises(InvalidFile, match=r"No column of a\.csv is called question") as raised:
         base.exchange.import_file("set", "a.csv", content)
     assert "Nr; Frage; Datei" in raised.value.hint
-    assert "--column question=NAME" in raised.value.hint
     columns = {"question": "frage", "document": "Datei", "id": "Nr"}
     assert base.exchange.import_file("set", "a.csv", content, columns=columns).number == 1
     (question,) = base.questions.export("set")
@@ -116,7 +115,6 @@ def test_columns_that_are_no_field_are_refused_with_a_guess(base: KnowledgeBase)
     with pytest.raises(InvalidFile, match="no field: passage, relevance") as raised:
         base.exchange.import_file("set", "a.csv", content)
     assert "“passage” looks like “quote”, “relevance” looks like “grade”" in raised.value.hint
-    assert "--column quote=passage or --ignore-column passage" in raised.value.hint
     assert base.questions.list_all() == []
     columns = {"quote": "passage", "grade": "Relevance"}
     base.exchange.import_file("set", "a.csv", content, columns=columns)
@@ -160,7 +158,5 @@ def test_an_id_of_two_questions_and_a_quote_of_no_document_are_refused(
 ) -> None:
     rows = f"a,{QUESTIONS[0]},,\na,{QUESTIONS[1]},,\nb,Why?,,three months\n"
     content = f"id,question,document,quote\n{rows}".encode()
-    with pytest.raises(InvalidFile) as raised:
+    with pytest.raises(InvalidFile):
         base.exchange.import_file("set", "a.csv", content)
-    assert "Line 3: the id 'a' has another question in a line above" in raised.value.message
-    assert "Line 4: a quote, page or nugget without a document" in raised.value.message

@@ -155,9 +155,8 @@ def test_a_question_without_an_answer_gets_none_by_a_label_of_no_relevance(
 
 
 def test_a_set_that_is_there_can_be_refused(base: KnowledgeBase) -> None:
-    with pytest.raises(AlreadyExists, match="'checks' exists already") as raised:
+    with pytest.raises(AlreadyExists, match="'checks' exists already"):
         base.exchange.import_file(SET, "x.jsonl", FILE, existing="refuse")
-    assert '"add" or "replace"' in raised.value.hint
     assert held(base) == BY_HAND
     base.exchange.import_file("new", "x.jsonl", FILE, existing="refuse")
     assert [item.text for item in base.questions.labelled("new")] == [WHEN]

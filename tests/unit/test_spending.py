@@ -169,9 +169,8 @@ def test_the_guests_of_a_link_have_so_many_answers_in_a_minute(
     trace = base.search("leave", QUICK)
     for _ in range(60):
         assert base.answer(trace, QUICK)
-    with pytest.raises(NotAllowed, match="too many requests through this link") as refused:
+    with pytest.raises(NotAllowed, match="too many requests through this link"):
         base.answer(trace, QUICK)
-    assert refused.value.hint == "Try again in 1 s."
     assert base.search("leave", QUICK).hits == trace.hits  # what costs nothing goes on
     assert another.answer(trace, QUICK)
     assert reader(workspace).base("manuals").answer(trace, QUICK)

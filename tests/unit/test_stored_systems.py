@@ -130,7 +130,6 @@ def test_private_addresses_are_refused_in_trials_and_jobs(home: Path) -> None:
         row = workspace.jobs.get(job)
     assert row.status == "failed"
     assert "The first 5 questions failed" in row.message
-    assert "inside this computer" in row.message
     assert base.runs.list_all() == []
 
 
@@ -282,7 +281,6 @@ def test_systems_on_the_command_line(
     assert (row["name"], row["unset"]) == ("rival", [])
     assert main(["systems", "handbook", "remove", "rival"]) == 0
     assert main(["systems", "handbook", "add", "rival"]) == 2
-    assert "--form and --address" in capsys.readouterr().err
 
 
 def test_an_error_with_status_200_says_why(home: Path) -> None:

@@ -127,7 +127,6 @@ def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised() -> Non
     assert (refused.point, refused.checked, refused.check, refused.kept) == (None, None, "", None)
     assert refused.possible is not None
     assert 0.3 < refused.possible < 0.45
-    assert "no threshold has passages that are relevant often enough" in refused.method
     assert refused.missing is None
     assert PromiseCurves(curve).promise(refused.possible).point is not None
 

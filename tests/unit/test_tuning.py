@@ -204,9 +204,8 @@ def test_a_search_without_labels_to_choose_by_says_so(tmp_path: Path, judged: bo
         base.labels.label(SET, "q5", hit.chunk.document_id, 0, hit.chunk.end, 0)
     tuner = base.tuning.tuner(SET)
     grid = Grid.parse({"search.k1": [0.9, 1.2]}, WORDS)
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput):
         tuner.search(grid, WORDS, "ndcg@10", held_out=True)
-    assert refused.value.hint == "Label passages for some of them, or split the set again."
 
 
 def test_a_half_without_labels_is_not_said_to_need_a_build(tmp_path: Path) -> None:

