@@ -44,7 +44,7 @@ def test_one_is_shown_corrected_and_deleted(
     assert (code, found["answer"], found["corrected"]) == (0, "In June [1].", True)
     assert run(capsys, "memory", "notes", "show", "1")[1] == found
     assert run(capsys, "memory", "notes", "delete", "1")[:2] == (0, {"deleted": 1})
-    code, _, said = run(capsys, "memory", "notes", "show", "1")
+    code, _, _said = run(capsys, "memory", "notes", "show", "1")
     assert code == 2
 
 

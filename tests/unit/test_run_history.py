@@ -291,7 +291,7 @@ def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compa
     edit = _leave_out(base, "travel.txt")
     second = _run(base)
     between = base.runs.differences(second, first)
-    assert between.comparable == False
+    assert not between.comparable
     changes = base.runs.changes(second, first, ["ndcg@10", "mrr@10"])
     assert {name: sorted(found.differences) for name, found in changes.items()} == {
         "ndcg@10": ["q1", "q2"],
