@@ -31,8 +31,8 @@ from rag.retrieval import (
     gather,
     retrieve,
 )
-from rag.retrieval.candidate_generation import FullRankings
 from rag.retrieval.candidates import IncompleteVectors, Ranking, bm25_options, join
+from rag.retrieval.full_rankings import FullRankings
 from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
-from rag.retrieval.languages import full_share
+from rag.retrieval.languages import dense_weight, full_share
 from rag.types import Hit, Keys, Mask, Order, Ranks, Scores, Trace
 
 BY_WORDS = "by_words"
@@ -188,6 +188,22 @@ def reread(fused: Scores, rerank: Scores | None) -> Scores:
 def ranking(keys: Keys, scores: Scores) -> Order:
     """Positions of the candidates, best first; equal scores by key, so order is never chance."""
     return np.lexsort((keys, -scores))
+
+
+def describe_fusion(recipe: SearchRecipe, lacking: str) -> str:
+    """Return the note on the fusion of a question whose language the embedder may be lacking."""
+    if recipe.mode != "hybrid":
+        return "one retriever, nothing to fuse"
+    weight = dense_weight(lacking, recipe)
+    if recipe.fusion == "rrf":
+        return f"reciprocal ranks, constant {recipe.rrf_k}, {weight:.2f} on dense"
+    if recipe.fusion == "saturation":
+        return f"cosine and saturated BM25, pivot {recipe.bm25_pivot:g}, {weight:.2f} on dense"
+    if recipe.fusion == QDRANT_RRF:
+        return f"ranks divided by weight, constant {recipe.rrf_k}, {weight:.2f} on dense"
+    if recipe.fusion in LIST_SCALES:
+        return f"each list stretched alone ({recipe.fusion}), {weight:.2f} on dense"
+    return f"weighted, {weight:.2f} on dense"
 
 
 _ENRICHED = {"dense": ("feedback", "expanded"), "bm25": ("feedback_bm25", "expanded_bm25")}

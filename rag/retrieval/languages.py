@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rag.lexical import LexicalIndex
 from rag.lexical.languages import ANALYZERS, NO_STEMMER, language, language_name, likeliest
 from rag.recipe import SearchRecipe
+from rag.retrieval.timeline import Timeline
 
 SHARE = 1 / 3
 """What is left of the weight of the vectors. A cosine of a model that does not know a language
@@ -78,22 +79,33 @@ def dense_weight(lacking: str, recipe: SearchRecipe) -> float:
     return recipe.dense_weight * full_share(lacking, recipe)
 
 
-def language_note(lacking: str, languages: KnownLanguages) -> str:
-    """Return the note on a question that is ranked by words."""
-    names = " and ".join(language_name(code) for code in sorted(languages.codes))
-    return (
-        f"the embedder supports {names}, and this is {language_name(lacking)}: ranked "
-        "mainly by lexical search"
-    )
+def note_language(
+    question: str,
+    recipe: SearchRecipe,
+    languages: KnownLanguages,
+    lexical: LexicalIndex,
+    timeline: Timeline,
+) -> str:
+    """Note a question in a language that the embedder does not know.
 
-
-def foreign_note(code: str) -> str:
-    """Return the note on a question in a language that no passage is in."""
-    return f"this is {language_name(code)}, and the passages and the embedder are not"
-
-
-def language_hint(languages: KnownLanguages) -> str:
-    """Return what who tunes the recipe can do about such a question; "" for nothing."""
-    if not languages.instead:
-        return ""
-    return f"For semantic search in this language, choose the embedder {languages.instead}."
+    Returns what ``KnownLanguages.lacks`` says of it.
+    """
+    lacking = languages.lacks(question, lexical)
+    if not may_lean(recipe):
+        return lacking
+    foreign = "" if lacking else languages.lacks_with_documents(question)
+    if lacking:
+        supported = " and ".join(language_name(code) for code in sorted(languages.codes))
+        note = (
+            f"the embedder supports {supported}, and this is {language_name(lacking)}: ranked "
+            "mainly by lexical search"
+        )
+    elif foreign:
+        note = f"this is {language_name(foreign)}, and the passages and the embedder are not"
+    else:
+        return lacking
+    instead = languages.instead
+    hint = f"For semantic search in this language, choose the embedder {instead}."
+    figures = {"dense_weight": dense_weight(lacking, recipe)}
+    timeline.passed("language", 1, 1, note, figures=figures, hint=hint if instead else "")
+    return lacking

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from rag.recipe import Recipe
-from rag.retrieval.candidate_generation import gather
+from rag.protocols import Embedder
+from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval.candidates import (
+    Candidates,
+    IncompleteVectors,
+    SearchQuery,
+    best_by_words,
+    join,
+    nearest,
+)
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
+from rag.retrieval.filters import describe_filters
+from rag.retrieval.fusion import describe_fusion
 from rag.retrieval.hits import Hits, pass_cuts
+from rag.retrieval.languages import note_language
+from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.selection import resolved_threshold, select
+from rag.retrieval.stages import stage_rows
 from rag.retrieval.timeline import Timeline
-from rag.types import Message, Trace
+from rag.topic import Topic, topic_evidence
+from rag.types import Message, Trace, Vectors
 
 
 def retrieve(
@@ -27,17 +42,23 @@ def retrieve(
     is then that of the complete question.
     """
     timeline, search = Timeline(), recipe.search
-    search_query, candidates = gather(question, search, corpus, timeline, history=history)
+    query, candidates = gather(question, search, corpus, timeline, history=history)
     limit = resolved_threshold(candidates, search, threshold)
     nearness = Nearness(candidates.keys, corpus.dense.vectors)
     selection = select(candidates, search, limit, corpus.calibration, nearness)
-    at = Hits(candidates, selection, search, corpus.lookup).at
-    rest = () if candidates.by_words is None else ("not all vectors are stored yet",)
-    cuts = candidates.keys, selection, at, search, limit, timeline, candidates.topic
-    waived = threshold if limit is None else None
-    hits = pass_cuts(*cuts, *rest, waived=waived)
+    hits = pass_cuts(
+        candidates.keys,
+        selection,
+        Hits(candidates, selection, search, corpus.lookup).at,
+        search,
+        limit,
+        timeline,
+        candidates.topic,
+        *(() if candidates.by_words is None else ("not all vectors are stored yet",)),
+        waived=threshold if limit is None else None,
+    )
     return Trace(
-        question=search_query.question,
+        question=query.question,
         recipe=recipe.hash,
         passages=corpus.passages,
         threshold=limit,
@@ -45,8 +66,82 @@ def retrieve(
         hits=hits,
         seconds=timeline.seconds,
         relevance=search.relevance,
-        words="" if search_query.words == search_query.question else search_query.words,
-        typed="" if search_query.question == question else question,
-        reading="" if search_query.reading == search_query.question else search_query.reading,
-        corrections=search_query.corrections,
+        words="" if query.words == query.question else query.words,
+        typed="" if query.question == question else question,
+        reading="" if query.reading == query.question else query.reading,
+        corrections=query.corrections,
     )
+
+
+def gather(
+    question: str,
+    recipe: SearchRecipe,
+    corpus: Corpus,
+    timeline: Timeline,
+    vector: Vectors | None = None,
+    history: Sequence[Message] = (),
+) -> tuple[SearchQuery, Candidates]:
+    """The question as it was asked in the end, and all candidates.
+
+    ``vector`` (dimension,) is that of the question where it is known already; ``history`` is the
+    conversation before it.
+    """
+    query = transform_query(question, recipe, corpus, timeline, vector, history)
+    documents = corpus.languages, corpus.lexical
+    lacking = note_language(query.question, recipe, *documents, timeline)
+    reach = corpus.passages
+    if corpus.allowed is not None:
+        reach = len(corpus.allowed)
+        timeline.passed("filter", corpus.passages, reach, describe_filters(recipe))
+
+    # Both retrievers, each for all wordings.
+    note = f", of {1 + len(query.variants)} wordings the best" if query.variants else ""
+    if isinstance(corpus.dense, IncompleteVectors):
+        late = len(corpus.dense.lacking)
+        note += f"; only lexical search finds {late:,}, whose vectors are not stored yet"
+    near = nearest(query, corpus.dense, recipe, corpus.allowed)
+    if recipe.mode != "lexical":
+        vectors = "vectors" if corpus.dense.exact else "vectors, approximately"
+        timeline.passed(
+            "dense", reach, len(near.keys), f"nearest {recipe.candidates} {vectors}{note}"
+        )
+    words = best_by_words(query, corpus.lexical, recipe, corpus.allowed)
+    if recipe.mode != "dense":
+        timeline.passed(
+            "lexical", reach, len(words.keys), f"best {recipe.candidates} by BM25{note}"
+        )
+
+    rankings = near, words, corpus.dense, corpus.lexical, recipe
+    candidates = join(query, *rankings, corpus.default_threshold)
+    candidates = replace(candidates, lacking=lacking)
+    taken = len(near.keys) + len(words.keys)
+    timeline.passed("fusion", taken, len(candidates), describe_fusion(recipe, lacking))
+
+    for row in stage_rows():
+        if row.run is not None and row.is_on(recipe):
+            query, candidates = row.run(query, candidates, recipe, corpus, timeline)
+    return query, replace(candidates, topic=topic_of(query, corpus))
+
+
+def topic_of(search_query: SearchQuery, corpus: Corpus) -> Topic | None:
+    """Whether a question is on topic: by itself, whatever steps added to it.
+
+    None where nobody is asked, and while vectors are not in yet: what is not seen is not refused.
+    """
+    if corpus.topic is None or isinstance(corpus.dense, IncompleteVectors):
+        return None
+    evidence = topic_evidence(
+        search_query.words,
+        search_query.vector,
+        corpus.dense,
+        corpus.lexical,
+        corpus.passages,
+        corpus.allowed,
+    )
+    return None if evidence is None else corpus.topic.judged(evidence)
+
+
+def embed_question(question: str, embedder: Embedder) -> Vectors:
+    """The unit vector of a question, shape (dimension,)."""
+    vector: Vectors = embedder.embed([question], "query")[0]
+    return vector

@@ -10,7 +10,6 @@ import numpy as np
 
 from rag.errors import Cancelled, TouchstoneError
 from rag.lexical import (
-    Correction,
     LexicalIndex,
     OtherForm,
     complete_follow_up,
@@ -47,31 +46,51 @@ def transform_query(
     A follow-up is made complete first: from then on that is the question, which relevance and
     BM25 are measured with. ``vector`` (dimension,) is that of ``question``, where it is known.
     """
-    plain = question
+    plain, lexical = question, corpus.lexical
     if recipe.rewrite or history:
         question = _completed(question, recipe, corpus, timeline, history)
+
+    # The words that are searched, and the text whose meaning is.
     reading = words = question
     corrections = list[WordCorrection]()
     if recipe.spelling == "question":
-        reading, corrections = respell_question(question, corpus.lexical, timeline)
+        reading, corrections = respell_question(question, lexical, timeline)
         words = reading
     elif recipe.spelling:
         words = correct_spelling(question, corpus, timeline)
     if recipe.synonyms:
         before = reading
-        reading, forms = with_synonyms(reading, corpus.lexical, timeline)
-        words = reading if words == before else _with_forms(words, synonyms(words, corpus.lexical))
+        reading, forms = with_synonyms(reading, lexical, timeline)
+        words = reading if words == before else _with_forms(words, synonyms(words, lexical))
         corrections += forms
-    others = _reworded(reading, recipe, corpus, timeline) if recipe.expansions else []
-    passage = _imagined(reading, recipe, corpus, timeline) if recipe.hyde else ""
-    texts = [reading, *others, *([passage] if passage else [])]
+
+    # What a language model adds: further wordings, and a hypothetical answer.
+    wordings, passage = list[str](), ""
+    if recipe.expansions:
+        ask = partial(expand, reading, recipe.expansions)
+        instead = "only the question itself is searched"
+        written = try_transform("expansions", corpus.chat, ask, instead, timeline)
+        if written is not None:
+            wordings = written
+            timeline.passed("expansions", 1, 1 + len(wordings), " · ".join(wordings))
+    if recipe.hyde and recipe.mode == "lexical":
+        timeline.passed("hyde", 1, 1, "lexical search only: nothing to embed")
+    elif recipe.hyde:
+        imagine = partial(hypothetical_passage, reading)
+        instead = "only the question itself is embedded"
+        passage = try_transform("hyde", corpus.chat, imagine, instead, timeline) or ""
+        if passage:
+            excerpt = passage if len(passage) <= LONGEST_SHOWN else passage[:LONGEST_SHOWN] + "…"
+            timeline.passed("hyde", 1, 2, excerpt)
+
+    texts = [reading, *wordings, *([passage] if passage else [])]
     rows = _embedded(texts, corpus, timeline, vector if reading == plain else None)
     return SearchQuery(
         vector=rows[0],
         words=words,
         near=middle(rows[0], rows[-1]) if passage else None,
         question=question,
-        variants=tuple(map(QueryVariant, others, rows[1 : 1 + len(others)])),
+        variants=tuple(map(QueryVariant, wordings, rows[1 : 1 + len(wordings)])),
         corrections=tuple(corrections),
     )
 
@@ -104,30 +123,6 @@ def _completed(
     note = "complete as it is" if complete == question else f"complete: {complete}"
     timeline.passed("rewrite", 1, 1, note)
     return complete
-
-
-def _reworded(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> list[str]:
-    ask = partial(expand, question, recipe.expansions)
-    instead = "only the question itself is searched"
-    wordings = try_transform("expansions", corpus.chat, ask, instead, timeline)
-    if wordings is None:
-        return []
-    timeline.passed("expansions", 1, 1 + len(wordings), " · ".join(wordings))
-    return wordings
-
-
-def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> str:
-    if recipe.mode == "lexical":
-        timeline.passed("hyde", 1, 1, "lexical search only: nothing to embed")
-        return ""
-    ask = partial(hypothetical_passage, question)
-    instead = "only the question itself is embedded"
-    passage = try_transform("hyde", corpus.chat, ask, instead, timeline)
-    if passage is None:
-        return ""
-    excerpt = passage if len(passage) <= LONGEST_SHOWN else passage[:LONGEST_SHOWN] + "…"
-    timeline.passed("hyde", 1, 2, excerpt)
-    return passage
 
 
 def try_transform(
@@ -164,18 +159,12 @@ def _embedded(
     else:
         rows, cached = corpus.queries.vectors(corpus.embedder, new) if new else (None, 0)
     cached += len(texts) - len(new)
-    timeline.passed("question", 1, 1, _how(len(texts), cached))
+    note = "embedding of the question" + f" and {len(texts) - 1} more" * (len(texts) > 1)
+    if cached:
+        note += ", from the cache" if cached == len(texts) else f", {cached} of them from the cache"
+    timeline.passed("question", 1, 1, note)
     parts = [] if vector is None else [vector[None]]
     return np.concatenate([*parts, *([] if rows is None else [rows])])
-
-
-def _how(texts: int, cached: int) -> str:
-    what = "embedding of the question"
-    if texts > 1:
-        what += f" and {texts - 1} more"
-    if cached == texts:
-        return f"{what}, from the cache"
-    return f"{what}, {cached} of them from the cache" if cached else what
 
 
 def respell_question(
@@ -196,17 +185,12 @@ def with_synonyms(
 ) -> tuple[str, list[WordCorrection]]:
     """The question with synonyms after each word that no passage has, and these words."""
     forms = synonyms(question, lexical)
-    notes = [f"{question[form.start : form.end]}: {form.form}" for form in forms]
-    timeline.passed("synonyms", 1, 1, ", ".join(notes) or NO_SYNONYM)
-    return _with_forms(question, forms), _read(question, forms)
-
-
-def _read(question: str, forms: Iterable[OtherForm]) -> list[WordCorrection]:
-    return [
-        WordCorrection(typed, f"{typed} ({form.form})")
-        for form in forms
-        for typed in [question[form.start : form.end]]
-    ]
+    typed = [(question[form.start : form.end], form.form) for form in forms]
+    timeline.passed(
+        "synonyms", 1, 1, ", ".join(f"{word}: {form}" for word, form in typed) or NO_SYNONYM
+    )
+    read = [WordCorrection(word, f"{word} ({form})") for word, form in typed]
+    return _with_forms(question, forms), read
 
 
 def _with_forms(question: str, forms: Iterable[OtherForm]) -> str:
@@ -223,16 +207,14 @@ def correct_spelling(question: str, corpus: Corpus, timeline: Timeline) -> str:
     words, result, end = list[str](), "", 0
     for correction in corrections:
         chunk = passages.get(correction.key)
-        word = _written(correction, chunk[0].indexed_text, corpus) if chunk else correction.term
+        word = correction.term
+        if chunk:  # as the passage spells it, not as the index has it
+            text = chunk[0].indexed_text
+            spans = corpus.lexical.analyzer.spans(text)
+            written = (text[start:end] for term, start, end in spans if term == word)
+            word = next(written, word).lower()
         words.append(f"{question[correction.start : correction.end]} → {word}")
         result, end = result + question[end : correction.start] + word, correction.end
     note = ", ".join(words) or NOTHING_CORRECTED
     timeline.passed("spelling", 1, 1, note)
     return result + question[end:]
-
-
-def _written(correction: Correction, text: str, corpus: Corpus) -> str:
-    """Return the spelling of the corrected term in a passage that contains it."""
-    spans = corpus.lexical.analyzer.spans(text)
-    written = (text[start:end] for term, start, end in spans if term == correction.term)
-    return next(written, correction.term).lower()

@@ -18,7 +18,6 @@ from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
 from rag.retrieval.caches import Cache
-from rag.retrieval.candidate_generation import topic_of
 from rag.retrieval.candidates import (
     NOT_FOUND,
     Ranking,
@@ -31,6 +30,7 @@ from rag.retrieval.candidates import (
     rare_codes,
     relevance_of_words,
 )
+from rag.retrieval.pipeline import topic_of
 from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
 from rag.search.corpus import corpus

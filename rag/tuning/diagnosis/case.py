@@ -12,8 +12,8 @@ import numpy as np
 from rag.errors import NotFound
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, SearchQuery, Selection, Timeline, gather, select
-from rag.retrieval.candidate_generation import FullRankings, true_rank
 from rag.retrieval.candidates import bm25_options, cosines
+from rag.retrieval.full_rankings import FullRankings, true_rank
 from rag.retrieval.query_transforms import transform_query
 from rag.tuning.diagnosis.searched import Searched
 from rag.types import Chunk, Document, Evidence, Hit, Keys, Question, Span, Vectors
