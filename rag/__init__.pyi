@@ -35,6 +35,7 @@ from .answering.markup import styled_words as styled_words
 from .answering.markup import unmarked as unmarked
 from .answering.markup import without_markup as without_markup
 from .answering.quote_fates import QuoteFate as QuoteFate
+from .answering.quoting import answer_and_more as answer_and_more
 from .answering.stream import AnswerStream as AnswerStream
 from .bundles import Deviation as Deviation
 from .bundles import Reproduction as Reproduction

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rag.answering.statements.segments import ITEM
 from rag.answering.statements.sentences import LONGEST_STATEMENT, Statement, plain_words
@@ -23,6 +24,19 @@ def in_quotation_marks(text: str) -> str:
     if _is_mark(text[:1]) or _is_mark(text[-1:]):
         text = _PAIR.sub(lambda match: f"‘{match[1] or match[2] or ''}’", text)
     return f"“{text}”"
+
+
+def answer_and_more(text: str, answering: Sequence[int]) -> tuple[str, str]:
+    """Split the text of quotes into the quote that answers, and the others.
+
+    ``answering`` are the numbers of the citations that answer. Where that is not one quote, all
+    quotes are the answer.
+    """
+    if len(answering) != 1:
+        return text, ""
+    end = f"” [{answering[0]}]"
+    first, gap, others = text.partition(f"{end}\n\n“")
+    return (first + end, f"“{others}") if gap else (text, "")
 
 
 def words_of_quotation(text: str) -> str:

@@ -34,6 +34,7 @@ from rag import (
     TraceData,
     UnjudgedShare,
     VerbData,
+    answer_and_more,
     counted,
     failure_words,
     metric_title,
@@ -288,8 +289,20 @@ def snippet(text: str, length: int) -> str:
 
 def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
     """``error`` is what stopped the answer; text that came before is one all the same."""
-    lines = [*_state(answer_), answer_.text, ""]
-    lines += [f"[{citation.n}] {_source(citation.hit, citation)}" for citation in answer_.citations]
+    text, more = answer_and_more(answer_.text, [one.n for one in answer_.citations if one.answers])
+    lines = [*state(answer_), text, ""]
+    lines += ["More from the documents:", "", more, ""] if more else []
+    why = (
+        (error.message, error.hint) if error else (answer_.note, "Ask again, or use another model.")
+    )
+    problem = why if answer_.status == "failed" else None
+    text = "\n".join([*lines, *below_answer(answer_)])
+    return Output(AnswerData.of(answer_), text, problem=problem)
+
+
+def below_answer(answer_: Answer) -> list[str]:
+    """The lines below the text of an answer: its sources, and how it came about."""
+    lines = [f"[{citation.n}] {_source(citation.hit, citation)}" for citation in answer_.citations]
     lines.append("(quotes, no language model)" if answer_.mode == "quotes" else _made(answer_))
     lines += [*([answer_.note] if answer_.note else []), *map(_decision, answer_.decisions)]
     lines += [
@@ -307,15 +320,10 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
     if answer_.quotes:
         lines += ["", "What the passages say:"]
         lines += [f"- “{quote.quote}” ({_source(quote.hit, quote)})" for quote in answer_.quotes]
-    lines += _left_out(answer_.trace)
-    why = (
-        (error.message, error.hint) if error else (answer_.note, "Ask again, or use another model.")
-    )
-    problem = why if answer_.status == "failed" else None
-    return Output(AnswerData.of(answer_), "\n".join(lines), problem=problem)
+    return [*lines, *_left_out(answer_.trace)]
 
 
-def _state(answer: Answer) -> list[str]:
+def state(answer: Answer) -> list[str]:
     """The state of an answer with its reason; nothing where it was not assessed."""
     if answer.assessment is None:
         return []

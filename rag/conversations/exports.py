@@ -81,6 +81,7 @@ def _citation(citation: StoredCitation) -> dict[str, Any]:
         "start": citation.start,
         "end": citation.end,
         "quote": citation.quote,
+        "answers": citation.answers,
         "text": citation.text,
         "relevance": citation.relevance,
         "url": citation.url,

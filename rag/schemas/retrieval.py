@@ -92,6 +92,7 @@ class CitationData(Schema):
     text: str = attribute("hit", "chunk", "text")
     quote: str
     checked: bool
+    answers: bool
 
 
 class SentenceData(Schema):

@@ -14,7 +14,8 @@ class Citation:
     """``[n]`` in an answer: the passage behind it and, where known, the words it rests on.
 
     ``checked`` says that those words hold what is rare in the question. ``page_label`` is the
-    number printed on their page, where that is another one.
+    number printed on their page, where that is another one. ``answers`` says that the quote is the
+    answer of an answer of quotes, of which the others are more on the matter.
     """
 
     n: int
@@ -23,6 +24,7 @@ class Citation:
     page: int | None = None  # of those words
     checked: bool = False
     page_label: str = ""
+    answers: bool = False
 
     @property
     def cited_page(self) -> int | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from streamlit.testing.v1.element_tree import Markdown
 
 from pages.components.chat.answer_state import state_heading
-from rag import AnswerState, Assessment, KnowledgeBase
+from rag import AnswerState, Assessment, KnowledgeBase, Workspace
 from rag.services import Models
 from tests.handbook import LEAVE, ask, texts, visit
+from tests.pages.conftest import fill
 from tests.scripted_chat import ScriptedChat
 
 UNKNOWN = "Until when may unused leave RX-77 be carried over?"
@@ -20,6 +23,34 @@ def test_an_answer_begins_with_its_state(base: KnowledgeBase) -> None:
     shown = texts(app)
     assert shown.index("Answered") < shown.index("30 June")
     assert base.conversations.turns(1)[0].state == "answered"
+
+
+def test_the_quote_that_answers_stands_apart_from_the_others(base: KnowledgeBase) -> None:
+    near = "Goggles are compulsory near lathes."
+    job = fill(base, {"lathes.md": near, "paint.md": "Goggles are compulsory while sanding."})
+    assert Workspace.from_env().jobs.run(job).status == "done"
+    app = ask(visit("chat.py"), "Where are goggles compulsory?")
+    [turn] = base.conversations.turns(1)
+    first, *others = turn.answer.split("\n\n")
+    assert others
+    assert [one.n for one in turn.citations if one.answers] == [1]
+
+    def words(markdown: Sequence[Markdown]) -> str:
+        return " ".join(one.value for one in markdown).replace("\\", "")
+
+    for page in (app, visit("chat.py", talk="1")):
+        [more] = [one for one in page.expander if one.label == "More from the documents"]
+        quoted = [one.partition("”")[0] for one in (first, *others)]
+        assert [one in words(more.markdown) for one in quoted] == [False, *[True] * len(others)]
+        assert quoted[0] in words(page.markdown)
+
+
+def test_no_quote_is_apart_in_an_answer_in_doubt(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), UNKNOWN)
+    [turn] = base.conversations.turns(1)
+    assert turn.citations
+    assert not any(one.answers for one in turn.citations)
+    assert "More from the documents" not in [one.label for one in app.expander]
 
 
 def test_an_answer_from_before_the_documents_changed_says_so(base: KnowledgeBase) -> None:

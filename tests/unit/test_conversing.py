@@ -58,6 +58,27 @@ def test_a_chat_answers_line_by_line(
     assert run("sessions", "notes", "show", "1")["turns"][1]["question"] == "What else?"
 
 
+def test_the_quote_that_answers_is_printed_before_the_others(
+    home: Path, run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "lathes.md": "Goggles are compulsory near lathes.",
+        "paint.md": "Goggles are compulsory while sanding.",
+    }
+    stocked(home, files, name="two")[0].close()
+    question = "Where are goggles compulsory?"
+    told = run("ask", "two", question)
+    assert [(one["n"], one["answers"]) for one in told["citations"]] == [(1, True), (2, False)]
+    assert main(["ask", "two", question]) == 0
+    printed = capsys.readouterr().out
+    places = [printed.index(part) for part in ("near", "More from the documents", "sanding")]
+    assert places == sorted(places)
+    monkeypatch.setattr("sys.stdin", io.StringIO(question))
+    assert main(["chat", "two"]) == 0
+    printed = capsys.readouterr().out
+    assert [printed.count(part) for part in ("near", "sanding", "[2] paint.md")] == [1, 1, 1]
+
+
 def test_ctrl_c_keeps_the_part_that_was_said(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def told(*pieces: str, **options: Any) -> None:
         if options.get("end") == "":

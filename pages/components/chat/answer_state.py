@@ -24,7 +24,10 @@ def state_heading(turn: Turn) -> str:
     heading = f"##### {SIGNS[assessment.state]} {STATE_TITLES[assessment.state]}"
     if assessment.state == "refused":
         return heading  # what came nearest, and why, stands below
-    lines = [heading, plain(assessment.reason), lacking(assessment)]
+    reason = plain(assessment.reason)
+    if assessment.state == "answered" and reason:
+        reason = f":small[:gray[{reason}]]"  # the quote below says it
+    lines = [heading, reason, lacking(assessment)]
     if assessment.state == "conflicting":
         lines += [
             "\n".join(

@@ -39,6 +39,7 @@ from rag import (
     Stage,
     StoredCitation,
     Turn,
+    answer_and_more,
     counted,
     page_name,
     searches,
@@ -132,9 +133,21 @@ def _looked_at(turn: Turn) -> str:
 
 
 def _text(base: KnowledgeBase, turn: Turn) -> str:
-    return answer_text(
-        turn.answer, _address(base, turn), quoted=turn.mode == QUOTES, checks=turn.sentences
-    )
+    """The answer; of quotes only the one that answers, where there is one."""
+    quoted, (answer, more) = turn.mode == QUOTES, _split(turn)
+    checks = () if more else turn.sentences
+    return answer_text(answer, _address(base, turn), quoted=quoted, checks=checks)
+
+
+def _split(turn: Turn) -> tuple[str, str]:
+    return answer_and_more(turn.answer, [one.n for one in turn.citations if one.answers])
+
+
+def _more(base: KnowledgeBase, turn: Turn) -> None:
+    """Draw the quotes beside the one that answers, folded."""
+    if more := _split(turn)[1]:
+        with st.expander("More from the documents", icon=":material/format_quote:"):
+            st.markdown(answer_text(more, _address(base, turn), quoted=True))
 
 
 def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
@@ -161,6 +174,7 @@ def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
     elif turn.status in ("failed", "asked"):
         show_error(turn.note or "There is no answer: it was stopped before it began.")
     else:
+        _more(base, turn)
         _notes(turn)
         sentence_notes(turn)
         quotes_beside(turn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.codes import nearest_code
@@ -149,9 +149,20 @@ def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
             assessment = Assessment("refused", _sentence(answer.note))
         elif assessor and answer.status == "complete" and answer.mode != "general":
             assessment = assessor.assess(answer)
-        return replace(answer, assessment=assessment)
+        answering = _answering(answer, assessment)
+        citations = (replace(one, answers=one.n in answering) for one in answer.citations)
+        return replace(answer, assessment=assessment, citations=tuple(citations))
 
     return assessed
+
+
+def _answering(answer: Answer, assessment: Assessment | None) -> Collection[int]:
+    """The numbers of the citations whose quotes are the answer; none of an answer in doubt."""
+    if answer.mode != "quotes" or assessment is None:
+        return ()
+    if assessment.state == "conflicting":
+        return [edition.n for edition in assessment.editions]
+    return [answer.citations[0].n] if assessment.state == "answered" else ()
 
 
 def _lacks_code(evidence: QuoteEvidence) -> bool:

@@ -28,6 +28,7 @@ EXAMPLE = {
             "text": "Unused leave may be carried over until 31 March.",
             "quote": "Unused leave may be carried over until 31 March.",
             "checked": True,
+            "answers": True,
         }
     ],
     "mode": "quotes",

@@ -123,8 +123,8 @@ def chat(args: argparse.Namespace) -> Output:
         output = printing.answer(stream.answer, stream.error)
         if stream.answer.written:
             say(f"\n\n{stream.answer.text}")
-        below = output.text[len(stream.answer.text) :].strip()
-        print(f"\n\n{printing.harmless(below)}\n", file=out, flush=True)
+        below = [*printing.state(stream.answer), *printing.below_answer(stream.answer)]
+        print(printing.harmless("\n".join(["\n", *below, ""])), file=out, flush=True)
         turns.append(output.data.extend(TurnData, question=question))
     data = ChatData(session=talk.id, turns=turns)
     return Output(data, f"session {talk.id}, {counted(len(turns), 'question')}")

@@ -27,6 +27,7 @@ class StoredCitation:
     url: str = ""
     checked: bool = False
     page_label: str = ""
+    answers: bool = False
 
     @property
     def from_tool(self) -> bool:
@@ -116,4 +117,5 @@ def citation_row(citation: Citation) -> dict[str, Any]:
         "base": hit.base,
         "url": hit.url,
         "checked": citation.checked,
+        "answers": citation.answers,
     }
