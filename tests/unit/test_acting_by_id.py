@@ -26,9 +26,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_a_name_that_changes_hands_after_the_check_changes_nothing(
-    act: str, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_changes_hands_after_the_check_changes_nothing(act, workspace, monkeypatch):
     ann, ben = (signed_in(workspace, name) for name in ("ann", "ben"))
     mine = workspace.create("manuals", QUICK, ann.id)
     theirs = workspace.create("secrets", QUICK, ben.id)
@@ -52,7 +50,7 @@ def test_a_name_that_changes_hands_after_the_check_changes_nothing(
         assert job.payload == {"source": mine.id}
 
 
-def test_one_of_another_role_is_refused_by_id_too(workspace: Workspace) -> None:
+def test_one_of_another_role_is_refused_by_id_too(workspace):
     ann, ben = (signed_in(workspace, name) for name in ("ann", "ben"))
     theirs = workspace.create("secrets", QUICK, ben.id)
     theirs.members.add(ann.email, "editor")
@@ -66,11 +64,8 @@ def test_one_of_another_role_is_refused_by_id_too(workspace: Workspace) -> None:
     "act", [lambda held: held.duplicate("manuals", "copy"), Workspace.start_demo]
 )
 def test_a_base_whose_job_is_not_stored_before_a_kill_is_not_there(
-    act: Callable[[Workspace], Any],
-    workspace: Workspace,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    act, workspace, tmp_path, monkeypatch
+):
     workspace.create("manuals", QUICK)
     (tmp_path / "sample").mkdir()
     (tmp_path / "sample" / "leave.md").write_text("Unused leave lapses.")

@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -37,7 +35,7 @@ def _answer(app: ASGIApp, workspace: Workspace) -> httpx.Response:
     return asyncio.run(get())
 
 
-def test_requests_under_way_are_bounded_for_each_token(workspace: Workspace) -> None:
+def test_requests_under_way_are_bounded_for_each_token(workspace):
     async def attempt() -> None:
         release, begun = asyncio.Event(), asyncio.Semaphore(0)
 
@@ -63,9 +61,7 @@ def test_requests_under_way_are_bounded_for_each_token(workspace: Workspace) -> 
     asyncio.run(asyncio.wait_for(attempt(), PATIENCE))
 
 
-def test_cheap_requests_do_not_wait_behind_dear_ones(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cheap_requests_do_not_wait_behind_dear_ones(home, monkeypatch):
     """Four reports of a token are taken, of which two are made at a time; other tokens wait."""
     workspace, base = handbook(home)
     workspace.jobs.run(base.evaluations.start(SET, base.recipe()))
@@ -108,9 +104,7 @@ def test_cheap_requests_do_not_wait_behind_dear_ones(
         workspace.close()
 
 
-def test_the_status_of_an_answer_in_parts_is_told(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_status_of_an_answer_in_parts_is_told(workspace, monkeypatch):
     told: list[Work] = []
     monkeypatch.setattr(telemetry, "_listeners", [told.append])
     app = StreamingResponse(iter(["one ", "two"]), status_code=207)
@@ -128,16 +122,14 @@ def _problem(_: object = None) -> ASGIApp:
     ("make", "detail"),
     [(_problem, "Mine."), (lambda: PlainTextResponse("no", 413), "The body is too large.")],
 )
-def test_a_body_that_is_too_large_is_refused_as_a_problem(
-    workspace: Workspace, make: Callable[[], ASGIApp], detail: str
-) -> None:
+def test_a_body_that_is_too_large_is_refused_as_a_problem(workspace, make, detail):
     answer = _answer(make(), workspace)
     body: dict[str, Any] = answer.json()
     assert (answer.status_code, body["detail"]) == (413, detail)
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_request_without_a_token_is_not_told_that_one_has_ended(workspace: Workspace) -> None:
+def test_a_request_without_a_token_is_not_told_that_one_has_ended(workspace):
     async def get(headers: dict[str, str]) -> httpx.Response:
         transport = httpx.ASGITransport(Admission(PlainTextResponse("in"), workspace))
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:

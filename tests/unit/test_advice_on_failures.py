@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rag import Diagnosis, FailedQuestion, Workspace
+from rag import Diagnosis, FailedQuestion
 from rag.retrieval import Corpus, SearchQuery
 from rag.topic import Topic, TopicEvidence
 from rag.tuning.diagnosis.case import Figures
@@ -21,9 +21,7 @@ WORDS = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 1})
 PARKING = "Parking permits are sold at the reception desk."
 
 
-def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(workspace, monkeypatch):
     base = workspace.create("permits", WORDS)
     add(workspace, base, {"parking.md": PARKING})
     asked, label = "Where are parking permits sold", {"document": "parking.md", "quote": PARKING}
@@ -67,8 +65,8 @@ def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(
     ],
 )
 def test_a_passage_is_found_by_one_search_if_the_other_has_it_not_among_its_candidates(
-    near: int | None, lexical: int | None, cause: str | None, evidence: str
-) -> None:
+    near, lexical, cause, evidence
+):
     case: Any = SimpleNamespace(
         search=QUICK.search.model_copy(update={"candidates": 50, "top_k": 5}),
         figures=Figures(0.5, near, lexical, ()),
@@ -85,7 +83,7 @@ def test_a_passage_is_found_by_one_search_if_the_other_has_it_not_among_its_cand
         assert too_low(case).cause == "top_k"
 
 
-def test_a_larger_top_k_is_what_returns_passages_below_it() -> None:
+def test_a_larger_top_k_is_what_returns_passages_below_it():
     recipe = WORDS.with_fields({"search.top_k": 5})
 
     def below(*ranks: int | None) -> Diagnosis:
@@ -110,9 +108,7 @@ def test_a_larger_top_k_is_what_returns_passages_below_it() -> None:
     assert {"search.top_k": 10} not in changes_for("top_k", recipe, None)
 
 
-def test_a_question_with_the_expected_answer_does_not_fail_by_its_rank(
-    workspace: Workspace,
-) -> None:
+def test_a_question_with_the_expected_answer_does_not_fail_by_its_rank(workspace):
     base = workspace.create("answered", WORDS)
     add(workspace, base, {"parking.md": PARKING})
     label = {"document": "parking.md", "quote": PARKING}

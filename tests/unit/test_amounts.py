@@ -21,7 +21,7 @@ def _figures(question: str) -> list[KeyTerm]:
         ("Is a discount of 75% allowed?", "75", "75"),
     ],
 )
-def test_an_amount_is_one_key_term(question: str, text: str, number: str) -> None:
+def test_an_amount_is_one_key_term(question, text, number):
     (figure,) = _figures(question)
     assert (figure.text, figure.number) == (text, number)
     assert question[figure.start : figure.end] == text
@@ -36,12 +36,12 @@ def test_an_amount_is_one_key_term(question: str, text: str, number: str) -> Non
         ("Does rule 4.2.1 apply on 24/12/2025?", ["4.2.1", "24/12/2025"]),
     ],
 )
-def test_other_figures_stay_apart(question: str, texts: list[str]) -> None:
+def test_other_figures_stay_apart(question, texts):
     assert [figure.text for figure in _figures(question)] == texts
 
 
 @pytest.mark.parametrize("written", ["40,000", "40.000", "40 000"])
-def test_an_amount_is_found_as_others_write_it(written: str) -> None:
+def test_an_amount_is_found_as_others_write_it(written):
     (figure,) = _figures("Who can approve $40,000?")
     words = Vocabulary()
     assert figure.borne_out(words.terms(f"The board approves {written} dollars.")) == 1

@@ -28,17 +28,17 @@ def _found(quote: str, text: str, near: float = 0.0) -> str | None:
         ("sick leave", "annual leave", None),
     ],
 )
-def test_white_space_aside(quote: str, text: str, found: str | None) -> None:
+def test_white_space_aside(quote, text, found):
     assert _found(quote, text) == found
 
 
-def test_the_whole_word_is_preferred_to_the_inside_of_one() -> None:
+def test_the_whole_word_is_preferred_to_the_inside_of_one():
     assert Haystack("In 18 days, or 8 days.").find("8 days") == (15, 21)
     assert Haystack("In 18 days.").find("8 days") == (4, 10)
 
 
 @pytest.mark.parametrize(("near", "start"), [(0.0, 0), (0.45, 14), (0.6, 14), (1.0, 28)])
-def test_of_several_occurrences_the_nearest_is_taken(near: float, start: int) -> None:
+def test_of_several_occurrences_the_nearest_is_taken(near, start):
     text = "Yes.          Yes.          Yes."
     assert Haystack(text).find("Yes.", near) == (start, start + 4)
 
@@ -52,7 +52,7 @@ def test_of_several_occurrences_the_nearest_is_taken(near: float, start: int) ->
         RULE.removesuffix("."),
     ],
 )
-def test_an_edit_within_the_quote_does_not_lose_it(now: str) -> None:
+def test_an_edit_within_the_quote_does_not_lose_it(now):
     text = f"# Leave\n\nThis is new. {now}\n\nIllness interrupts leave in the following year."
     found = _found(RULE, text)
     assert found is not None
@@ -60,19 +60,19 @@ def test_an_edit_within_the_quote_does_not_lose_it(now: str) -> None:
     assert len(found) > 0.9 * len(now)
 
 
-def test_other_words_are_not_taken_for_the_quote() -> None:
+def test_other_words_are_not_taken_for_the_quote():
     text = "Up to eight nights in a hotel may be booked in advance in the following year. " * 3
     assert _found(RULE, text) is None
     assert _found("eight days", "five days of leave") is None  # too short to be alike
 
 
-def test_a_document_that_is_the_quote_may_change_a_little_too() -> None:
+def test_a_document_that_is_the_quote_may_change_a_little_too():
     assert _found(RULE, RULE.replace("eight", "five")) == RULE.replace("eight", "five")
     assert _found(RULE, "Up to eight days of leave.") is None
 
 
 @pytest.mark.parametrize("gone", ["unused ", "be ", "carried "])
-def test_where_inner_words_went_missing_the_label_takes_none_of_what_follows(gone: str) -> None:
+def test_where_inner_words_went_missing_the_label_takes_none_of_what_follows(gone):
     changed = RULE.replace(gone, "")
     assert _found(RULE, f"First of all. {changed} Then comes another rule.") == changed
 
@@ -88,9 +88,7 @@ def test_where_inner_words_went_missing_the_label_takes_none_of_what_follows(gon
         ("No.", 14, 18, None),
     ],
 )
-def test_offsets_hold_while_the_words_are_there(
-    quote: str, start: int | None, end: int | None, place: tuple[int, int | None] | None
-) -> None:
+def test_offsets_hold_while_the_words_are_there(quote, start, end, place):
     text = "Yes.          Yes.          Yes."
     assert Haystack(text).locate(quote, start, end, near=0.4) == place
 
@@ -114,7 +112,7 @@ MARKED = "| From | To | Price |\n|:---|---|---:|\n| Bologna | **Milano** | 10 �
         ("23", "2*3 pills", None),
     ],
 )
-def test_marks_of_tables_aside(quote: str, text: str, found: str | None) -> None:
+def test_marks_of_tables_aside(quote, text, found):
     assert _found(quote, text) == found
 
 
@@ -153,12 +151,12 @@ LINKED = (
         ("well", "A “well—known” word.", "well"),
     ],
 )
-def test_words_are_located_as_pages_show_them(quote: str, text: str, located: str | None) -> None:
+def test_words_are_located_as_pages_show_them(quote, text, located):
     span = Haystack(text).find(quote, similar=False)
     assert (text[slice(*span)] if span else None) == located
 
 
-def test_the_nearest_words_are_those_of_the_most_similar_sentence() -> None:
+def test_the_nearest_words_are_those_of_the_most_similar_sentence():
     text = "Leave is granted by the manager. Unused leave lapses in June of the next year. Ask HR."
     start, end = nearest_words(text, "Leave that is unused will lapse in June")
     assert text[start:end] == "Unused leave lapses in June of the next year."

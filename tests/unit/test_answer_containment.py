@@ -109,32 +109,28 @@ LACKING = (
 
 
 @pytest.mark.parametrize(("answer", "expected", "question"), CONTAINED)
-def test_an_answer_contains_what_is_expected_however_it_is_written(
-    answer: str, expected: str, question: str
-) -> None:
+def test_an_answer_contains_what_is_expected_however_it_is_written(answer, expected, question):
     assert contains_answer(answer, expected, question) is True
 
 
 @pytest.mark.parametrize(("answer", "expected", "question"), LACKING)
-def test_another_figure_date_code_or_name_is_not_what_is_expected(
-    answer: str, expected: str, question: str
-) -> None:
+def test_another_figure_date_code_or_name_is_not_what_is_expected(answer, expected, question):
     assert contains_answer(answer, expected, question) is False
 
 
 @pytest.mark.parametrize("expected", ["Yes", "No.", "Ja", "いいえ", "", "…"])
-def test_a_verdict_alone_cannot_be_looked_for(expected: str) -> None:
+def test_a_verdict_alone_cannot_be_looked_for(expected):
     assert contains_answer("Five days may be carried over.", expected) is None
 
 
-def test_a_verdict_is_left_out_at_the_beginning_alone() -> None:
+def test_a_verdict_is_left_out_at_the_beginning_alone():
     assert contains_answer("A fee is due.", "No fee is charged to members") is False
     assert contains_answer("Members pay no fee.", "No, members pay no fee") is True
     assert contains_answer("You may carry it over.", "Yes it is") is None
     assert contains_answer("You may carry it over.", "No, you may not.") is None
 
 
-def test_words_and_figures_of_the_question_count_only_where_nothing_else_is_expected() -> None:
+def test_words_and_figures_of_the_question_count_only_where_nothing_else_is_expected():
     question = "What do members pay for the red room?"
     assert contains_answer("20 euros", "Members pay 20 euros for the red room.", question) is True
     assert (
@@ -143,14 +139,14 @@ def test_words_and_figures_of_the_question_count_only_where_nothing_else_is_expe
     assert contains_answer("The blue one", "The red one", "Is it the red or blue one?") is False
 
 
-def test_more_than_half_of_the_words_are_enough() -> None:
+def test_more_than_half_of_the_words_are_enough():
     expected = "approval by managers, treasurers and auditors"
     assert contains_answer("Approved by a manager and the treasurer, an auditor", expected) is True
     assert contains_answer("Approval by the manager and the treasurer", expected) is True
     assert contains_answer("Approval by the manager", expected) is False
 
 
-def test_the_part_of_an_answer_nearest_to_the_expected_one_is_shown() -> None:
+def test_the_part_of_an_answer_nearest_to_the_expected_one_is_shown():
     before = "The trustees meet in the first week of each month to look at the accounts. "
     middle = "A panel decides if the number of trustees is less than four at that time. "
     behind = "It reports to the members, who may ask for a vote on what it has decided."
@@ -201,9 +197,7 @@ def test_the_part_of_an_answer_nearest_to_the_expected_one_is_shown() -> None:
         ("0.5", "0.50", "What is the weight of a release?", True),
     ],
 )
-def test_paths_options_and_versions_are_contained_as_wholes(
-    answer: str, expected: str, question: str, contained: bool
-) -> None:
+def test_paths_options_and_versions_are_contained_as_wholes(answer, expected, question, contained):
     assert contains_answer(answer, expected, question) is contained
 
 
@@ -219,13 +213,13 @@ CODES = (
 
 
 @pytest.mark.parametrize("text", CODES)
-def test_a_code_is_in_a_sentence_with_it(text: str) -> None:
+def test_a_code_is_in_a_sentence_with_it(text):
     for question in ("", "What is it?", "Which version is it?", "What does version 3 need?"):
         for written in ("{}", '"{}"', "`{}`", "({})", "The answer is {}."):
             assert contains_answer(written.format(text), text, question) is True
 
 
 @pytest.mark.parametrize("row", [*CONTAINED, *LACKING, *((code, "", "") for code in CODES)])
-def test_each_text_contains_itself(row: tuple[str, str, str]) -> None:
+def test_each_text_contains_itself(row):
     for text in (*row[:2], f"“{row[0]}”", f"The answer is {row[0]}."):
         assert contains_answer(text, text) is not False

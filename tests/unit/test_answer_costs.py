@@ -46,7 +46,7 @@ def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
     return parts[0]
 
 
-def test_the_table_knows_some_models_and_says_so_of_the_others() -> None:
+def test_the_table_knows_some_models_and_says_so_of_the_others():
     known = price_of("openai", "gpt-4o-mini", SETTINGS)
     assert (known.currency, known.date) == ("USD", date(2026, 4, 5))
     assert known.of(Usage(1_000_000, 500_000)) == Cost(0.45, "USD")
@@ -56,7 +56,7 @@ def test_the_table_knows_some_models_and_says_so_of_the_others() -> None:
     assert price_of("extractive", None, SETTINGS) is None
 
 
-def test_local_models_are_free_because_the_table_says_so() -> None:
+def test_local_models_are_free_because_the_table_says_so():
     local = price_of("ollama", "llama3.2", SETTINGS)
     assert local.of(Usage(1000, 10)) == Cost(0.0, "USD")
     hosted = price_of("ollama", "gpt-oss:120b-cloud", SETTINGS)
@@ -64,7 +64,7 @@ def test_local_models_are_free_because_the_table_says_so() -> None:
     assert price_of("compatible", "anything", SETTINGS) is None
 
 
-def test_a_file_of_ones_own_goes_before_the_table(tmp_path: Path) -> None:
+def test_a_file_of_ones_own_goes_before_the_table(tmp_path):
     file = tmp_path / "prices.toml"
     file.write_text(OWN)
     own = read_prices(file)
@@ -84,7 +84,7 @@ def test_a_file_of_ones_own_goes_before_the_table(tmp_path: Path) -> None:
         (OWN.replace("output = 100.0", ""), "not usable"),
     ],
 )
-def test_a_file_that_is_wrong_is_told_at_the_start(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_wrong_is_told_at_the_start(tmp_path, text, said):
     file = tmp_path / "prices.toml"
     file.write_text(text)
     environment = {"TOUCHSTONE_HOME": str(tmp_path), "TOUCHSTONE_PRICES": str(file)}
@@ -94,14 +94,14 @@ def test_a_file_that_is_wrong_is_told_at_the_start(tmp_path: Path, text: str, sa
         Settings.from_env({**environment, "TOUCHSTONE_PRICES": str(tmp_path / "none")})
 
 
-def test_settings_with_a_file_of_prices_go_to_another_process(tmp_path: Path) -> None:
+def test_settings_with_a_file_of_prices_go_to_another_process(tmp_path):
     file = tmp_path / "prices.toml"
     file.write_text(OWN)
     told = Settings.from_env({"TOUCHSTONE_HOME": str(tmp_path), "TOUCHSTONE_PRICES": str(file)})
     assert Settings.from_json(told.as_json()) == told
 
 
-def test_money_is_told_with_digits_that_count() -> None:
+def test_money_is_told_with_digits_that_count():
     assert [money(each, "USD") for each in (0.0, 12.345, 0.0123, 0.000021)] == [
         "0.00 USD",
         "12.35 USD",
@@ -114,9 +114,7 @@ def test_money_is_told_with_digits_that_count() -> None:
     assert cost_text([Cost(1, "USD"), Cost(2, "EUR")]) == "2.00 EUR and 1.00 USD"
 
 
-def test_a_run_knows_what_its_answers_and_its_judge_cost(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_knows_what_its_answers_and_its_judge_cost(workspace, base, monkeypatch):
     with_chat(monkeypatch, Chat())
     monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
     evaluated(workspace, base, PRICED, judge="openai:gpt-4o")
@@ -135,9 +133,7 @@ def test_a_run_knows_what_its_answers_and_its_judge_cost(
     assert base.runs.spent(SET) == {run.id: (2 * 110 * ASKED, "0.0015 USD")}
 
 
-def test_a_price_that_is_not_known_is_said(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_price_that_is_not_known_is_said(workspace, base, monkeypatch):
     with_chat(monkeypatch, Chat())
     evaluated(workspace, base, ASKING.with_fields({"answer.provider": "mistral"}))
     (run,) = base.runs.list_all()
@@ -146,9 +142,7 @@ def test_a_price_that_is_not_known_is_said(
 
 
 @pytest.mark.parametrize("budget", [Budget(tokens=110), Budget(money=0.000001)])
-def test_tokens_and_money_pause_the_answers(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, budget: Budget
-) -> None:
+def test_tokens_and_money_pause_the_answers(workspace, base, monkeypatch, budget):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat()
     with_chat(monkeypatch, chat)
@@ -172,8 +166,8 @@ class Nonsense(Chat):
 
 @pytest.mark.parametrize("budget", [Budget(tokens=440), Budget(money=0.0012)])
 def test_replies_that_are_no_grade_count_toward_the_budget_of_a_judge(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, budget: Budget
-) -> None:
+    workspace, base, monkeypatch, budget
+):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     run = base.evaluator.evaluate(SET, ASKING).run
     chat = Nonsense()
@@ -186,8 +180,8 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_a_judge(
 
 @pytest.mark.parametrize("budget", [Budget(tokens=330), Budget(money=0.0007)])
 def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, budget: Budget
-) -> None:
+    workspace, base, monkeypatch, budget
+):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Nonsense()
     with_chat(monkeypatch, chat)
@@ -201,6 +195,6 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
     assert base.runs.spent(SET) == {run.id: (ASKED * 330, "0.0029 USD")}
 
 
-def test_a_budget_of_nothing_is_refused(base: KnowledgeBase) -> None:
+def test_a_budget_of_nothing_is_refused(base):
     with pytest.raises(InvalidInput, match="greater than 0"):
         base.answer_evaluations.start(SET, ASKING, budget=Budget(tokens=0))

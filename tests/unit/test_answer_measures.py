@@ -24,7 +24,7 @@ WORDS = (
 )
 
 
-def test_rouge_l_is_that_of_the_reference_implementation() -> None:
+def test_rouge_l_is_that_of_the_reference_implementation():
     from rouge_score.rouge_scorer import RougeScorer  # slow to import: it brings nltk
 
     theirs = RougeScorer(["rougeL"], use_stemmer=False)
@@ -38,7 +38,7 @@ def test_rouge_l_is_that_of_the_reference_implementation() -> None:
         assert rouge_l(one, other) == pytest.approx(expected), (one, other)
 
 
-def test_squad_normalisation_and_f1() -> None:
+def test_squad_normalisation_and_f1():
     assert normalised("  The  Cat's, hat!") == "cats hat"
     assert exact_match("the Eight days.", "eight days") == 1.0
     assert token_f1("eight days of leave", "eight days") == pytest.approx(2 * 2 / (4 + 2))
@@ -63,7 +63,7 @@ def _answer(status: str = "complete", text: str = "Eight days [1]. Nine [2].") -
     return Answer(text, cited, trace(found), "grounded", status, sentences=checks)  # type: ignore[arg-type]
 
 
-def test_measures_of_an_answer() -> None:
+def test_measures_of_an_answer():
     found = measured(_question(), _answer(), HashingEmbedder())
     assert plain_answer(_answer().text) == "Eight days. Nine."
     assert found["groundedness"] == 0.5
@@ -74,7 +74,7 @@ def test_measures_of_an_answer() -> None:
     assert 0.0 < found["answer_relevance"] < 1.0
 
 
-def test_a_refused_answer_has_nothing_but_being_refused() -> None:
+def test_a_refused_answer_has_nothing_but_being_refused():
     found = measured(_question(), _answer("refused"), HashingEmbedder())
     assert set(found.values()) == {0.0}
     open_one = _question(answerable=False, evidence=())
@@ -84,12 +84,12 @@ def test_a_refused_answer_has_nothing_but_being_refused() -> None:
     assert wrongly == {"refusal_correctness": 0.0}
 
 
-def test_without_an_expected_answer_or_labels_only_the_rest_is_measured() -> None:
+def test_without_an_expected_answer_or_labels_only_the_rest_is_measured():
     found = measured(_question(answer="", evidence=()), _answer(), HashingEmbedder())
     assert set(found) == {"groundedness", "answer_relevance", "refusal_correctness"}
 
 
-def test_only_an_answer_without_doubt_contains_the_expected_one() -> None:
+def test_only_an_answer_without_doubt_contains_the_expected_one():
     def containment(answer: Answer, expected: str = "8 days") -> float | None:
         found = measured(_question(answer=expected), answer, HashingEmbedder())
         return found.get("answer_containment")
@@ -102,7 +102,7 @@ def test_only_an_answer_without_doubt_contains_the_expected_one() -> None:
     assert containment(_answer("refused")) == 0.0
 
 
-def test_an_answer_lacks_the_expected_one_unless_a_judge_calls_it_right() -> None:
+def test_an_answer_lacks_the_expected_one_unless_a_judge_calls_it_right():
     lacking = {"answer_containment": 0.0, "false_doubt": 0.0, "refusal_correctness": 1.0}
     assert lacks_expected(lacking)
     assert lacks_expected(lacking | {"judged_correctness": 0.5})

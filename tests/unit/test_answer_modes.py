@@ -50,7 +50,7 @@ def tool(name: str, reply: Callable[[str], Sequence[Hit]]) -> AnswerTool:
 
 
 class TestStrict:
-    def test_answers_from_the_passages(self) -> None:
+    def test_answers_from_the_passages(self):
         chat = Turns("Eight days [1].")
         answer = ask(trace(hits(LEAVE)), chat, "strict")
         assert (answer.text, answer.mode, answer.status) == (
@@ -61,16 +61,16 @@ class TestStrict:
         assert (told(answer), answer.note, answer.uncited) == ([], "", False)
         assert answer.prompt_version.startswith("strict@")
 
-    def test_says_that_the_passages_do_not_hold_it(self) -> None:
+    def test_says_that_the_passages_do_not_hold_it(self):
         answer = ask(trace(hits(FREEZER)), Turns(answering.NO_ANSWER), "strict")
         assert answer.status == "refused"
 
-    def test_without_passages_no_model_is_asked(self) -> None:
+    def test_without_passages_no_model_is_asked(self):
         chat = Turns("never")
         answer = ask(trace((), misses=MISSES), chat, "strict")
         assert (answer.status, answer.mode, chat.asked) == ("refused", "strict", [])
 
-    def test_the_conversation_is_shown_as_material(self) -> None:
+    def test_the_conversation_is_shown_as_material(self):
         chat = Turns("Eight days [1].")
         ask(trace(hits(LEAVE)), chat, "strict", history=TALK)
         system, user = chat.asked[0]
@@ -79,7 +79,7 @@ class TestStrict:
 
 
 class TestCitations:
-    def test_an_answer_without_any_is_asked_for_once_more(self) -> None:
+    def test_an_answer_without_any_is_asked_for_once_more(self):
         chat = Turns("Eight days.", "Eight days [1].", usage=Usage(10, 2))
         answer = ask(trace(hits(LEAVE)), chat, "strict")
         assert (answer.text, answer.uncited) == ("Eight days [1].", False)
@@ -92,7 +92,7 @@ class TestCitations:
         ]
         assert answer.usage == Usage(20, 4)
 
-    def test_one_that_still_has_none_is_marked_and_the_quotes_stand_beside(self) -> None:
+    def test_one_that_still_has_none_is_marked_and_the_quotes_stand_beside(self):
         answer = ask(
             trace(hits(LEAVE), "How many days of unused leave may be carried over?"),
             Turns("Eight days.", "Really eight."),
@@ -102,17 +102,17 @@ class TestCitations:
         assert told(answer) == [("citations", "asked once more", True)]
         assert answer.quotes[0].quote == "Up to eight days of unused leave may be carried over."
 
-    def test_a_number_that_no_passage_has_is_no_citation(self) -> None:
+    def test_a_number_that_no_passage_has_is_no_citation(self):
         answer = ask(trace(hits(LEAVE)), Turns("Eight days [7].", "Eight [8]."), "strict")
         assert answer.uncited
 
-    def test_a_second_request_that_fails_loses_nothing(self) -> None:
+    def test_a_second_request_that_fails_loses_nothing(self):
         chat = Turns("Eight days.", ProviderUnavailable("Gone."))
         answer = ask(trace(hits(LEAVE)), chat, "strict")
         assert (answer.text, answer.status, answer.uncited) == ("Eight days.", "complete", True)
         assert answer.decisions[0].why == "Gone."
 
-    def test_grounded_asks_once_and_is_marked_all_the_same(self) -> None:
+    def test_grounded_asks_once_and_is_marked_all_the_same(self):
         chat = Turns("Eight days.")
         answer = ask(trace(hits(LEAVE)), chat, "grounded")
         assert (len(chat.asked), answer.uncited, told(answer)) == (1, True, [])
@@ -120,7 +120,7 @@ class TestCitations:
 
 
 class TestBalanced:
-    def test_paragraphs_that_cite_nothing_are_marked(self) -> None:
+    def test_paragraphs_that_cite_nothing_are_marked(self):
         answer = ask(
             trace(hits(LEAVE)), Turns("Eight days [1].\n\nIn Norway it is 25 days."), "balanced"
         )
@@ -130,7 +130,7 @@ class TestBalanced:
             "Eight days [1]."
         ]
 
-    def test_without_passages_it_is_general_knowledge(self) -> None:
+    def test_without_passages_it_is_general_knowledge(self):
         answer = ask(trace((), misses=MISSES), Turns("Paris."), "balanced")
         assert (answer.mode, answer.text, answer.uncited) == ("general", "Paris.", False)
         assert told(answer) == [("sources", "general knowledge", False)]
@@ -144,26 +144,26 @@ class TestBalanced:
             ("```\na\n\nb\n```\n\nc [1]", "```\na\n\nb\n```\n\nc [1]", 0),
         ],
     )
-    def test_what_is_marked(self, said: str, marked: str | None, added: int) -> None:
+    def test_what_is_marked(self, said, marked, added):
         expected = marked or said.replace("\n\nb", "\n\nGeneral knowledge: b")
         assert marked_general(said) == (expected, added)
 
 
 class TestGeneral:
-    def test_shows_no_passages_and_needs_no_citation(self) -> None:
+    def test_shows_no_passages_and_needs_no_citation(self):
         chat = Turns("Paris.")
         answer = ask(trace(hits(LEAVE), "Capital of France?"), chat, "general")
         assert (answer.mode, answer.status, answer.uncited) == ("general", "complete", False)
         assert len(chat.asked) == 1
         assert LEAVE not in answer.prompt
 
-    def test_a_citation_is_caught(self) -> None:
+    def test_a_citation_is_caught(self):
         answer = ask(trace(()), Turns("Paris [1]."), "general")
         assert answer.unsupported == (1,)
 
 
 class TestWithoutAModel:
-    def test_strict_quotes_as_before(self) -> None:
+    def test_strict_quotes_as_before(self):
         answer = ask(trace(hits(LEAVE)), None, "strict")
         assert (answer.mode, answer.status, answer.note, told(answer)) == (
             "quotes",
@@ -173,11 +173,11 @@ class TestWithoutAModel:
         )
 
     @pytest.mark.parametrize("mode", ["balanced", "auto"])
-    def test_other_modes_quote_and_say_that_they_need_one(self, mode: str) -> None:
+    def test_other_modes_quote_and_say_that_they_need_one(self, mode):
         answer = ask(trace(hits(LEAVE)), None, mode)
         assert (answer.mode, answer.status) == ("quotes", "complete")
 
-    def test_general_has_nothing_to_say_without_one(self) -> None:
+    def test_general_has_nothing_to_say_without_one(self):
         answer = ask(trace(hits(LEAVE)), None, "general")
         assert (answer.status, answer.citations) == ("refused", ())
 
@@ -188,21 +188,21 @@ class TestAuto:
         '{"use": "tool", "tool": "pumps", "arguments": {"question": "state of P-7"}, "why": "live"}'
     )
 
-    def test_is_strict_where_a_passage_reaches_the_threshold(self) -> None:
+    def test_is_strict_where_a_passage_reaches_the_threshold(self):
         answer = ask(trace(hits(LEAVE)), Turns("Eight [1]."), "auto")
         assert (answer.mode, told(answer)) == ("strict", [("sources", "passages", False)])
 
-    def test_without_tools_it_is_general_knowledge(self) -> None:
+    def test_without_tools_it_is_general_knowledge(self):
         answer = ask(trace((), misses=MISSES), Turns("Paris."), "auto")
         assert answer.mode == "general"
 
-    def test_the_model_chooses_knowledge(self) -> None:
+    def test_the_model_chooses_knowledge(self):
         chat = Turns(self.KNOWS, "Paris.")
         answer = ask(trace((), misses=MISSES), chat, "auto", [tool("pumps", lambda _: [])])
         assert (answer.mode, answer.text) == ("general", "Paris.")
         assert answer.decisions[0].why.endswith("; everybody knows")
 
-    def test_a_failing_tool_is_said_and_not_called_more_often_than_allowed(self) -> None:
+    def test_a_failing_tool_is_said_and_not_called_more_often_than_allowed(self):
         calls = list[str]()
 
         def fail(question: str) -> Sequence[Hit]:
@@ -234,9 +234,7 @@ class TestAuto:
             (CALL.replace('"question"', '"url"'), "arguments.question"),
         ],
     )
-    def test_a_decision_that_cannot_be_used_is_repaired_once(
-        self, reply: str, problem: str
-    ) -> None:
+    def test_a_decision_that_cannot_be_used_is_repaired_once(self, reply, problem):
         found = [tool("pumps", lambda _: hits("Runs."))]
         chat = Turns(reply, self.CALL, "Runs [1].")
         answer = ask(trace((), misses=MISSES), chat, "auto", found)
@@ -247,7 +245,7 @@ class TestAuto:
         assert (answer.mode, told(answer)) == ("general", [("sources", "general knowledge", True)])
         assert problem in answer.decisions[0].why
 
-    def test_no_call_is_allowed(self) -> None:
+    def test_no_call_is_allowed(self):
         chat = Turns("Paris.")
         answer = ask(
             trace((), misses=MISSES),
@@ -260,7 +258,7 @@ class TestAuto:
 
 
 class TestBudget:
-    def test_every_token_is_accounted_for(self) -> None:
+    def test_every_token_is_accounted_for(self):
         answer = ask(
             trace(hits(LEAVE, FREEZER)),
             Turns("Eight [1]."),
@@ -282,7 +280,7 @@ class TestBudget:
         taken = sum(spent[name].used for name in ("rules and question", "conversation"))
         assert spent["passages"].most == 1000 - 200 - taken
 
-    def test_what_has_no_room_is_named(self) -> None:
+    def test_what_has_no_room_is_named(self):
         long = " ".join(["word"] * 300)
         talk = (Message("user", f"First {long}"), *TALK)
         answer = ask(
@@ -298,7 +296,7 @@ class TestBudget:
         assert spent["conversation"].left_out[0].startswith("First word")
         assert "Who works here?" in answer.prompt
 
-    def test_one_that_is_still_too_long_fails_with_what_the_provider_said(self) -> None:
+    def test_one_that_is_still_too_long_fails_with_what_the_provider_said(self):
         chat = Turns(ContextOverflow("Too long.", "Less."), ContextOverflow("Too long.", "Less."))
         answer = ask(trace(hits(LEAVE, " ".join(["word"] * 900))), chat, "strict")
         assert (answer.status, len(chat.asked)) == ("failed", 2)
@@ -316,5 +314,5 @@ class TestBudget:
         (" \n\n ", False),
     ],
 )
-def test_an_answer_is_general_where_all_its_paragraphs_are(text: str, expected: bool) -> None:
+def test_an_answer_is_general_where_all_its_paragraphs_are(text, expected):
     assert all_general(text) is expected

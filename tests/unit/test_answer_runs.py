@@ -1,7 +1,6 @@
 """Evaluations with answers, and judges of hits: killed, paused, broken off, and gone on with."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,7 @@ def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
     return parts[0]
 
 
-def test_quotes_are_measured_without_a_model(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_quotes_are_measured_without_a_model(workspace, base):
     message = evaluated(workspace, base, WORDS)
     (run,) = base.runs.list_all()
     assert message == f"Run {run.id} is stored."
@@ -48,9 +47,7 @@ def test_quotes_are_measured_without_a_model(workspace: Workspace, base: Knowled
         ([("complete", {}), ("refused", {})], "1 answered, 1 refused"),
     ],
 )
-def test_doubtful_answers_are_counted_apart(
-    rows: list[tuple[str, dict[str, float]]], words: str
-) -> None:
+def test_doubtful_answers_are_counted_apart(rows, words):
     answers = [
         RunAnswer("q", status, "quotes", "", "", [], metrics, 0.5, None, 0.5, 0, 0)
         for status, metrics in rows
@@ -58,9 +55,7 @@ def test_doubtful_answers_are_counted_apart(
     assert described(answers) == f"{words}; on average search 0.50 s, text 0.50 s a question"
 
 
-def test_doubts_are_measured_by_the_answers_of_the_job(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_doubts_are_measured_by_the_answers_of_the_job(workspace, base):
     evaluated(workspace, base, WORDS)
     (run,) = base.runs.list_all()
     answers = base.answer_evaluations.answers(run.id)
@@ -75,8 +70,8 @@ def test_doubts_are_measured_by_the_answers_of_the_job(
 
 
 def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    workspace, base, monkeypatch
+):
     with_chat(monkeypatch, Chat())
     prompt = ASKING.answer.mode
     shipped = base.prompts.wording().version(prompt)
@@ -96,9 +91,7 @@ def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
     assert base.runs.differences(quotes.id, first.id).sentences == ()
 
 
-def test_a_provider_that_goes_away_loses_nothing(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_goes_away_loses_nothing(workspace, base, monkeypatch):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat(fails_from=2, fails_until=3)
     with_chat(monkeypatch, chat)
@@ -112,9 +105,7 @@ def test_a_provider_that_goes_away_loses_nothing(
     assert run.environment["answers"].startswith(f"0 answered, {COUNT - 1} doubtful, 1 refused; ")
 
 
-def test_a_provider_that_stays_away_is_not_asked_for_every_question(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_stays_away_is_not_asked_for_every_question(workspace, base, monkeypatch):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat(fails_from=1)
     with_chat(monkeypatch, chat)
@@ -125,8 +116,8 @@ def test_a_provider_that_stays_away_is_not_asked_for_every_question(
 
 
 def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    workspace, base, monkeypatch
+):
     run = base.evaluator.evaluate(SET, WORDS).run
     chat = Chat()
     with_chat(monkeypatch, chat)
@@ -154,7 +145,7 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
     assert found.agreement.agreed == found.sampled // 2
 
 
-def test_a_sample_says_how_much_precision_the_labels_miss() -> None:
+def test_a_sample_says_how_much_precision_the_labels_miss():
     mean = SampledMean(0.4, Interval(0.3, 0.5), Interval(0.3, 0.5), 0.0, 30, 60)
     hits = OpenHits(60, 30, mean, questions=20)
     assert hits.more_precision is not None
@@ -164,7 +155,7 @@ def test_a_sample_says_how_much_precision_the_labels_miss() -> None:
     assert OpenHits(60, 30, mean).more_precision is None
 
 
-def test_an_answer_whose_sources_disagree_is_told_apart(home: Path) -> None:
+def test_an_answer_whose_sources_disagree_is_told_apart(home):
     workspace = workspace_at(home)
     recipe = Recipe().with_fields({"index.embedder": "wordllama"})
     base = workspace.create("fees", recipe)

@@ -18,7 +18,7 @@ def kinds(question: str) -> dict[str, str]:
     return {term.text: term.kind for term in key_terms(question, Vocabulary())}
 
 
-def test_key_terms_are_codes_names_figures_and_words_without_grammar() -> None:
+def test_key_terms_are_codes_names_figures_and_words_without_grammar():
     assert kinds("What does error CV-155 mean?") == {"error": "word", "CV-155": "code"}
     assert kinds("Who leads the office in Singapore with 12 people?") == {
         "leads": "word",
@@ -29,7 +29,7 @@ def test_key_terms_are_codes_names_figures_and_words_without_grammar() -> None:
     }
 
 
-def test_a_code_is_borne_out_whole_or_not_at_all() -> None:
+def test_a_code_is_borne_out_whole_or_not_at_all():
     words = Vocabulary()
     code = key_terms("CV-155 blinks", words)[0]
     assert code.borne_out(words.terms("Code: CV-126 · 155 rpm")) == 0.0
@@ -42,7 +42,7 @@ def read(question: str, text: str, *others: str) -> QuoteEvidence:
     return reader.read(trace(passages, question), [Citation(1, passages[0], text)])
 
 
-def test_evidence_is_all_there_where_the_quote_has_every_key_term() -> None:
+def test_evidence_is_all_there_where_the_quote_has_every_key_term():
     evidence = read(
         "When does unused leave lapse?", "Unused leave lapses on 30 June.", "Cats purr."
     )
@@ -53,7 +53,7 @@ def test_evidence_is_all_there_where_the_quote_has_every_key_term() -> None:
     assert (figures["missing_name"], figures["figure"]) == (0, 0.0)
 
 
-def test_evidence_names_what_the_quotes_lack_and_where_it_stands_instead() -> None:
+def test_evidence_names_what_the_quotes_lack_and_where_it_stands_instead():
     evidence = read(
         "What does bereavement leave cost?",
         "Annual leave costs nothing.",
@@ -64,26 +64,26 @@ def test_evidence_names_what_the_quotes_lack_and_where_it_stands_instead() -> No
     assert evidence.figures["best_elsewhere"] == pytest.approx(1 / 2)
 
 
-def test_a_missing_code_leaves_hardly_any_probability() -> None:
+def test_a_missing_code_leaves_hardly_any_probability():
     sure = AnswerModel({"passage": 10.0}, 0.0, 0.25, "nobody")
     evidence = read("What does CV-155 mean?", "CV-118: rotor not recognised.")
     assert evidence.codes == 0.0
     assert probability_of(evidence, sure) <= 0.02
 
 
-def test_the_model_is_a_logistic_function_of_its_figures() -> None:
+def test_the_model_is_a_logistic_function_of_its_figures():
     model = AnswerModel({"passage": 2.0, "code": -1.0}, -1.0, 0.25, "nobody")
     assert model.probability({"passage": 0.5, "code": 0.0, "soft": 9.0}) == pytest.approx(0.5)
     assert model.probability({"passage": 1.0, "code": 1.0}) == pytest.approx(0.5)
 
 
-def test_other_embedders_get_the_model_without_cosines() -> None:
+def test_other_embedders_get_the_model_without_cosines():
     assert {"dense", "soft"} <= set(answer_model("minilm-int8-8199be6f").weights)
     assert {"dense", "soft"}.isdisjoint(answer_model("fake-64").weights)
     assert answer_model("fake-64").weights["passage"] > 0
 
 
-def test_a_fitted_model_tells_right_from_wrong() -> None:
+def test_a_fitted_model_tells_right_from_wrong():
     observations = [
         Observation(name, {"passage": share, "dense": 0.5}, right)
         for name in ("one", "other")
@@ -97,7 +97,7 @@ def test_a_fitted_model_tells_right_from_wrong() -> None:
 TARIFF = "| From | To | Fare |\n|---|---|---|\n| Aldermouth | Torvik | 12 EUR |\n{}\n"
 
 
-def test_a_pair_is_not_borne_out_by_its_halves_in_different_rows() -> None:
+def test_a_pair_is_not_borne_out_by_its_halves_in_different_rows():
     question = "What is the fare from Aldermouth to Corrie?"
     passage = hits(TARIFF.format("| Torvik | Corrie | 9 EUR |"))
     reader = EvidenceReader(HashingEmbedder(), PassageReader(), Vocabulary())
@@ -133,23 +133,21 @@ class OfCrowns(Vocabulary):
         ("Is a crown, in general, insured?", "| Ceramic crown | 740 |", []),
     ],
 )
-def test_a_row_is_not_about_a_thing_that_no_passage_has(
-    question: str, row: str, apart: list[str]
-) -> None:
+def test_a_row_is_not_about_a_thing_that_no_passage_has(question, row, apart):
     passage = hits(CROWNS)
     reader = EvidenceReader(HashingEmbedder(), PassageReader(), OfCrowns())
     evidence = reader.read(trace(passage, question), [Citation(1, passage[0], row)])
     assert [term.text for term in evidence.apart] == apart
 
 
-def test_words_for_the_kind_of_value_are_no_key_terms() -> None:
+def test_words_for_the_kind_of_value_are_no_key_terms():
     assert kinds("How long does it take to charge the battery?") == {
         "charge": "word",
         "battery": "word",
     }
 
 
-def test_the_phone_number_of_somebody_else_is_no_answer() -> None:
+def test_the_phone_number_of_somebody_else_is_no_answer():
     question = "What is the phone number of Felix Brandt?"
     assert read(question, "Sanna Ek: 0170 555 0199").gap == "a phone number beside Felix"
     assert read(question, "Felix Brandt: 0170 555 0188").gap == ""
@@ -170,7 +168,7 @@ class Indexed(Vocabulary):
         ("Does the battery charge after 45 days?", ""),
     ],
 )
-def test_a_figure_that_names_a_thing_has_to_be_quoted(question: str, gap: str) -> None:
+def test_a_figure_that_names_a_thing_has_to_be_quoted(question, gap):
     text = "The 500 Wh battery charges in 4 hours."
     passages = hits(text)
     reader = EvidenceReader(HashingEmbedder(), PassageReader(), Indexed())
@@ -198,14 +196,12 @@ def test_a_figure_that_names_a_thing_has_to_be_quoted(question: str, gap: str) -
         ("¿Puedo cancelar la clase?", "cancelación", True),
     ],
 )
-def test_other_forms_and_german_compounds_bear_a_word_out(
-    question: str, word: str, alike: bool
-) -> None:
+def test_other_forms_and_german_compounds_bear_a_word_out(question, word, alike):
     terms = key_terms(question, Vocabulary())
     assert any(term.is_like(word) for term in terms) is alike
 
 
-def test_another_word_of_the_same_stem_is_missing() -> None:
+def test_another_word_of_the_same_stem_is_missing():
     evidence = read("What does the employer pay?", "The employee pays half.")
     assert [term.text for term in evidence.missing] == ["employer"]
     evidence = read("What is the rent?", "The current is 5 ampere.")

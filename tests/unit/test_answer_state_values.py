@@ -34,7 +34,7 @@ def read(question: str, passage: str, *quotes: str) -> QuoteEvidence:
     return reader.read(trace([hit], question), citations)
 
 
-def test_a_number_in_any_quote_is_there() -> None:
+def test_a_number_in_any_quote_is_there():
     question = "What is the phone number of the workshop?"
     passage = "The workshop is in Mill Lane. Its number is 0341 5550 127."
     first, second = "The workshop is in Mill Lane.", "Its number is 0341 5550 127."
@@ -42,7 +42,7 @@ def test_a_number_in_any_quote_is_there() -> None:
     assert read(question, passage, first, second).gap == ""
 
 
-def test_opening_hours_are_no_answer_to_a_question_for_a_phone_number() -> None:
+def test_opening_hours_are_no_answer_to_a_question_for_a_phone_number():
     question = "What is the phone number of the reception?"
     assert read(question, "Reception is open 9.00-17.00.").gap == "a phone number"
 
@@ -63,13 +63,13 @@ def test_opening_hours_are_no_answer_to_a_question_for_a_phone_number() -> None:
     ],
 )
 def test_names_ordinals_and_measures_that_no_passage_has_leave_the_answer_to_the_model(
-    question: str, passage: str
-) -> None:
+    question, passage
+):
     evidence = read(question, passage)
     assert probability_of(evidence, SURE) == SURE.probability(evidence.figures) > NO_CODE
 
 
-def test_a_code_that_no_passage_has_leaves_hardly_any_probability() -> None:
+def test_a_code_that_no_passage_has_leaves_hardly_any_probability():
     evidence = read("What does CV-155 mean?", "CV-118 means that the rotor is blocked.")
     assert probability_of(evidence, SURE) == NO_CODE
 
@@ -86,7 +86,7 @@ def test_a_code_that_no_passage_has_leaves_hardly_any_probability() -> None:
         ("F09", "code"),
     ],
 )
-def test_a_figure_with_its_unit_is_no_code(text: str, kind: str) -> None:
+def test_a_figure_with_its_unit_is_no_code(text, kind):
     assert key_terms(f"Is {text} there?", Vocabulary())[0].kind == kind
 
 
@@ -103,19 +103,17 @@ def test_a_figure_with_its_unit_is_no_code(text: str, kind: str) -> None:
         ("Darf das 17 Jahre alte Kind mit?", "Ein Kind darf ab 18 Jahren mit."),
     ],
 )
-def test_a_figure_of_the_one_who_asks_is_no_name_of_a_thing(question: str, passage: str) -> None:
+def test_a_figure_of_the_one_who_asks_is_no_name_of_a_thing(question, passage):
     assert read(question, passage).gap == ""
 
 
-def test_a_figure_with_another_unit_names_a_thing() -> None:
+def test_a_figure_with_another_unit_names_a_thing():
     evidence = read("How long does the 90 °C programme run?", "The 60 °C programme runs 2 hours.")
     assert evidence.gap == "90"
 
 
 @pytest.mark.parametrize("quote", ["Front Desk: 030 1234567", "Customer Service 0800 123456"])
-def test_two_words_with_capitals_are_somebody_else_only_where_somebody_is_meant(
-    quote: str,
-) -> None:
+def test_two_words_with_capitals_are_somebody_else_only_where_somebody_is_meant(quote):
     passage = f"Our Berlin office. {quote}"
     assert read("What is the phone number of the Berlin office?", passage, quote).gap == ""
     question = "What is the phone number of Felix Brandt?"
@@ -139,11 +137,11 @@ def test_two_words_with_capitals_are_somebody_else_only_where_somebody_is_meant(
         ),
     ],
 )
-def test_the_opposite_of_a_preposition_is_no_answer(question: str, passage: str, gap: str) -> None:
+def test_the_opposite_of_a_preposition_is_no_answer(question, passage, gap):
     assert read(question, passage).gap == gap
 
 
-def test_words_that_compare_are_no_key_terms() -> None:
+def test_words_that_compare_are_no_key_terms():
     words = OfTexts("The limit is 2000 euros.")
     (limit,) = (term for term in key_terms("Is the limit higher than 2500?", words) if term.indexed)
     assert limit.text == "limit"
@@ -188,13 +186,11 @@ SPEEDS = "| Flask | Filled to | Highest speed |\n|---|---|---|\n| 2 l | 400 ml |
         ),
     ],
 )
-def test_what_restricts_a_question_is_in_the_passage(
-    question: str, passage: str, quote: str, gap: str
-) -> None:
+def test_what_restricts_a_question_is_in_the_passage(question, passage, quote, gap):
     assert read(question, passage, *filter(None, [quote])).gap == gap
 
 
-def test_words_by_which_people_ask_are_no_key_terms() -> None:
+def test_words_by_which_people_ask_are_no_key_terms():
     question = "I want to know who has to be told when somebody's dog was ok or not at all"
     assert [term.text for term in key_terms(question, OfTexts("Dogs are reported."))] == [
         "somebody's",
@@ -203,6 +199,6 @@ def test_words_by_which_people_ask_are_no_key_terms() -> None:
 
 
 @pytest.mark.parametrize("word", ["permit", "allowance", "rights", "findings"])
-def test_words_that_only_look_like_those_of_a_question_are_key_terms(word: str) -> None:
+def test_words_that_only_look_like_those_of_a_question_are_key_terms(word):
     terms = key_terms(f"How much is a parking {word}?", OfTexts("A fine is 40."))
     assert [term.text for term in terms] == ["parking", word]

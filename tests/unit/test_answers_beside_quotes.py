@@ -1,7 +1,5 @@
 """Answers in the next sentence, in the heading or in all steps, and quotes with a sibling only."""
 
-from pathlib import Path
-
 import pytest
 
 from rag.answering import Vocabulary
@@ -20,12 +18,12 @@ RULES = (
 )
 
 
-def test_a_question_for_no_place_has_the_sentence_alone(tmp_path: Path) -> None:
+def test_a_question_for_no_place_has_the_sentence_alone(tmp_path):
     answer = ask(tmp_path, {"safety.md": FIRST_AID}, "Is the first aid box checked?")
     assert answer.text.startswith("“A first aid box is kept stocked and checked every month.” [1]")
 
 
-def test_a_later_item_is_apart_from_the_line_above_the_list(tmp_path: Path) -> None:
+def test_a_later_item_is_apart_from_the_line_above_the_list(tmp_path):
     answer = ask(tmp_path, {"rules.md": RULES}, "Is sleeping overnight allowed?")
     assert answer.text.startswith(
         "“For this reason the following rules are in place: … Sleeping overnight will result in a "
@@ -37,7 +35,7 @@ def test_a_later_item_is_apart_from_the_line_above_the_list(tmp_path: Path) -> N
     )
 
 
-def test_a_limit_answers_a_superlative(tmp_path: Path) -> None:
+def test_a_limit_answers_a_superlative(tmp_path):
     files = {
         "login.md": "# Passwords\n\nThe server accepts a password of a minimum of 12 characters."
         "\n\n| Port | Use |\n|---|---|\n| 80 | the password page |\n| 81 | the server |\n"
@@ -60,12 +58,12 @@ def test_a_limit_answers_a_superlative(tmp_path: Path) -> None:
         ("In which press release was the merger announced?", "In the press release on mergers.", 1),
     ],
 )
-def test_nearby_words_are_told_apart(tmp_path: Path, question: str, text: str, state: bool) -> None:
+def test_nearby_words_are_told_apart(tmp_path, question, text, state):
     answer = ask(tmp_path, {"house.md": f"{text}\n\nThe garden opens in spring.\n"}, question)
     assert (answer.state == "answered") is bool(state)
 
 
-def test_only_an_announced_list_is_quoted_as_steps(tmp_path: Path) -> None:
+def test_only_an_announced_list_is_quoted_as_steps(tmp_path):
     contract = (
         "# Contract\n\n1. The tenant pays the rent.\n2. The contract ends by a letter to the "
         "owner.\n3. Bicycles are kept in the cellar.\n"
@@ -74,7 +72,7 @@ def test_only_an_announced_list_is_quoted_as_steps(tmp_path: Path) -> None:
     assert answer.text.startswith("“The contract ends by a letter to the owner.” [1]")
 
 
-def test_a_line_that_announces_others_is_no_statement() -> None:
+def test_a_line_that_announces_others_is_no_statement():
     passage = "The following payments are due :-\n\nHalf of the rent is due at once."
     assert [one.text for one in statements(passage)] == ["Half of the rent is due at once."]
 
@@ -94,15 +92,13 @@ PROGRAMMES = (
         ("Until when does Maps without borders run?", "Exhibition: Maps without borders"),
     ],
 )
-def test_a_degree_and_a_verb_beside_the_name_of_a_row_raise_no_doubt(
-    tmp_path: Path, question: str, quote: str
-) -> None:
+def test_a_degree_and_a_verb_beside_the_name_of_a_row_raise_no_doubt(tmp_path, question, quote):
     answer = ask(tmp_path, {"house.md": PROGRAMMES}, question)
     assert answer.text.startswith(f"“{quote}")
     assert answer.state == "answered"
 
 
-def test_an_unknown_thing_beside_the_name_of_a_row_raises_doubt(tmp_path: Path) -> None:
+def test_an_unknown_thing_beside_the_name_of_a_row_raises_doubt(tmp_path):
     answer = ask(tmp_path, {"house.md": PROGRAMMES}, "What is the steam load for delicates?")
     assert answer.state == "doubtful"
 
@@ -115,7 +111,7 @@ BROKEN_PIPE = (
 )
 
 
-def test_the_words_of_a_link_over_two_lines_are_quoted_without_its_address(tmp_path: Path) -> None:
+def test_the_words_of_a_link_over_two_lines_are_quoted_without_its_address(tmp_path):
     answer = ask(tmp_path, {"ssh.md": BROKEN_PIPE}, "When does the server need a restart?")
     assert answer.text.startswith(
         "“The server needs a restart after a change of its settings.” [1]"
@@ -129,11 +125,11 @@ def test_the_words_of_a_link_over_two_lines_are_quoted_without_its_address(tmp_p
         ("Can I get treatment for my back?", ["treatment", "back"]),
     ],
 )
-def test_a_word_of_the_verb_is_no_key_term(question: str, terms: list[str]) -> None:
+def test_a_word_of_the_verb_is_no_key_term(question, terms):
     assert [term.text for term in key_terms(question, Vocabulary())] == terms
 
 
-def test_a_word_of_the_passage_outside_of_its_quote_is_not_denied(tmp_path: Path) -> None:
+def test_a_word_of_the_passage_outside_of_its_quote_is_not_denied(tmp_path):
     minutes = (
         "# Annual meeting\n\nThe members met on 19 October 2024 in the hall.\n\nBlake Thompson, "
         "Secretary of the club"
@@ -142,13 +138,13 @@ def test_a_word_of_the_passage_outside_of_its_quote_is_not_denied(tmp_path: Path
     assert "No quoted passage has" not in answer.assessment.reason
 
 
-def test_a_unit_that_is_asked_for_is_no_key_word(tmp_path: Path) -> None:
+def test_a_unit_that_is_asked_for_is_no_key_word(tmp_path):
     text = "# Chargers\n\nThe charger has 7kW on one phase and 22kW on three phases.\n"
     answer = ask(tmp_path, {"charger.md": text}, "How many kW has the charger on three phases?")
     assert answer.state == "answered"
 
 
-def test_a_list_that_a_changed_process_announces_is_no_list_of_steps(tmp_path: Path) -> None:
+def test_a_list_that_a_changed_process_announces_is_no_list_of_steps(tmp_path):
     text = (
         "# Complaints\n\nOur complaints process has changed:\n\n1. The office moved.\n"
         "2. You complain by letter to the ombudsman.\n3. Calls are recorded.\n"

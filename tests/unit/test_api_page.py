@@ -38,9 +38,7 @@ def named(path: str) -> re.Pattern[str]:
 
 
 @pytest.mark.parametrize("line", CURLS)
-def test_requests_are_addressed_to_something(
-    line: str, document: dict[str, dict[str, dict[str, object]]]
-) -> None:
+def test_requests_are_addressed_to_something(line, document):
     words = shlex.split(line)
     path = next(word for word in words if word.startswith(ADDRESS)).removeprefix(ADDRESS)
     method = "post" if "-d" in words or "-F" in words else "get"
@@ -51,7 +49,7 @@ def test_requests_are_addressed_to_something(
         Recipe().with_fields(body.get("fields", {}))
 
 
-def test_every_address_is_listed(document: dict[str, dict[str, dict[str, object]]]) -> None:
+def test_every_address_is_listed(document):
     rows = re.findall(r"^\| (`[^|]+) \|", PAGE, re.MULTILINE)
     told = set(re.findall(r"`([\w/-]+)`", " ".join(rows)))
 
@@ -83,5 +81,5 @@ def _placeholder(found: re.Match[str]) -> str:
     return names.get(found[1], "ID")
 
 
-def test_every_scope_is_told() -> None:
+def test_every_scope_is_told():
     assert set(re.findall(r"^\| `(\w+)` \| to ", PAGE, re.MULTILINE)) == set(SCOPES)

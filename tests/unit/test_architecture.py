@@ -145,34 +145,34 @@ def _is_os(node: ast.expr) -> bool:
 MODULES = product()
 
 
-def test_imports_keep_to_the_order_of_the_rooms() -> None:
+def test_imports_keep_to_the_order_of_the_rooms():
     breaches = (import_breaches(name, path.read_text()) for name, path in MODULES.items())
     assert [breach for found in breaches for breach in found] == []
 
 
-def test_every_room_of_the_order_is_there() -> None:
+def test_every_room_of_the_order_is_there():
     there = {room_of(module) for module in MODULES}
     assert {room for room in TIER if room not in there} == set()
 
 
-def test_no_modules_import_each_other() -> None:
+def test_no_modules_import_each_other():
     assert cycles(module_graph()) == []
 
 
-def test_the_way_down_is_short() -> None:
+def test_the_way_down_is_short():
     assert len(longest_way(room_graph())) <= LONGEST_WAY
 
 
-def test_few_modules_stand_beside_the_rooms() -> None:
+def test_few_modules_stand_beside_the_rooms():
     assert len(list((ROOT / "rag").glob("*.py"))) <= MOST_AT_THE_TOP
 
 
-def test_only_the_settings_read_the_environment() -> None:
+def test_only_the_settings_read_the_environment():
     breaches = (environment_breaches(name, path.read_text()) for name, path in MODULES.items())
     assert [breach for found in breaches for breach in found] == []
 
 
-def test_a_package_is_known_to_one_adapter() -> None:
+def test_a_package_is_known_to_one_adapter():
     importers: dict[str, set[str]] = {package: set() for package in ONE_FILE_EACH}
     for module, path in MODULES.items():
         for found in imports(module, path.read_text()):
@@ -181,7 +181,7 @@ def test_a_package_is_known_to_one_adapter() -> None:
     assert {package: found for package, found in importers.items() if len(found) > 1} == {}
 
 
-def test_no_string_stands_behind_the_return_that_it_was_part_of() -> None:
+def test_no_string_stands_behind_the_return_that_it_was_part_of():
     pairs = (
         (module, after.lineno)
         for module, path in MODULES.items()
@@ -194,11 +194,11 @@ def test_no_string_stands_behind_the_return_that_it_was_part_of() -> None:
     assert list(pairs) == []
 
 
-def test_names_say_what_a_module_holds() -> None:
+def test_names_say_what_a_module_holds():
     assert [module for module in MODULES if VAGUE_NAMES & set(module.split("."))] == []
 
 
-def test_no_words_of_the_package_point_at_the_dashboard() -> None:
+def test_no_words_of_the_package_point_at_the_dashboard():
     """Errors, hints and reasons are read in a terminal and by programs, too."""
     pages = re.compile(r"\b(?:on the|Documents|Metrics|Tuning|Inspector|Runs|settings) page\b")
     pointing = []
@@ -246,7 +246,7 @@ def test_no_words_of_the_package_point_at_the_dashboard() -> None:
         ("rag.cleverness", "import rag.types", "no room"),
     ],
 )
-def test_a_planted_import_is_caught(module: str, source: str, said: str) -> None:
+def test_a_planted_import_is_caught(module, source, said):
     (problem,) = import_breaches(module, source)
     assert said in problem
 
@@ -269,19 +269,19 @@ def test_a_planted_import_is_caught(module: str, source: str, said: str) -> None
         ("rag.__main__", "from rag.cli.parser import parser"),
     ],
 )
-def test_a_rightful_import_passes(module: str, source: str) -> None:
+def test_a_rightful_import_passes(module, source):
     assert import_breaches(module, source) == []
 
 
 @pytest.mark.parametrize(
     "source", ["import os\nos.environ['A']", "import os\nos.getenv('A')", "from os import environ"]
 )
-def test_a_planted_look_at_the_environment_is_caught(source: str) -> None:
+def test_a_planted_look_at_the_environment_is_caught(source):
     assert len(environment_breaches("rag.jobs", source)) == 1
     assert environment_breaches("rag.settings", source) == []
 
 
-def test_nothing_strays_at_the_top() -> None:
+def test_nothing_strays_at_the_top():
     pages = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"}
     known = pages | {"app.py", "pyproject.toml", "compose.yaml", "Dockerfile", "requirements.lock"}
     files = {path.name for path in ROOT.iterdir() if path.is_file()}
@@ -293,7 +293,7 @@ def test_nothing_strays_at_the_top() -> None:
     assert strays == set()
 
 
-def test_docstrings_open_with_a_noun_phrase_or_an_imperative() -> None:
+def test_docstrings_open_with_a_noun_phrase_or_an_imperative():
     """And names that stand for something with a usual name do not come back."""
     names, opened = count(ROOT)
     assert {word: opened[word] for word in OPENINGS if opened[word]} == {}

@@ -42,7 +42,7 @@ def of(base: KnowledgeBase) -> ArenaSummary:
     return found
 
 
-def test_votes_count_for_the_recipe_and_not_for_the_side(base: KnowledgeBase) -> None:
+def test_votes_count_for_the_recipe_and_not_for_the_side(base):
     order = random.Random(3)
     for number in range(12):
         vote(base, f"question {number}", "mine", order)
@@ -53,14 +53,14 @@ def test_votes_count_for_the_recipe_and_not_for_the_side(base: KnowledgeBase) ->
     assert {found.wins, found.losses} == {12, 0}
 
 
-def test_both_orders_come_up(base: KnowledgeBase) -> None:
+def test_both_orders_come_up(base):
     order = random.Random(5)
     pairs = (QUICK, answer("mine")), (OTHER, answer("theirs"))
     bouts = [base.arena.find(base.arena.add("why?", *pairs, order)) for _ in range(12)]
     assert {bout.left.answer["text"] for bout in bouts if bout} == {"mine", "theirs"}
 
 
-def test_a_question_counts_once_however_often_it_is_asked(base: KnowledgeBase) -> None:
+def test_a_question_counts_once_however_often_it_is_asked(base):
     order = random.Random(1)
     for _ in range(40):
         vote(base, "Always  the same?", "mine", order)
@@ -70,7 +70,7 @@ def test_a_question_counts_once_however_often_it_is_asked(base: KnowledgeBase) -
     assert of(base).questions == 1
 
 
-def test_ties_and_bad_answers_count_half(base: KnowledgeBase) -> None:
+def test_ties_and_bad_answers_count_half(base):
     order = random.Random(1)
     for number, preferred in enumerate(("mine", "tie", "both bad", "theirs")):
         vote(base, f"question {number}", preferred, order)
@@ -79,7 +79,7 @@ def test_ties_and_bad_answers_count_half(base: KnowledgeBase) -> None:
     assert found.low < 0.5 < found.high
 
 
-def test_what_is_no_vote_or_another_s_is_refused(base: KnowledgeBase) -> None:
+def test_what_is_no_vote_or_another_s_is_refused(base):
     bout = base.arena.add("why?", (QUICK, answer("a")), (OTHER, answer("b")))
     with pytest.raises(InvalidInput):
         base.arena.vote(bout, "both")
@@ -88,7 +88,7 @@ def test_what_is_no_vote_or_another_s_is_refused(base: KnowledgeBase) -> None:
     assert base.arena.summaries() == []
 
 
-def test_another_visitor_s_bouts_are_not_seen(tmp_path: Path) -> None:
+def test_another_visitor_s_bouts_are_not_seen(tmp_path):
     workspace = workspace_at(tmp_path)
     mine = workspace.create("notes", QUICK)
     vote(mine, "why?", "tie", random.Random(1))
@@ -100,7 +100,7 @@ def test_another_visitor_s_bouts_are_not_seen(tmp_path: Path) -> None:
     workspace.close()
 
 
-def test_the_interval_says_what_the_decision_says() -> None:
+def test_the_interval_says_what_the_decision_says():
     for wins in range(0, 31, 3):
         figures = np.array([1.0] * wins + [-1.0] * (30 - wins))
         found = watched_mean(figures)
@@ -110,12 +110,12 @@ def test_the_interval_says_what_the_decision_says() -> None:
     assert watched_mean(np.zeros(0)) == (0.0, -1.0, 1.0, False)
 
 
-def test_eight_questions_of_one_mind_decide_and_seven_do_not() -> None:
+def test_eight_questions_of_one_mind_decide_and_seven_do_not():
     assert not watched_mean(np.ones(7)).decided
     assert watched_mean(np.ones(8)).decided
 
 
-def test_two_equal_recipes_are_hardly_ever_told_apart_however_often_one_looks() -> None:
+def test_two_equal_recipes_are_hardly_ever_told_apart_however_often_one_looks():
     """Questions come up again, their two answers stay, and voters look after every vote."""
     drawn = np.random.default_rng(7)
     leaning = drawn.choice([-0.9, 0.0, 0.9], (VOTINGS, QUESTIONS))  # how the answers fell out
@@ -135,7 +135,7 @@ def test_two_equal_recipes_are_hardly_ever_told_apart_however_often_one_looks() 
     assert ever.sum() <= 0.05 * VOTINGS
 
 
-def test_a_recipe_that_is_preferred_is_found_out() -> None:
+def test_a_recipe_that_is_preferred_is_found_out():
     found = 0
     for seed in range(50):
         drawn = np.random.default_rng(seed)

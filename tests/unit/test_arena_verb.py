@@ -31,9 +31,7 @@ def run(home: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tupl
     return code, json.loads(told.out) if told.out else None, told.err
 
 
-def test_a_pair_is_asked_voted_on_and_summed_up(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pair_is_asked_voted_on_and_summed_up(home, capsys):
     code, asked, _ = run(home, capsys, "ask", ASK, "--against", "search.top_k=1")
     assert (code, asked["id"], asked["vote"]) == (0, 1, None)
     assert [asked[side]["recipe"] for side in ("left", "right")] == [None, None]
@@ -67,9 +65,7 @@ def test_a_pair_is_asked_voted_on_and_summed_up(
         (["list", "1"], "takes nothing more"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
-    home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
+def test_what_makes_no_sense_is_refused(home, capsys, arguments, said):
     code, _, error = run(home, capsys, *arguments)
     assert code == 2
     assert said in error

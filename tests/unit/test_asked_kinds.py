@@ -21,12 +21,12 @@ def texts_of(passage: str) -> list[str]:
         ('It is "open. Nobody closed the quotation here. Go on.', 3),
     ],
 )
-def test_no_sentence_ends_within_a_quotation(text: str, expected: int) -> None:
+def test_no_sentence_ends_within_a_quotation(text, expected):
     assert len(texts_of(text)) == expected
     assert " ".join(texts_of(text)).startswith(text[:20])
 
 
-def test_a_unit_is_one_in_all_spellings() -> None:
+def test_a_unit_is_one_in_all_spellings():
     terms = {term.text: term for term in key_terms("Pacht pro Quadratmeter", Vocabulary())}
     assert terms["Quadratmeter"].is_like("qm")
     assert terms["Quadratmeter"].is_like("m²")

@@ -89,7 +89,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_a_question_names_the_kind_of_its_value(name: str) -> None:
+def test_a_question_names_the_kind_of_its_value(name):
     asked = {line.strip(): asked_value(line.strip()) for line in NAMED[name].strip().split("\n")}
     assert {text: kind.name if kind else "" for text, kind in asked.items()} == dict.fromkeys(
         asked, name
@@ -117,7 +117,7 @@ def test_a_question_names_the_kind_of_its_value(name: str) -> None:
         "邮箱容量是多少？",
     ],
 )
-def test_a_question_about_phones_or_mail_asks_for_no_number_or_address(question: str) -> None:
+def test_a_question_about_phones_or_mail_asks_for_no_number_or_address(question):
     kind = asked_value(question)
     assert kind is None or not kind.exact
 
@@ -152,7 +152,7 @@ def test_a_question_about_phones_or_mail_asks_for_no_number_or_address(question:
         ("The phone allowance is 50 euros", False),
     ],
 )
-def test_a_phone_number_is_told_by_its_form(text: str, there: bool) -> None:
+def test_a_phone_number_is_told_by_its_form(text, there):
     assert PHONE.is_in(text) is there
 
 
@@ -234,7 +234,5 @@ JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does 
         (PAY, "There is no deadline.", True),
     ],
 )
-def test_a_text_has_a_value_of_the_kind_that_is_asked_for(
-    question: str, text: str, has_it: bool
-) -> None:
+def test_a_text_has_a_value_of_the_kind_that_is_asked_for(question, text, has_it):
     assert asked_value(question).is_in(text) is has_it

@@ -53,12 +53,12 @@ COSTLY: dict[str, tuple[dict[str, Any], Recipe]] = {
 }
 
 
-def test_every_field_is_declared_to_ask_somebody_or_nobody() -> None:
+def test_every_field_is_declared_to_ask_somebody_or_nobody():
     assert {*Recipe().fields()} - {*ASKING} == ASKS_NOBODY
 
 
 @pytest.mark.parametrize("field", ASKING)
-def test_a_field_that_asks_is_refused_beyond_the_saved_recipe(field: str) -> None:
+def test_a_field_that_asks_is_refused_beyond_the_saved_recipe(field):
     changes, saved = COSTLY[field]
     asked, nothing = saved.with_fields(changes), Settings.from_env({})
     assert beyond(saved, lambda: saved, nothing, answers=True) == ""
@@ -66,6 +66,6 @@ def test_a_field_that_asks_is_refused_beyond_the_saved_recipe(field: str) -> Non
     assert named == {"answer.model": "answer.provider"}.get(field, field)
 
 
-def test_stages_ask_a_model_by_their_fields() -> None:
+def test_stages_ask_a_model_by_their_fields():
     asking = [row.name for row in stage_rows() if row.asks_model]
     assert asking == ["rewrite", "expansions", "hyde", "rerank"]

@@ -39,12 +39,12 @@ def workspace(tmp_path: Path) -> Workspace:
         ("local", "", "local administrator"),
     ],
 )
-def test_whose_doing_an_entry_was(via: str, email: str | None, actor: str) -> None:
+def test_whose_doing_an_entry_was(via, email, actor):
     entry = AuditEntry(datetime(2026, 1, 1, tzinfo=UTC), "p", via, "", None, "", "kind", "act")
     assert audit_actor(AuditLine(1, entry, email)) == actor
 
 
-def test_what_is_done_is_kept_in_the_audit_log(workspace: Workspace) -> None:
+def test_what_is_done_is_kept_in_the_audit_log(workspace):
     workspace.base("manuals").save_recipe(QUICK)
     assert workspace.access.audit.lines() == []  # nobody signs in: there is one user
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
@@ -83,7 +83,7 @@ def test_what_is_done_is_kept_in_the_audit_log(workspace: Workspace) -> None:
     assert {line.entry.base for line in ben.audit()} == {"manuals"}
 
 
-def test_details_are_names_without_switches_and_ids_of_people(workspace: Workspace) -> None:
+def test_details_are_names_without_switches_and_ids_of_people(workspace):
     ann = signed_in(workspace, "ann")
     base = view(workspace, ann).base("manuals")
     base.links.create("fair", 3, ann.id)
@@ -96,7 +96,7 @@ def test_details_are_names_without_switches_and_ids_of_people(workspace: Workspa
     assert found["evaluations.start"] == "mine"
 
 
-def test_the_log_outlives_an_account_without_its_name(workspace: Workspace) -> None:
+def test_the_log_outlives_an_account_without_its_name(workspace):
     signed_in(workspace, "ann")
     person = signed_in(workspace, "ben")
     ben = view(workspace, person)
@@ -121,9 +121,7 @@ def test_the_log_outlives_an_account_without_its_name(workspace: Workspace) -> N
     assert "ben@" not in audit_csv(lines)
 
 
-def test_what_others_did_with_an_account_outlives_it_without_its_address(
-    workspace: Workspace,
-) -> None:
+def test_what_others_did_with_an_account_outlives_it_without_its_address(workspace):
     ann, person = view(workspace, signed_in(workspace, "ann")), signed_in(workspace, "ben")
     members = ann.base("manuals").members
     for address in ("ben@example.org", "ruben@example.org"):
@@ -139,7 +137,7 @@ def test_what_others_did_with_an_account_outlives_it_without_its_address(
     ]
 
 
-def test_a_search_is_noted_in_every_base_that_it_searches(workspace: Workspace) -> None:
+def test_a_search_is_noted_in_every_base_that_it_searches(workspace):
     ann = view(workspace, signed_in(workspace, "ann"))
     ann.create("other", QUICK)
     add(workspace, workspace.base("other"), {"cats.md": "Cats purr."})
@@ -148,7 +146,7 @@ def test_a_search_is_noted_in_every_base_that_it_searches(workspace: Workspace) 
     assert told == {("manuals", "search"), ("other", "part")}
 
 
-def test_texts_are_not_in_the_log(workspace: Workspace) -> None:
+def test_texts_are_not_in_the_log(workspace):
     ann = view(workspace, signed_in(workspace, "ann"))
     base = ann.base("manuals")
     base.prompts.save("strict", base.prompts.wording().text("strict") + " Rosebud.")
@@ -157,7 +155,7 @@ def test_texts_are_not_in_the_log(workspace: Workspace) -> None:
     assert told == ["strict", "mine, mine.jsonl"]
 
 
-def test_members_are_told_who_saved_the_recipe_last(workspace: Workspace) -> None:
+def test_members_are_told_who_saved_the_recipe_last(workspace):
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
     base = ann.base("manuals")
     assert ann.recipe_saver(base.id) == ""

@@ -147,7 +147,7 @@ def _write_pdf(path: Path) -> None:
     canvas.save()
 
 
-def test_every_benchmark_runs_here_or_says_why_not() -> None:
+def test_every_benchmark_runs_here_or_says_why_not():
     assert sorted([*TINY, *NOT_TINY]) == benchmarks.names()
 
 
@@ -155,13 +155,8 @@ def test_every_benchmark_runs_here_or_says_why_not() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_measures_something_tiny(
-    name: str,
-    module: ModuleType,
-    collections: Path,
-    small_sample: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    name, module, collections, small_sample, monkeypatch, capsys
+):
     sizes = dict(TINY[name])
     if "sample" in inspect.signature(module.measure).parameters:
         sizes["sample"] = small_sample
@@ -173,7 +168,7 @@ def test_a_benchmark_measures_something_tiny(
 
 
 @pytest.mark.parametrize("name", benchmarks.names())
-def test_a_benchmark_asks_for_nothing_but_a_folder(name: str) -> None:
+def test_a_benchmark_asks_for_nothing_but_a_folder(name):
     folder, *sizes = inspect.signature(benchmarks.load(name).measure).parameters.values()
     assert folder.kind is folder.POSITIONAL_OR_KEYWORD
     assert all(each.kind is each.KEYWORD_ONLY for each in sizes)
@@ -181,14 +176,12 @@ def test_a_benchmark_asks_for_nothing_but_a_folder(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cluster", "workers"])
-def test_a_benchmark_says_which_collection_it_lacks(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_benchmark_says_which_collection_it_lacks(name, tmp_path, capsys):
     assert main(["bench", "--only", name, "--data", str(tmp_path)]) != 0
     assert f"The benchmark '{name}' needs {tmp_path / 'scifact'}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", benchmarks.names())
-def test_processes_that_a_benchmark_starts_can_import_it(name: str) -> None:
+def test_processes_that_a_benchmark_starts_can_import_it(name):
     measure = benchmarks.load(name).measure
     assert pickle.loads(pickle.dumps(measure)) is measure

@@ -83,9 +83,7 @@ def register(home: Path, base: KnowledgeBase, recipe: IndexRecipe) -> None:
     database.close()
 
 
-def test_vectors_of_another_server_are_not_searched(
-    home: Path, workspace: Workspace, moody: Moody, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_of_another_server_are_not_searched(home, workspace, moody, monkeypatch):
     moody.away = False
     recipe = QUICK.with_fields({"index.embedder": "ollama:x", "search.mode": "dense"})
     base = workspace.create("remote", recipe)
@@ -108,7 +106,7 @@ def _noting(asked: list[str], texts: Sequence[str], kind: InputType) -> Vectors:
     return HashingEmbedder().embed(texts, kind)
 
 
-def test_a_document_deleted_meanwhile_ends_no_build(workspace: Workspace) -> None:
+def test_a_document_deleted_meanwhile_ends_no_build(workspace):
     base = workspace.create("handbook 2", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     leave, travel = base.documents.documents(QUICK.index)
@@ -121,7 +119,7 @@ def test_a_document_deleted_meanwhile_ends_no_build(workspace: Workspace) -> Non
 
 
 @pytest.mark.parametrize("field", ["index.chunker", "index.embedder"])
-def test_an_index_that_was_never_built_is_not_measured(base: KnowledgeBase, field: str) -> None:
+def test_an_index_that_was_never_built_is_not_measured(base, field):
     label = {"document": "leave.md", "quote": "carried over"}
     line = json.dumps({"text": "Until when?", "evidence": [label]})
     base.exchange.import_file("checks", "checks.jsonl", line)
@@ -134,9 +132,7 @@ def test_an_index_that_was_never_built_is_not_measured(base: KnowledgeBase, fiel
 
 
 @impossible
-def test_an_impossible_build_is_refused_and_leaves_nothing(
-    workspace: Workspace, base: KnowledgeBase, field: str, value: str, error: type[Exception]
-) -> None:
+def test_an_impossible_build_is_refused_and_leaves_nothing(workspace, base, field, value, error):
     recipe = QUICK.with_fields({field: value})
     with pytest.raises(error):
         base.documents.build(recipe.index)
@@ -150,8 +146,8 @@ def test_an_impossible_build_is_refused_and_leaves_nothing(
 
 @impossible
 def test_a_job_that_was_queued_for_an_impossible_build_registers_nothing(
-    workspace: Workspace, base: KnowledgeBase, field: str, value: str, error: type[Exception]
-) -> None:
+    workspace, base, field, value, error
+):
     recipe = QUICK.with_fields({field: value}).index
     payload = {"recipe": recipe.model_dump(mode="json")}
     job = workspace.jobs.run(workspace.jobs.submit(base.id, build.__name__, "Building", payload))
@@ -161,42 +157,34 @@ def test_a_job_that_was_queued_for_an_impossible_build_registers_nothing(
 
 
 @impossible
-def test_a_base_with_an_impossible_recipe_is_not_made(
-    workspace: Workspace, field: str, value: str, error: type[Exception]
-) -> None:
+def test_a_base_with_an_impossible_recipe_is_not_made(workspace, field, value, error):
     with pytest.raises(error):
         workspace.create("handbook", QUICK.with_fields({field: value}))
     with pytest.raises(NotFound):
         workspace.base("handbook")
 
 
-def test_looking_at_a_recipe_that_was_never_built_registers_no_build(base: KnowledgeBase) -> None:
+def test_looking_at_a_recipe_that_was_never_built_registers_no_build(base):
     page = QUICK.with_fields({"index.chunker": "page"})
     assert base.search("carried over", page).hits == ()
     assert hashes(base) == [QUICK.index.hash]
 
 
-def test_a_recipe_that_was_looked_at_is_found_once_it_is_built(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_recipe_that_was_looked_at_is_found_once_it_is_built(workspace, base):
     page = QUICK.with_fields({"index.chunker": "page"})
     assert found(base, "carried over", page) == []
     workspace.jobs.run(base.documents.build(page.index))
     assert "carried over" in found(base, "carried over", page)[0]
 
 
-def test_a_build_whose_server_is_away_is_not_registered(
-    workspace: Workspace, base: KnowledgeBase, moody: Moody
-) -> None:
+def test_a_build_whose_server_is_away_is_not_registered(workspace, base, moody):
     recipe = QUICK.with_fields({"index.embedder": "ollama:m"}).index
     job = workspace.jobs.run(base.documents.build(recipe))
     assert job.status == "failed"
     assert hashes(base) == [QUICK.index.hash]
 
 
-def test_a_build_that_broke_later_lacks_documents_until_it_is_built_again(
-    workspace: Workspace, base: KnowledgeBase, moody: Moody
-) -> None:
+def test_a_build_that_broke_later_lacks_documents_until_it_is_built_again(workspace, base, moody):
     recipe = QUICK.with_fields({"index.embedder": "ollama:m"})
     moody.away = False
     workspace.jobs.run(base.documents.build(recipe.index))
@@ -216,13 +204,8 @@ def test_a_build_that_broke_later_lacks_documents_until_it_is_built_again(
 
 @impossible
 def test_a_build_that_became_impossible_keeps_no_document_out(
-    workspace: Workspace,
-    base: KnowledgeBase,
-    home: Path,
-    field: str,
-    value: str,
-    error: type[Exception],
-) -> None:
+    workspace, base, home, field, value, error
+):
     register(home, base, QUICK.with_fields({field: value}).index)
     assert add(workspace, base, {"travel.md": TRAVEL}) == ["added"]
     assert workspace.jobs.recent(base.id)[0].status == "done"

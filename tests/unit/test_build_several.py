@@ -1,6 +1,5 @@
 """Building the indexes of a grid as one job: what is done stays, the rest goes on later."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from tests.runs import WORDS, handbook
 SIZES = [WORDS.with_fields({"index.chunk_size": size}).index for size in (8, 16, 32)]
 
 
-def test_all_builds_are_made_once(home: Path) -> None:
+def test_all_builds_are_made_once(home):
     workspace, base = handbook(home)
     job = base.documents.build_several([*SIZES, SIZES[0], WORDS.index])
     assert job is not None
@@ -26,7 +25,7 @@ def test_all_builds_are_made_once(home: Path) -> None:
     workspace.close()
 
 
-def test_a_stopped_job_keeps_what_is_built(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_job_keeps_what_is_built(home, monkeypatch):
     workspace, base = handbook(home)
     complete = Ingestion.complete
 
@@ -51,7 +50,7 @@ def test_a_stopped_job_keeps_what_is_built(home: Path, monkeypatch: pytest.Monke
     workspace.close()
 
 
-def test_an_unknown_embedder_fails_at_once(home: Path) -> None:
+def test_an_unknown_embedder_fails_at_once(home):
     workspace, base = handbook(home)
     unknown = WORDS.with_fields({"index.embedder": "nobody"}).index
     with pytest.raises(InvalidRecipe):

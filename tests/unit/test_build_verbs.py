@@ -26,9 +26,7 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]
     return code, json.loads(out) if out else None
 
 
-def test_a_build_is_deleted_by_the_beginning_of_its_id(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_build_is_deleted_by_the_beginning_of_its_id(base, capsys):
     code, told = _run(capsys, "remove-build", "handbook", OTHER.index.hash[:6])
     assert (code, told) == (0, {"removed": OTHER.index.hash})
     assert [build.hash for build in base.documents.builds()] == [WORDS.index.hash]
@@ -44,9 +42,7 @@ def test_a_build_is_deleted_by_the_beginning_of_its_id(
         ("", "No build of 'handbook' begins with ''", WORDS.index.hash),
     ],
 )
-def test_what_cannot_be_deleted_stays_and_the_reason_is_told(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str], build: str, said: str, hint: str
-) -> None:
+def test_what_cannot_be_deleted_stays_and_the_reason_is_told(base, capsys, build, said, hint):
     assert main(["remove-build", "handbook", build]) == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -55,9 +51,7 @@ def test_what_cannot_be_deleted_stays_and_the_reason_is_told(
     assert len(base.documents.builds()) == 2
 
 
-def test_a_beginning_that_several_share_is_refused(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_beginning_that_several_share_is_refused(base, capsys):
     taken = {build.hash[0] for build in base.documents.builds()}
     sizes = iter(range(30, 200))
     while len(taken) == len(base.documents.builds()):

@@ -38,7 +38,7 @@ class Counting:
         return np.array([[len(text), 0.0] for text in texts], np.float32).reshape(-1, 2)
 
 
-def test_what_was_used_longest_ago_goes_first() -> None:
+def test_what_was_used_longest_ago_goes_first():
     cache = Cache[str, int](2)
     cache.put("a", 1)
     cache.put("b", 2)
@@ -48,7 +48,7 @@ def test_what_was_used_longest_ago_goes_first() -> None:
     assert cache.figures("x").rate == 3 / 4
 
 
-def test_what_is_too_old_is_gone() -> None:
+def test_what_is_too_old_is_gone():
     clock = Clock()
     cache = Cache[str, int](9, clock=clock)
     cache.put("a", 1, 10)
@@ -60,7 +60,7 @@ def test_what_is_too_old_is_gone() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), max_size=40))
-def test_the_weight_is_never_more_than_allowed(puts: list[tuple[int, int]]) -> None:
+def test_the_weight_is_never_more_than_allowed(puts):
     cache = Cache[int, int](10, weigh=lambda value: value)
     newest: dict[int, int] = {}
     for key, value in puts:
@@ -72,14 +72,14 @@ def test_the_weight_is_never_more_than_allowed(puts: list[tuple[int, int]]) -> N
         assert held[key] == value
 
 
-def test_a_value_that_is_too_heavy_by_itself_pushes_nothing_out() -> None:
+def test_a_value_that_is_too_heavy_by_itself_pushes_nothing_out():
     cache = Cache[str, int](10, weigh=lambda value: value)
     cache.put("a", 5)
     cache.put("b", 11)
     assert (cache.get("a"), cache.get("b")) == (5, None)
 
 
-def test_threads_do_not_break_it() -> None:
+def test_threads_do_not_break_it():
     cache = Cache[int, int](50)
 
     def work(seed: int) -> None:
@@ -98,7 +98,7 @@ def test_threads_do_not_break_it() -> None:
     assert figures.hits + figures.misses == 8000
 
 
-def test_only_new_questions_are_embedded_and_none_twice() -> None:
+def test_only_new_questions_are_embedded_and_none_twice():
     known, embedder = KnownVectors(), Counting()
     rows, before = known.vectors(embedder, ["a", "bb", "a"])
     assert (rows[:, 0].tolist(), before) == ([1.0, 2.0, 1.0], 0)
@@ -112,7 +112,7 @@ def test_only_new_questions_are_embedded_and_none_twice() -> None:
     assert (none.shape, before) == ((0, 2), 0)
 
 
-def test_a_remembering_embedder_is_asked_once_for_a_sentence_and_apart_for_a_question() -> None:
+def test_a_remembering_embedder_is_asked_once_for_a_sentence_and_apart_for_a_question():
     counting = Counting()
     embedder = RememberingEmbedder(counting, KnownVectors())
     assert embedder.embed(["a", "bb"], "document")[:, 0].tolist() == [1.0, 2.0]
@@ -123,7 +123,7 @@ def test_a_remembering_embedder_is_asked_once_for_a_sentence_and_apart_for_a_que
     assert (embedder.id, embedder.dimension) == (counting.id, counting.dimension)
 
 
-def test_two_embedders_do_not_share_vectors() -> None:
+def test_two_embedders_do_not_share_vectors():
     known, one, other = KnownVectors(), Counting(), Counting()
     other.id = "other"
     known.vectors(one, ["a"])
@@ -134,7 +134,7 @@ def trace(*stages: Stage) -> Trace:
     return Trace("q", "r", 1, None, stages, (), 0.5)
 
 
-def test_a_known_result_says_so_and_keeps_its_own_times() -> None:
+def test_a_known_result_says_so_and_keeps_its_own_times():
     known, searched = KnownResults(), ("state", "q")
     stage = Stage("question", 1, 1, note="embedding of the question", seconds=0.3)
     first = known.trace(searched, lambda: trace(stage))
@@ -144,7 +144,7 @@ def test_a_known_result_says_so_and_keeps_its_own_times() -> None:
     assert known.trace(("later state", "q"), lambda: trace()).stages == ()
 
 
-def test_a_result_with_a_failed_step_is_not_kept() -> None:
+def test_a_result_with_a_failed_step_is_not_kept():
     known, searched = KnownResults(), ("state", "q")
     known.trace(searched, lambda: trace(Stage("rerank", 5, 5, failed=True)))
     assert known.trace(searched, lambda: trace()).stages == ()

@@ -58,9 +58,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return base
 
 
-def test_a_diagnosis_leaves_out_changes_that_the_calibration_excludes(
-    parts: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_diagnosis_leaves_out_changes_that_the_calibration_excludes(parts, monkeypatch):
     changes = [{"search.fuzzy": True}, {"search.threshold": 0.5}]
     monkeypatch.setattr(fixes, "changes_for", lambda *_: changes)
     by_probability = RECIPE.with_fields(
@@ -71,7 +69,7 @@ def test_a_diagnosis_leaves_out_changes_that_the_calibration_excludes(
     assert diagnosis.trials.tried == 1
 
 
-def test_it_is_fitted_on_the_tuning_questions_and_kept(parts: KnowledgeBase) -> None:
+def test_it_is_fitted_on_the_tuning_questions_and_kept(parts):
     fitted, curve = parts.tuning.calibrator.fit(SET, RECIPE)
     stored = parts.tuning.calibrator.fitted(RECIPE.index)
     assert stored is not None
@@ -85,16 +83,14 @@ def test_it_is_fitted_on_the_tuning_questions_and_kept(parts: KnowledgeBase) -> 
     assert set(fitted.model.weights) == {"cosine", "bm25"}
 
 
-def test_another_build_has_none_and_says_what_to_do(parts: KnowledgeBase) -> None:
+def test_another_build_has_none_and_says_what_to_do(parts):
     other = RECIPE.with_fields({"index.chunk_size": 9, **PROBABILITY})
     assert parts.tuning.calibrator.fitted(other.index) is None
     with pytest.raises(InvalidInput, match="need a calibration"):
         parts.search("?", other)
 
 
-def test_hits_carry_the_probability_and_the_threshold_is_compared_with_it(
-    parts: KnowledgeBase,
-) -> None:
+def test_hits_carry_the_probability_and_the_threshold_is_compared_with_it(parts):
     model = parts.tuning.calibrator.fitted(RECIPE.index)
     recipe = RECIPE.with_fields({**PROBABILITY, "search.threshold": 0.5, "search.top_k": 20})
     trace = parts.search("What does the fenato valve cost?", recipe)
@@ -114,7 +110,7 @@ def test_hits_carry_the_probability_and_the_threshold_is_compared_with_it(
     assert stage.dropped[0].reason.startswith("probability 0.")
 
 
-def test_a_passage_has_one_probability_in_every_mode(parts: KnowledgeBase) -> None:
+def test_a_passage_has_one_probability_in_every_mode(parts):
     found = {}
     for mode in ("hybrid", "dense", "lexical"):
         changes = {**PROBABILITY, "search.threshold": None, "search.mode": mode}
@@ -127,7 +123,7 @@ def test_a_passage_has_one_probability_in_every_mode(parts: KnowledgeBase) -> No
         assert all(found[mode][each] == found["hybrid"][each] for each in shared)
 
 
-def test_auto_is_what_half_of_the_passages_deserve(parts: KnowledgeBase) -> None:
+def test_auto_is_what_half_of_the_passages_deserve(parts):
     fitted, curve = parts.tuning.calibrator.fit(SET, RECIPE)
     point = curve.aim(0.5)
     auto = RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
@@ -138,20 +134,20 @@ def test_auto_is_what_half_of_the_passages_deserve(parts: KnowledgeBase) -> None
     assert parts.threshold(auto.with_fields({"search.threshold": None})) is None
 
 
-def test_another_bm25_than_the_fitted_one_is_refused(parts: KnowledgeBase) -> None:
+def test_another_bm25_than_the_fitted_one_is_refused(parts):
     recipe = RECIPE.with_fields({**PROBABILITY, "search.b": 0.5})
     with pytest.raises(InvalidInput, match=r"fitted with search.b=0.75"):
         parts.search("?", recipe)
     assert parts.threshold(recipe.with_fields({"search.relevance": "cosine"})) is None
 
 
-def test_a_sweep_of_probabilities_without_a_calibration_is_refused(parts: KnowledgeBase) -> None:
+def test_a_sweep_of_probabilities_without_a_calibration_is_refused(parts):
     recipe = RECIPE.with_fields({"index.chunk_size": 24})
     with pytest.raises(InvalidInput, match="need a calibration"):
         parts.tuning.sweep(SET, {"search.relevance": ["probability"]}, recipe, [1])
 
 
-def test_floors_of_probabilities_are_read_on_held_out_questions(parts: KnowledgeBase) -> None:
+def test_floors_of_probabilities_are_read_on_held_out_questions(parts):
     held_out = parts.questions.split(SET).held_out
     curve = parts.tuning.calibrator.threshold_curve(SET, RECIPE.with_fields(PROBABILITY))
     assert len(curve.answerable) + len(curve.unanswerable) == len(held_out)
@@ -162,7 +158,7 @@ def test_floors_of_probabilities_are_read_on_held_out_questions(parts: Knowledge
     assert best.precision >= 0.9
 
 
-def test_a_tuner_reads_the_same_floors_from_its_candidates(parts: KnowledgeBase) -> None:
+def test_a_tuner_reads_the_same_floors_from_its_candidates(parts):
     tuner = parts.tuning.tuner(SET)
     for changes in (
         {},
@@ -180,7 +176,7 @@ def test_a_tuner_reads_the_same_floors_from_its_candidates(parts: KnowledgeBase)
             assert getattr(ours, name).tolist() == getattr(expected, name).tolist()
 
 
-def test_a_report_tells_whether_probabilities_come_true(parts: KnowledgeBase) -> None:
+def test_a_report_tells_whether_probabilities_come_true(parts):
     fitted = parts.tuning.calibrator.fitted(RECIPE.index)
     assert fitted is not None
     run = parts.evaluator.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1, 5)).run
@@ -193,7 +189,7 @@ def test_a_report_tells_whether_probabilities_come_true(parts: KnowledgeBase) ->
     assert "with the cosine instead" in plain
 
 
-def test_too_few_labels_are_refused(home: Path) -> None:
+def test_too_few_labels_are_refused(home):
     workspace, base = _workspace(home, questions=12)
     with pytest.raises(NotEnoughLabels):
         base.tuning.calibrator.fit(SET, QUICK)
@@ -201,7 +197,7 @@ def test_too_few_labels_are_refused(home: Path) -> None:
     workspace.close()
 
 
-def test_deleting_the_build_deletes_its_calibration(home: Path) -> None:
+def test_deleting_the_build_deletes_its_calibration(home):
     workspace, base = _workspace(home)
     _build(workspace, base, RECIPE)
     base.tuning.calibrator.fit(SET, RECIPE)
@@ -211,7 +207,7 @@ def test_deleting_the_build_deletes_its_calibration(home: Path) -> None:
     workspace.close()
 
 
-def test_a_run_with_probabilities_is_repeated_from_its_bundle(home: Path) -> None:
+def test_a_run_with_probabilities_is_repeated_from_its_bundle(home):
     workspace, base = _workspace(home)
     _build(workspace, base, RECIPE)
     fitted, _ = base.tuning.calibrator.fit(SET, RECIPE)
@@ -230,7 +226,7 @@ def test_a_run_with_probabilities_is_repeated_from_its_bundle(home: Path) -> Non
     workspace.close()
 
 
-def test_a_damaged_calibration_in_a_bundle_is_refused(home: Path) -> None:
+def test_a_damaged_calibration_in_a_bundle_is_refused(home):
     workspace, base = _workspace(home)
     _build(workspace, base, RECIPE)
     base.tuning.calibrator.fit(SET, RECIPE)
@@ -246,9 +242,7 @@ def test_a_damaged_calibration_in_a_bundle_is_refused(home: Path) -> None:
     workspace.close()
 
 
-def test_probabilities_of_questions_that_taught_them_are_cross_validated(
-    parts: KnowledgeBase,
-) -> None:
+def test_probabilities_of_questions_that_taught_them_are_cross_validated(parts):
     _, curve = parts.tuning.calibrator.fit(SET, RECIPE)
     recipe = RECIPE.with_fields(PROBABILITY)
     curves = parts.tuning.tuner(SET).promise_curves(recipe)
@@ -262,14 +256,12 @@ def test_probabilities_of_questions_that_taught_them_are_cross_validated(
     ("arguments", "said"),
     [(["--precision", "90"], "--precision 90"), (["--set", "search.k1=0.5"], "")],
 )
-def test_the_command_checks_its_input(
-    home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
+def test_the_command_checks_its_input(home, capsys, arguments, said):
     workspace, _ = _workspace(home, questions=8)
     workspace.close()
     assert main(["calibrate", "parts", SET, *arguments]) == 2
 
 
-def test_cosines_need_no_calibration(parts: KnowledgeBase) -> None:
+def test_cosines_need_no_calibration(parts):
     asked = threshold_rule(parts._services, parts.id, RECIPE.index, RECIPE.search)
     assert (asked.threshold, asked.calibration) == (None, None)

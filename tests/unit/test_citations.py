@@ -45,18 +45,18 @@ from tests.answers import hits
         ("", []),
     ],
 )
-def test_marks(text: str, numbers: list[int]) -> None:
+def test_marks(text, numbers):
     assert [n for mention in mentions(text) for n in mention.numbers] == numbers
 
 
-def test_order_of_first_appearance_each_once_and_unsupported_apart() -> None:
+def test_order_of_first_appearance_each_once_and_unsupported_apart():
     citations, unsupported = check("A [2]. B [7][1]. C [2][0][7].", hits("one", "two", "three"))
     assert [citation.n for citation in citations] == [2, 1]
     assert [citation.hit.chunk.text for citation in citations] == ["two", "one"]
     assert unsupported == (7, 0)
 
 
-def test_brackets_of_openai_become_those_of_all_others() -> None:
+def test_brackets_of_openai_become_those_of_all_others():
     text = in_order("B is so【2】. A too.【1†leave.md】 C【7】.", 2)
     assert text == "B is so[1]. A too.[2] C[7]."
     citations, unsupported = check("A【2】. B【7】.", hits("one", "two"))
@@ -69,7 +69,7 @@ def quoted(claim: str, passage: str) -> str:
 
 
 @given(st.text(alphabet="[]0123456789,-–; `()a.\n", max_size=60), st.integers(0, 5))
-def test_numbers_in_order_of_appearance(text: str, count: int) -> None:
+def test_numbers_in_order_of_appearance(text, count):
     shown = [n for mention in mentions(in_order(text, count)) for n in mention.numbers]
     before = [n for mention in mentions(text) for n in mention.numbers]
     first = [n for n in dict.fromkeys(shown) if 1 <= n <= count]
@@ -95,13 +95,13 @@ PASSAGE = "Leave is earned monthly. Up to eight days may be carried over. They l
         ("Bananas are yellow [1].", ""),
     ],
 )
-def test_the_quote_supports_the_citing_sentence(text: str, quote: str) -> None:
+def test_the_quote_supports_the_citing_sentence(text, quote):
     citations, _ = check(text, hits(PASSAGE))
     assert citations[0].quote == quote
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_the_shortest_statement_that_says_it_all_is_quoted(first: bool) -> None:
+def test_the_shortest_statement_that_says_it_all_is_quoted(first):
     short = "Unused leave lapses."
     long = "Unused leave of staff hired before March, like that of guests, lapses in the next year."
     passage = f"{short} {long}" if first else f"{long} {short}"
@@ -110,7 +110,7 @@ def test_the_shortest_statement_that_says_it_all_is_quoted(first: bool) -> None:
 
 
 @given(st.text(alphabet="[]0123456789,-–; `()a.\n", max_size=60), st.integers(0, 5))
-def test_every_number_is_either_cited_or_unsupported(text: str, count: int) -> None:
+def test_every_number_is_either_cited_or_unsupported(text, count):
     found = hits(*(f"passage {n}" for n in range(count)))
     citations, unsupported = check(text, found)
     said = dict.fromkeys(n for mention in mentions(text) for n in mention.numbers)
@@ -121,12 +121,12 @@ def test_every_number_is_either_cited_or_unsupported(text: str, count: int) -> N
 
 
 @given(st.text(max_size=80))
-def test_marks_lie_where_they_say(text: str) -> None:
+def test_marks_lie_where_they_say(text):
     for mention in mentions(text):
         assert text[mention.start] in "[［【\\" or text[mention.start].isdigit()
         assert text[mention.end - 1] in "]］】)" or text[mention.end - 1].isdigit()
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_quotes_are_the_words_of_the_passage(claim: str, passage: str) -> None:
+def test_quotes_are_the_words_of_the_passage(claim, passage):
     assert quoted(claim, passage) in passage

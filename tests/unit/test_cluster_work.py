@@ -21,7 +21,7 @@ PAGE = "<p>The valve leaks.</p>"
 
 
 @given(st.lists(st.integers(0, 3000), min_size=1, max_size=60), st.integers(1, 9))
-def test_pieces_hold_each_text_once_and_are_about_as_long(lengths: list[int], most: int) -> None:
+def test_pieces_hold_each_text_once_and_are_about_as_long(lengths, most):
     pieces = even_pieces(lengths, most)
     assert sorted(place for piece in pieces for place in piece) == list(range(len(lengths)))
     assert len(pieces) <= most
@@ -29,7 +29,7 @@ def test_pieces_hold_each_text_once_and_are_about_as_long(lengths: list[int], mo
     assert all(sum(lengths[at] for at in piece) <= even + max(lengths) + 1 for piece in pieces)
 
 
-def test_texts_of_one_length_stay_together() -> None:
+def test_texts_of_one_length_stay_together():
     assert even_pieces([9, 1, 9, 1], 2) == [[1, 3, 0], [2]]
     assert even_pieces([5, 5, 5, 5], 2) == [[0, 1], [2, 3]]
 
@@ -75,7 +75,7 @@ def read(ahead: ReadingAhead, item: int, files: list[StoredFile]) -> str:
     return ahead.read(item, files[item], lambda _done, _total: None, lambda: False).name
 
 
-def test_files_are_sent_ahead_in_the_order_of_the_job(files: list[StoredFile]) -> None:
+def test_files_are_sent_ahead_in_the_order_of_the_job(files):
     cluster = Sent()
     ahead = ReadingAhead(cluster, lambda item: files[item])
     ahead.expect([2, 0, 4, 3, 1])
@@ -87,9 +87,7 @@ def test_files_are_sent_ahead_in_the_order_of_the_job(files: list[StoredFile]) -
     assert [name for name, sent in cluster.files.items() if sent.cancelled()] == ["d.html"]
 
 
-def test_files_that_are_too_much_at_once_wait(
-    files: list[StoredFile], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_are_too_much_at_once_wait(files, monkeypatch):
     cluster = Sent()
     monkeypatch.setattr(reading, "_MOST_BYTES", len(PAGE) + 10)
     cluster.breadth = 2  # type: ignore[misc]
@@ -99,9 +97,7 @@ def test_files_that_are_too_much_at_once_wait(
     assert list(cluster.files) == ["a.html", "b.html", "c.html"]
 
 
-def test_what_a_worker_cannot_read_is_read_here(
-    files: list[StoredFile], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_worker_cannot_read_is_read_here(files, monkeypatch):
     here, cluster = list[str](), Sent()
     plainly, older = readers.read, replace(read_by_worker("a.html"), reader_version=0)
 
@@ -122,12 +118,12 @@ def test_what_a_worker_cannot_read_is_read_here(
     assert list(cluster.files) == ["a.html", "b.html"]
 
 
-def test_what_is_heavy_is_sent() -> None:
+def test_what_is_heavy_is_sent():
     sent = ["a.pdf", "A.DOCX", "b.htm", "scan.png", "a.txt", "a.md", "a.csv", "a.exe", "a"]
     assert [name for name in sent if is_sent(name)] == ["a.pdf", "A.DOCX", "b.htm", "scan.png"]
 
 
-def test_why_a_file_is_unreadable_comes_back_from_a_worker() -> None:
+def test_why_a_file_is_unreadable_comes_back_from_a_worker():
     with pytest.raises(UnreadableDocument) as raised:
         tasks.read(b" \n", "empty.txt", "", Limits())
     back = pickle.loads(pickle.dumps(raised.value))
@@ -135,7 +131,7 @@ def test_why_a_file_is_unreadable_comes_back_from_a_worker() -> None:
     assert back.reason == "empty"
 
 
-def test_a_worker_says_that_its_model_is_another_one() -> None:
+def test_a_worker_says_that_its_model_is_another_one():
     vectors = tasks.embed("fake", "fake-64", ["pump", "valve"])
     assert (vectors.shape, str(vectors.dtype)) == ((2, 64), "float32")
     with pytest.raises(ProviderMisbehaved, match="has the model fake-64, not fake-65") as raised:

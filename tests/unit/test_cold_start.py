@@ -32,7 +32,7 @@ HEAVY = [
 ]
 
 
-def test_the_way_in_pulls_in_nothing_heavy() -> None:
+def test_the_way_in_pulls_in_nothing_heavy():
     script = (
         "import sys; from rag import Workspace;"
         f"print(*(name for name in {HEAVY} if name in sys.modules))"
@@ -43,7 +43,7 @@ def test_the_way_in_pulls_in_nothing_heavy() -> None:
     assert done.stdout.split() == []
 
 
-def test_every_public_name_is_there_and_declared_to_type_checkers() -> None:
+def test_every_public_name_is_there_and_declared_to_type_checkers():
     source = (ROOT / "rag" / "__init__.pyi").read_text()
     declared = {
         alias.name
@@ -55,7 +55,7 @@ def test_every_public_name_is_there_and_declared_to_type_checkers() -> None:
     assert all(getattr(rag, name) is not None for name in rag.__all__)
 
 
-def test_the_package_alone_pulls_in_nothing_of_its_parts() -> None:
+def test_the_package_alone_pulls_in_nothing_of_its_parts():
     script = "import sys, rag; print(*(name for name in sys.modules if name.startswith('rag.')))"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
@@ -63,7 +63,7 @@ def test_the_package_alone_pulls_in_nothing_of_its_parts() -> None:
     assert done.stdout.split() == []
 
 
-def test_the_list_of_verbs_needs_no_database_and_no_model() -> None:
+def test_the_list_of_verbs_needs_no_database_and_no_model():
     script = (
         "import sys; from rag.__main__ import main;\n"
         "try: main(['--help'])\n"

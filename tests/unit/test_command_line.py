@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag import IndexRecipe, InvalidFile, Upload, Workspace
+from rag import IndexRecipe, InvalidFile, Upload
 from rag.__main__ import main
 from rag.cli.options import STOPPED
 from rag.services import Models
@@ -53,21 +53,15 @@ FINE = '{"_id": "d1", "text": "Leave lapses."}\n'
     ],
 )
 def test_a_collection_that_cannot_be_imported_leaves_nothing(
-    workspace: Workspace,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    corpus: str | None,
-    why: str,
-) -> None:
+    workspace, tmp_path, capsys, corpus, why
+):
     folder = _collection(tmp_path / "set", corpus)
     code, told, said = _run(capsys, "import-beir", "typo", str(folder), *FAKE)
     assert (code, told, workspace.bases()) == (2, None, [])
     assert why in said
 
 
-def test_a_corpus_is_looked_at_before_its_job_is_queued(
-    workspace: Workspace, tmp_path: Path
-) -> None:
+def test_a_corpus_is_looked_at_before_its_job_is_queued(workspace, tmp_path):
     base = workspace.create("handbook", QUICK)
     for name, corpus in (("none", None), ("empty", ""), ("bad", "[]")):
         with pytest.raises(InvalidFile, match=r"corpus\.jsonl"):
@@ -85,12 +79,7 @@ def test_a_corpus_is_looked_at_before_its_job_is_queued(
         ("ingest", "typo", "ftp://host/file"),
     ],
 )
-def test_a_mistyped_argument_leaves_no_knowledge_base(
-    workspace: Workspace,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-) -> None:
+def test_a_mistyped_argument_leaves_no_knowledge_base(workspace, tmp_path, capsys, arguments):
     (tmp_path / "empty").mkdir()
     named = [each.format(home=tmp_path / "empty") for each in arguments]
     code, told, said = _run(capsys, *named, *FAKE)
@@ -100,12 +89,8 @@ def test_a_mistyped_argument_leaves_no_knowledge_base(
 
 @pytest.mark.parametrize("verb", ["ingest", "import-beir"])
 def test_a_verb_that_is_killed_before_its_job_is_stored_leaves_no_knowledge_base(
-    workspace: Workspace,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    verb: str,
-) -> None:
+    workspace, tmp_path, capsys, monkeypatch, verb
+):
     def killed(*_given: object) -> int:
         raise KeyboardInterrupt
 
@@ -118,12 +103,8 @@ def test_a_verb_that_is_killed_before_its_job_is_stored_leaves_no_knowledge_base
 
 @pytest.mark.parametrize("verb", ["ingest", "import-beir"])
 def test_a_verb_fills_a_base_that_another_process_made_meanwhile(
-    workspace: Workspace,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    verb: str,
-) -> None:
+    workspace, tmp_path, capsys, monkeypatch, verb
+):
     require = Models.require
 
     def meanwhile(models: Models, recipe: IndexRecipe) -> None:
@@ -137,17 +118,13 @@ def test_a_verb_fills_a_base_that_another_process_made_meanwhile(
     assert workspace.base("new").documents.documents(QUICK.index) != []
 
 
-def test_a_knowledge_base_that_was_there_stays(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_knowledge_base_that_was_there_stays(workspace, capsys):
     workspace.create("handbook", QUICK)
     assert _run(capsys, "import-beir", "handbook", "/nope")[0] == 2
     assert [info.name for info in workspace.bases()] == ["handbook"]
 
 
-def test_nothing_read_is_exit_code_two_and_leaves_nothing(
-    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_read_is_exit_code_two_and_leaves_nothing(workspace, tmp_path, capsys):
     (tmp_path / "void.md").write_text("")
     code, told, said = _run(capsys, "ingest", "typo", str(tmp_path / "void.md"), *FAKE)
     assert (code, workspace.bases()) == (2, [])
@@ -155,9 +132,7 @@ def test_nothing_read_is_exit_code_two_and_leaves_nothing(
     assert said.startswith("Error: No document could be read.\nHint: ")
 
 
-def test_a_folder_lists_what_nobody_reads_but_not_what_is_hidden(
-    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_lists_what_nobody_reads_but_not_what_is_hidden(workspace, tmp_path, capsys):
     folder = tmp_path / "docs"
     (folder / ".git").mkdir(parents=True)
     for name in ("leave.md", "Makefile", ".hidden.md", ".git/config.md"):
@@ -175,9 +150,7 @@ def test_a_folder_lists_what_nobody_reads_but_not_what_is_hidden(
     assert (code, told["documents"][0]["status"]) == (0, "unchanged")
 
 
-def test_credentials_in_an_address_are_neither_kept_nor_shown(
-    workspace: Workspace, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_credentials_in_an_address_are_neither_kept_nor_shown(workspace, home, tmp_path, capsys):
     base = workspace.create("handbook", QUICK)
     (tmp_path / "leave.md").write_text("Leave lapses.")
     given = (str(tmp_path / "leave.md"), f"HTTPS://user:{SECRET}@127.0.0.1:9/")
@@ -191,17 +164,13 @@ def test_credentials_in_an_address_are_neither_kept_nor_shown(
     assert SECRET.encode() not in kept
 
 
-def test_a_scheme_may_be_upper_case(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_scheme_may_be_upper_case(workspace, capsys):
     code, told, _ = _run(capsys, "ingest", "pages", "HTTP://127.0.0.1:9/page", *FAKE)
     (row,) = told["documents"]
     assert (code, row["status"]) == (2, "failed")
 
 
-def test_an_answer_that_failed_says_why_and_what_to_do(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_failed_says_why_and_what_to_do(workspace, capsys, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     add(workspace, workspace.create("handbook", QUICK), {"leave.md": "Leave lapses in March."})
     asked = ("ask", "handbook", "When does leave lapse?", "--set", "answer.provider=openai")
@@ -214,9 +183,7 @@ def test_an_answer_that_failed_says_why_and_what_to_do(
     assert told["note"] in capsys.readouterr().out
 
 
-def test_an_empty_reply_is_no_answer(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_empty_reply_is_no_answer(workspace, capsys, monkeypatch):
     add(workspace, workspace.create("handbook", QUICK), {"leave.md": "Leave lapses in March."})
     monkeypatch.setattr(Models, "chat", lambda *_: ScriptedChat(" "))
     code, told, said = _run(capsys, "ask", "handbook", "When does leave lapse?")
@@ -224,9 +191,7 @@ def test_an_empty_reply_is_no_answer(
     assert said.startswith("Error: The model sent an empty reply.\nHint: ")
 
 
-def test_a_recipe_that_is_nested_too_deep_is_bad_input(
-    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recipe_that_is_nested_too_deep_is_bad_input(workspace, tmp_path, capsys):
     workspace.create("handbook", QUICK)
     deep = tmp_path / "recipe.json"
     deep.write_text("[" * 100_000 + "]" * 100_000)
@@ -235,13 +200,13 @@ def test_a_recipe_that_is_nested_too_deep_is_bad_input(
     assert said == f"Error: {deep} is not JSON: it is nested too deep.\n"
 
 
-def test_a_home_that_cannot_be_made_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_home_that_cannot_be_made_is_bad_input(capsys):
     code, _, said = _run(capsys, "runs", "handbook", "--home", "/proc/nope")
     assert code == 2
     assert said.startswith("Error: The folder /proc/nope cannot be made: ")
 
 
-def test_a_reader_who_closes_the_pipe_causes_no_error() -> None:
+def test_a_reader_who_closes_the_pipe_causes_no_error():
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "rag", "schema"]
@@ -250,9 +215,7 @@ def test_a_reader_who_closes_the_pipe_causes_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_step_that_fails_is_told_by_search_and_ask(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_step_that_fails_is_told_by_search_and_ask(workspace, capsys):
     add(workspace, workspace.create("notes", QUICK), {"a.txt": "Leave lapses in June."})
     question = ("notes", "When does leave lapse?", "--set", "search.hyde=true")
     _, found, _ = _run(capsys, "search", *question)
@@ -261,9 +224,7 @@ def test_a_step_that_fails_is_told_by_search_and_ask(
         assert main([verb, *question]) == 0
 
 
-def test_documents_that_are_still_to_be_read_are_mentioned(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_documents_that_are_still_to_be_read_are_mentioned(workspace, capsys):
     base = workspace.create("notes", QUICK)
     add(workspace, base, {"pump.txt": "Grease the bearing."})
     arguments = ("search", "notes", "grease", *FAKE)
@@ -280,9 +241,7 @@ def test_documents_that_are_still_to_be_read_are_mentioned(
 @pytest.mark.parametrize(
     "arguments", [("runs", "handbook"), ("sessions", "handbook"), ("memory", "handbook")]
 )
-def test_times_have_a_zone(
-    home: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
-) -> None:
+def test_times_have_a_zone(home, capsys, arguments):
     """Also those of a database that stores none."""
     workspace, base = handbook(home)
     base.evaluator.evaluate(SET, WORDS)

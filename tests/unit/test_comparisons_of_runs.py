@@ -39,7 +39,7 @@ def _misled(base: KnowledgeBase) -> tuple[str, str]:
     return first.id, second.id
 
 
-def test_a_question_with_fewer_misleading_hits_is_won(base: KnowledgeBase) -> None:
+def test_a_question_with_fewer_misleading_hits_is_won(base):
     misled, empty = _misled(base)
     (fewer,) = base.runs.compare([empty], misled, FAULTS)
     assert [(row.difference, row.gain, row.outcome) for row in fewer.rows] == [
@@ -54,7 +54,7 @@ def test_a_question_with_fewer_misleading_hits_is_won(base: KnowledgeBase) -> No
     assert [row.gain for row in sorted_by_gain(rows)] == [1.0, -1.0]
 
 
-def test_the_run_with_fewer_misleading_hits_leads(base: KnowledgeBase) -> None:
+def test_the_run_with_fewer_misleading_hits_leads(base):
     misled, empty = _misled(base)
     rows = base.runs.leaderboard("misled", FAULTS)
     assert [(row.run.id, row.place) for row in rows] == [(empty, 1), (misled, 2)]
@@ -62,19 +62,19 @@ def test_the_run_with_fewer_misleading_hits_leads(base: KnowledgeBase) -> None:
     assert [(row.run.id, row.place) for row in rows] == [(misled, 1), (empty, 2)]
 
 
-def test_a_fall_of_faults_is_green() -> None:
+def test_a_fall_of_faults_is_green():
     assert style(-0.1, "false_doubt") == {"delta_color": "green", "delta_arrow": "down"}
     assert style(0.1, "false_doubt") == {"delta_color": "red", "delta_arrow": "up"}
     assert style(0.1, "ndcg@10") == {"delta_color": "green", "delta_arrow": "up"}
 
 
-def test_a_gate_without_a_difference_promises_no_loss() -> None:
+def test_a_gate_without_a_difference_promises_no_loss():
     same = {f"q{number}": 0.8 for number in range(12)}
     gate = PairedGate(compare("ndcg@10", same, same), 0.05)
     assert gate.outcome == "passed"
 
 
-def test_a_comparison_without_a_difference_has_no_interval(base: KnowledgeBase) -> None:
+def test_a_comparison_without_a_difference_has_no_interval(base):
     first, second = (base.evaluator.evaluate(SET, WORDS).run for _ in range(2))
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
     stop = comparison_stop(compared, {first.id: "Words", second.id: "Again"}, WORDS)

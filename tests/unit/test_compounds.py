@@ -1,7 +1,5 @@
 """Compounds that no passage has are searched with their parts."""
 
-from pathlib import Path
-
 import pytest
 
 from rag.lexical import LexicalIndex, synonyms
@@ -38,13 +36,11 @@ def read(question: str, *texts: str) -> dict[str, str]:
         ("How much is the Monatskarte of the railway?", FARES, {}),
     ],
 )
-def test_a_compound_has_parts_that_passages_have(
-    question: str, texts: tuple[str, ...], forms: dict[str, str]
-) -> None:
+def test_a_compound_has_parts_that_passages_have(question, texts, forms):
     assert read(question, *texts) == forms
 
 
-def test_an_answer_is_found_by_the_parts_of_a_compound(tmp_path: Path) -> None:
+def test_an_answer_is_found_by_the_parts_of_a_compound(tmp_path):
     recipe = RECIPE.with_fields({"search.synonyms": True, "index.analyzer": "auto"})
     workspace = workspace_at(tmp_path)
     base = workspace.create("fares", recipe)

@@ -33,7 +33,7 @@ def _context(level: ContextLevel, document: Document = MANUAL, span: tuple[int, 
     return Contexts(document, level).of(*span)
 
 
-def test_each_level_adds_to_the_one_before() -> None:
+def test_each_level_adds_to_the_one_before():
     document = "Corvane C16R operating manual · 2026"
     headings = f"{document}\n9 Faults > 9.1 What it says"
     assert _context("none") == ""
@@ -42,7 +42,7 @@ def test_each_level_adds_to_the_one_before() -> None:
     assert _context("table") == f"{headings}\nFault codes\nCode, Meaning"
 
 
-def test_a_running_head_stands_in_for_a_title_that_is_not_stated() -> None:
+def test_a_running_head_stands_in_for_a_title_that_is_not_stated():
     heads = "Corvane C16R operating manual | Kestrelmoor | Page 3 of 14"
     document = replace(MANUAL, metadata={}, pages=(Page(1, 0, len(TEXT), heads),))
     about, path, head, *_ = _context("table", document).splitlines()
@@ -50,7 +50,7 @@ def test_a_running_head_stands_in_for_a_title_that_is_not_stated() -> None:
     assert head == "Corvane C16R operating manual"
 
 
-def test_labels_that_the_passage_shows_itself_are_not_said_again() -> None:
+def test_labels_that_the_passage_shows_itself_are_not_said_again():
     whole = _context("table", span=(START, ROW[1]))
     assert "Code, Meaning" not in whole
     assert "Fault codes" in whole  # the line above the table is not in the passage
@@ -58,7 +58,7 @@ def test_labels_that_the_passage_shows_itself_are_not_said_again() -> None:
     assert "Fault codes" not in before
 
 
-def test_what_the_passage_begins_with_is_not_said_again() -> None:
+def test_what_the_passage_begins_with_is_not_said_again():
     text = "# Leave policy 2026\n\n## Carrying over\n\nFive days."
     document = Document(
         "d",
@@ -73,7 +73,7 @@ def test_what_the_passage_begins_with_is_not_said_again() -> None:
     assert _context("table", document, last) == "Leave policy 2026\nCarrying over"
 
 
-def test_a_context_is_about_fifty_tokens_and_labels_come_before_running_heads() -> None:
+def test_a_context_is_about_fifty_tokens_and_labels_come_before_running_heads():
     long = "word " * 200
     document = replace(
         MANUAL,
@@ -110,7 +110,7 @@ def test_a_context_is_about_fifty_tokens_and_labels_come_before_running_heads() 
         ("rules-v1.11-2026.pdf", "rules v1.11 2026"),
     ],
 )
-def test_the_words_of_a_name(name: str, words: str) -> None:
+def test_the_words_of_a_name(name, words):
     assert " ".join(name_words(name)) == words
 
 
@@ -133,18 +133,18 @@ def test_the_words_of_a_name(name: str, words: str) -> None:
         ("12", "Code\tMeaning\nCV-1\tLid", ""),
     ],
 )
-def test_the_title_of_a_document(stated: str, text: str, title: str) -> None:
+def test_the_title_of_a_document(stated, text, title):
     document = Document("d", "x", "", "text/plain", text, metadata={"title": stated})
     assert title_of(document) == title
 
 
-def test_the_first_heading_is_a_title_unless_it_is_a_chapter() -> None:
+def test_the_first_heading_is_a_title_unless_it_is_a_chapter():
     document = replace(MANUAL, metadata={}, headings=(Heading(7, 1, "Corvane C16R"),))
     assert title_of(document) == "Corvane C16R"
     assert title_of(replace(document, headings=MANUAL.headings)) == "Faults"
 
 
-def test_passages_know_what_is_indexed_with_them() -> None:
+def test_passages_know_what_is_indexed_with_them():
     recipe = IndexRecipe(chunk_size=8, context="table")
     cut = list(chunks(MANUAL, recipe, Words()))
     plain = list(chunks(MANUAL, IndexRecipe(chunk_size=8, context="none"), Words()))
@@ -168,14 +168,12 @@ def test_passages_know_what_is_indexed_with_them() -> None:
         ("benefits-and-perks-2023.md", "Benefits & Perks", "Benefits & Perks · 2023"),
     ],
 )
-def test_a_name_keeps_the_words_between_those_that_the_title_lacks(
-    name: str, title: str, context: str
-) -> None:
+def test_a_name_keeps_the_words_between_those_that_the_title_lacks(name, title, context):
     document = Document("d", name, "", "", "Nothing of it.", metadata={"title": title})
     assert Contexts(document, "document").of(0, 14) == context
 
 
-def test_without_context_what_is_cached_and_named_is_what_it_was() -> None:
+def test_without_context_what_is_cached_and_named_is_what_it_was():
     chunk = Chunk(chunk_key("d", 0, 5), "d", 0, 5, "Hello", 0)
     assert text_hash(chunk.indexed_text).hex() == "ad10196e1159e75dd6be7d03f75be04f"
     plain = IndexRecipe(context="none")

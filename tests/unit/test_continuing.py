@@ -17,7 +17,7 @@ def go_on(model: Turns) -> Answer:
     ).answer
 
 
-def test_its_prompt_is_shortened_once_and_what_it_had_said_stays() -> None:
+def test_its_prompt_is_shortened_once_and_what_it_had_said_stays():
     model = Turns(ContextOverflow("4096 tokens", share=0.5), " days [1].")
     answer = go_on(model)
     assert (answer.status, answer.text) == ("complete", "Eight days [1].")
@@ -28,6 +28,6 @@ def test_its_prompt_is_shortened_once_and_what_it_had_said_stays() -> None:
     assert second[3] == first[3]
 
 
-def test_what_it_thinks_before_it_goes_on_is_not_said() -> None:
+def test_what_it_thinks_before_it_goes_on_is_not_said():
     answer = go_on(Turns("<think>Eight what? [1]</think> days [1]."))
     assert (answer.status, answer.text) == ("complete", "Eight days [1].")

@@ -24,7 +24,6 @@ from rag import (
     Trace,
     Workspace,
 )
-from rag.types import SentenceVerdict
 from tests.workspaces import QUICK, add, workspace_at
 
 ANN, BOB = SessionOwner("ann", ("ann",)), SessionOwner("bob", ("bob", LOCAL.key))
@@ -57,7 +56,7 @@ def said(base: KnowledgeBase, talk: int) -> list[str]:
     return [turn.question for turn in base.conversations.turns(talk)]
 
 
-def test_visitors_see_their_own_conversations_and_nobody_else_s(workspace: Workspace) -> None:
+def test_visitors_see_their_own_conversations_and_nobody_else_s(workspace):
     ann, bob, local = (workspace.base("notes", who) for who in (ANN, BOB, LOCAL))
     hers, his, old = asked(ann, "one"), asked(bob, "two"), asked(local, "three")
 
@@ -71,7 +70,7 @@ def test_visitors_see_their_own_conversations_and_nobody_else_s(workspace: Works
     assert bob.conversations.recent(containing="one") == []
 
 
-def test_what_is_another_s_is_not_changed(workspace: Workspace) -> None:
+def test_what_is_another_s_is_not_changed(workspace):
     ann, bob = workspace.base("notes", ANN), workspace.base("notes", BOB)
     hers = asked(ann, "one")
     [turn] = ann.conversations.turns(hers)
@@ -91,14 +90,14 @@ def test_what_is_another_s_is_not_changed(workspace: Workspace) -> None:
     assert ann.conversations.turns(hers) == [turn]
 
 
-def test_a_conversation_of_another_base_is_not_here(workspace: Workspace) -> None:
+def test_a_conversation_of_another_base_is_not_here(workspace):
     other = workspace.create("others", QUICK)
     talk = asked(workspace.base("notes"), "one")
     assert other.conversations.find(talk) is None
     assert said(other, talk) == []
 
 
-def test_names_and_words_find_a_conversation(workspace: Workspace) -> None:
+def test_names_and_words_find_a_conversation(workspace):
     base = workspace.base("notes")
     first, second = asked(base, "pumps 100%"), asked(base, "leave", "hotels")
     assert base.conversations.rename(second, "  Travel \n rules ") == "Travel rules"
@@ -120,7 +119,7 @@ def test_names_and_words_find_a_conversation(workspace: Workspace) -> None:
         base.conversations.rename(first, "x" * 81)
 
 
-def test_another_version_of_a_turn_is_a_branch_and_both_stay(workspace: Workspace) -> None:
+def test_another_version_of_a_turn_is_a_branch_and_both_stay(workspace):
     base = workspace.base("notes")
     talk = asked(base, "one", "two", "three")
     first, second, third = (turn.id for turn in base.conversations.turns(talk))
@@ -143,7 +142,7 @@ def test_another_version_of_a_turn_is_a_branch_and_both_stay(workspace: Workspac
     assert told == ["one", "About one"]
 
 
-def test_a_conversation_leaves_as_markdown_and_json(workspace: Workspace) -> None:
+def test_a_conversation_leaves_as_markdown_and_json(workspace):
     base = workspace.base("notes")
     talk = asked(base, "one\n# two")
     base.conversations.rename(talk, "Named")
@@ -161,14 +160,14 @@ def test_a_conversation_leaves_as_markdown_and_json(workspace: Workspace) -> Non
     assert told["feedback"] == {"thumb": "down", "reason": "", "correction": ""}
 
 
-def test_words_are_found_whatever_their_case_in_any_script(workspace: Workspace) -> None:
+def test_words_are_found_whatever_their_case_in_any_script(workspace):
     base = workspace.base("notes")
     talk = asked(base, "Übertrag: wie lange?")
     assert [row.id for row in base.conversations.recent(containing="übertrag")] == [talk]
     assert [row.id for row in base.conversations.recent(containing="WIE")] == [talk]
 
 
-def test_no_name_is_the_name_of_none_and_no_words_are_no_question(workspace: Workspace) -> None:
+def test_no_name_is_the_name_of_none_and_no_words_are_no_question(workspace):
     base = workspace.base("notes")
     talk = asked(base, "one")
     with pytest.raises(NotFound):
@@ -192,9 +191,7 @@ def test_no_name_is_the_name_of_none_and_no_words_are_no_question(workspace: Wor
         "```a`b\n<script>alert(1)</script>",
     ],
 )
-def test_an_exported_conversation_loads_nothing_where_it_is_opened(
-    workspace: Workspace, hostile: str
-) -> None:
+def test_an_exported_conversation_loads_nothing_where_it_is_opened(workspace, hostile):
     base = workspace.base("notes")
     talk = asked(base, hostile, "plain")
     [turn, _] = base.conversations.turns(talk)
@@ -206,7 +203,7 @@ def test_an_exported_conversation_loads_nothing_where_it_is_opened(
     assert "<h2>plain</h2>" in shown
 
 
-def test_code_of_an_answer_is_exported_as_it_is(workspace: Workspace) -> None:
+def test_code_of_an_answer_is_exported_as_it_is(workspace):
     base = workspace.base("notes")
     talk = base.conversations.open(None)
     turn = base.conversations.ask(talk, "one", QUICK)
@@ -216,9 +213,7 @@ def test_code_of_an_answer_is_exported_as_it_is(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["unsupported", "uncited"])
-def test_turns_that_failed_somebody_wait_until_they_are_settled(
-    workspace: Workspace, verdict: SentenceVerdict
-) -> None:
+def test_turns_that_failed_somebody_wait_until_they_are_settled(workspace, verdict):
     base, other = workspace.base("notes"), workspace.base("notes", ANN)
     talk = asked(base, "one", "two", "three")
     asked(other, "hers")
@@ -259,7 +254,7 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(
         base.reviews.explain(one.id, "ugly")
 
 
-def test_only_a_question_that_leans_on_a_turn_follows_it_up(workspace: Workspace) -> None:
+def test_only_a_question_that_leans_on_a_turn_follows_it_up(workspace):
     base = workspace.base("notes")
     talk = asked(base, "one", "two", "three")
     assert base.reviews.figures().followed == 0
@@ -270,7 +265,7 @@ def test_only_a_question_that_leans_on_a_turn_follows_it_up(workspace: Workspace
     assert base.reviews.figures().followed == 1
 
 
-def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace: Workspace) -> None:
+def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace):
     base, other = workspace.base("notes"), workspace.base("notes", ANN)
     (first, second) = other.conversations.turns(asked(other, "first", "second"))
     for turn in (first, second):
@@ -290,7 +285,7 @@ def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace: W
     assert base.reviews.waiting() == []
 
 
-def test_questions_of_users_know_that_and_can_be_left_out(workspace: Workspace) -> None:
+def test_questions_of_users_know_that_and_can_be_left_out(workspace):
     base = workspace.base("notes")
     text = "Unused leave may be carried over until 30 June. Hotels cost 140 euros."
     assert add(workspace, base, {"leave.md": text}) == ["added"]

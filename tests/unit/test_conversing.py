@@ -31,7 +31,7 @@ def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     return ran
 
 
-def test_a_session_is_begun_and_gone_on_with(run: Any, home: Path) -> None:
+def test_a_session_is_begun_and_gone_on_with(run, home):
     first = run("ask", "notes", LEAVE, "--session", "Leave", "--set", "search.top_k=2")
     assert "30 June" in first["answer"]
     second = run("ask", "notes", "And then?", "--session", "Leave")
@@ -45,9 +45,7 @@ def test_a_session_is_begun_and_gone_on_with(run: Any, home: Path) -> None:
     assert run("ask", "notes", LEAVE, "--session", "99", code=2) is None
 
 
-def test_a_chat_answers_line_by_line(
-    run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_chat_answers_line_by_line(run, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{LEAVE}\n\n/quit\nnever asked\n"))
     told = run("chat", "notes")
     assert [turn["question"] for turn in told["turns"]] == [LEAVE]
@@ -58,9 +56,7 @@ def test_a_chat_answers_line_by_line(
     assert run("sessions", "notes", "show", "1")["turns"][1]["question"] == "What else?"
 
 
-def test_the_quote_that_answers_is_printed_before_the_others(
-    home: Path, run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_quote_that_answers_is_printed_before_the_others(home, run, capsys, monkeypatch):
     files = {
         "lathes.md": "Goggles are compulsory near lathes.",
         "paint.md": "Goggles are compulsory while sanding.",
@@ -79,7 +75,7 @@ def test_the_quote_that_answers_is_printed_before_the_others(
     assert [printed.count(part) for part in ("near", "sanding", "[2] paint.md")] == [1, 1, 1]
 
 
-def test_ctrl_c_keeps_the_part_that_was_said(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_part_that_was_said(run, monkeypatch):
     def told(*pieces: str, **options: Any) -> None:
         if options.get("end") == "":
             raise KeyboardInterrupt
@@ -93,9 +89,7 @@ def test_ctrl_c_keeps_the_part_that_was_said(run: Any, monkeypatch: pytest.Monke
     assert (stored["status"], stored["answer"]) == ("interrupted", turn["answer"])
 
 
-def test_sessions_are_renamed_exported_and_deleted_when_that_is_meant(
-    run: Any, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sessions_are_renamed_exported_and_deleted_when_that_is_meant(run, home, monkeypatch):
     run("ask", "notes", LEAVE, "--session", "Leave")
     assert run("sessions", "notes", "rename", "Leave", "Holidays") == {"id": 1, "name": "Holidays"}
     assert run("sessions", "notes", "list", "--search", "holid")["sessions"][0]["id"] == 1
@@ -111,7 +105,7 @@ def test_sessions_are_renamed_exported_and_deleted_when_that_is_meant(
     assert run("sessions", "notes", "rename", code=2) is None
 
 
-def test_feedback_of_all_visitors_is_exported(run: Any, home: Path) -> None:
+def test_feedback_of_all_visitors_is_exported(run, home):
     run("ask", "notes", LEAVE, "--session", "Leave")
     workspace = workspace_at(home)
     base = workspace.base("notes")
@@ -124,7 +118,7 @@ def test_feedback_of_all_visitors_is_exported(run: Any, home: Path) -> None:
     assert json.loads(file.read_text()) == row
 
 
-def test_the_recipe_of_a_session_is_what_it_was_asked_with(run: Any) -> None:
+def test_the_recipe_of_a_session_is_what_it_was_asked_with(run):
     run("ask", "notes", LEAVE, "--session", "Leave", "--set", "search.mode=dense")
     shown = run("sessions", "notes", "show", "Leave")
     asked = Recipe().with_fields({**QUICK.fields(), "search.mode": "dense"})

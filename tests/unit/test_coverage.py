@@ -37,14 +37,14 @@ def _reach(rankings: Sequence[Sequence[int]], grade: int = 0) -> RunReach:
     return RunReach(MEASURED, questions, by_question, stored, counts, len(IDS))
 
 
-def test_documents_that_no_ranking_and_no_label_has_are_unreached() -> None:
+def test_documents_that_no_ranking_and_no_label_has_are_unreached():
     run = _reach([range(9), range(9, 18)] * 5)
     (finding,) = unreached(_rows(), [run], {IDS[18]})
     assert [place.document for place in finding.places] == ["19.md"]
     assert finding.confidence == 1.0  # by chance .55 ** 10
 
 
-def test_a_document_that_is_left_out_brings_no_other_finding() -> None:
+def test_a_document_that_is_left_out_brings_no_other_finding():
     run = _reach([range(5)] * 10)
     assert list(unreached(_rows(), [run], ())) == []  # by chance .75 ** 10, above .05
     passages = {name: chunk for name, chunk in run.passages.items() if chunk.document_id != IDS[0]}
@@ -52,19 +52,19 @@ def test_a_document_that_is_left_out_brings_no_other_finding() -> None:
     assert list(unreached(_rows(), [without], ())) == []
 
 
-def test_few_questions_and_older_rankings_leave_nothing_unreached() -> None:
+def test_few_questions_and_older_rankings_leave_nothing_unreached():
     run = _reach([range(9), range(9, 18)] * 5)
     assert list(unreached(_rows(), [_reach([range(9)])], ())) == []  # by chance .55
     assert list(unreached(_rows(MEASURED + timedelta(days=1)), [run], ())) == []
     assert list(unreached(_rows(), [replace(run, in_documents={IDS[0]: 1})], ())) == []
 
 
-def test_rankings_of_documents_reach_them() -> None:
+def test_rankings_of_documents_reach_them():
     run = replace(_reach([[]] * 9), rankings=[[(key, 0) for key in IDS[:10]]] * 9)
     assert len(list(unreached(_rows(), [run], ()))) == 10
 
 
-def test_a_question_of_two_sets_counts_once() -> None:
+def test_a_question_of_two_sets_counts_once():
     run = _reach([range(9), range(9, 18)] * 5)
     same = replace(run, questions=[text.upper() for text in run.questions])
     (finding,) = unreached(_rows(), [run, same], {IDS[18]})
@@ -73,7 +73,7 @@ def test_a_question_of_two_sets_counts_once() -> None:
     assert list(unreached(_rows(), [few, few], ())) == []
 
 
-def test_a_hub_is_among_the_first_results_of_many_questions() -> None:
+def test_a_hub_is_among_the_first_results_of_many_questions():
     run = _reach([[0, 1 + number % 19] for number in range(40)])
     (finding,) = hubs(run, {IDS[0]: "cover.md"})
     assert finding.places[0].text == "Passage 0"
@@ -90,11 +90,11 @@ def test_a_hub_is_among_the_first_results_of_many_questions() -> None:
         _reach([[0]] * 3 + [[]] * 37),
     ],
 )
-def test_what_is_relevant_rare_or_expected_is_no_hub(run: RunReach) -> None:
+def test_what_is_relevant_rare_or_expected_is_no_hub(run):
     assert list(hubs(run, {IDS[0]: "cover.md"})) == []
 
 
-def test_the_newest_answer_decides_whether_a_question_has_none() -> None:
+def test_the_newest_answer_decides_whether_a_question_has_none():
     asked = [
         ChatQuestion("Who pays lunch?", "complete", flagged=False),
         ChatQuestion("May I  bring a dog?", "complete", flagged=True),
@@ -120,7 +120,7 @@ def _asked(base: KnowledgeBase, question: str, status: AnswerStatus = "refused")
     return turn
 
 
-def test_unanswered_questions_are_those_of_the_visitor(workspace: Workspace) -> None:
+def test_unanswered_questions_are_those_of_the_visitor(workspace):
     base, hers = workspace.base("handbook"), workspace.base("handbook", ANN)
     _asked(base, "Who pays lunch?")
     _asked(base, "Who pays dinner?", "complete")
@@ -136,7 +136,7 @@ def test_unanswered_questions_are_those_of_the_visitor(workspace: Workspace) -> 
     assert base.examinations.examine().open == ()
 
 
-def test_the_newest_run_says_what_is_reached(workspace: Workspace) -> None:
+def test_the_newest_run_says_what_is_reached(workspace):
     base = workspace.base("handbook")
     add(workspace, base, {"zebra.txt": "Zebras graze at dawn near the northern river."})
     assert base.examinations.examine().open == ()  # nothing is measured

@@ -33,7 +33,7 @@ def reranker(name: str, batch: int = 2) -> Reranker:
 
 @pytest.mark.parametrize("batch", [1, 2, 16])
 @pytest.mark.parametrize("at", ["model.onnx", "onnx/model.onnx"])
-def test_scores_are_exact_in_every_batch(tmp_path: Path, batch: int, at: str) -> None:
+def test_scores_are_exact_in_every_batch(tmp_path, batch, at):
     model = reranker(f"onnx:{write(tmp_path, graph(), at)}", batch)
     scores = model.scores(QUESTION, TEXTS)
     assert scores.tolist() == SCORES
@@ -47,18 +47,18 @@ def test_scores_are_exact_in_every_batch(tmp_path: Path, batch: int, at: str) ->
     assert model.scores(QUESTION, []).tolist() == []
 
 
-def test_of_two_outputs_the_second_counts_against_the_first(tmp_path: Path) -> None:
+def test_of_two_outputs_the_second_counts_against_the_first(tmp_path):
     model = reranker(f"onnx:{write(tmp_path, graph(outputs=2))}")
     assert model.scores(QUESTION, TEXTS).tolist() == [-2 * score for score in SCORES]
 
 
-def test_a_very_long_passage_and_question_are_cut(tmp_path: Path) -> None:
+def test_a_very_long_passage_and_question_are_cut(tmp_path):
     model = reranker(f"onnx:{write(tmp_path, graph())}")
     (score,) = model.scores("leave " * 2000, ["leave " * 2000])
     assert 0 < score <= 2.0 * 512
 
 
-def test_a_folder_that_is_no_model_is_refused_with_words(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_model_is_refused_with_words(tmp_path):
     with pytest.raises(InvalidInput, match=r"there is no tokenizer\.json"):
         reranker(f"onnx:{tmp_path}").scores("q", ["a"])
     write(tmp_path, graph())
@@ -70,23 +70,21 @@ def test_a_folder_that_is_no_model_is_refused_with_words(tmp_path: Path) -> None
         reranker(f"onnx:{tmp_path}").scores("q", ["a"])
 
 
-def test_a_model_that_wants_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_model_that_wants_something_else_is_refused(tmp_path):
     path = write(tmp_path, graph(extra="pixels"))
     with pytest.raises(InvalidInput, match="it wants pixels"):
         reranker(f"onnx:{path}").scores("q", ["a"])
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 384), (0,)])
-def test_outputs_that_are_no_scores_are_refused(shape: tuple[int, ...]) -> None:
+def test_outputs_that_are_no_scores_are_refused(shape):
     with pytest.raises(ProviderMisbehaved, match="no score for each passage"):
         one_score_each(np.zeros(shape), 2, "m")
     with pytest.raises(ProviderMisbehaved):
         one_score_each(np.array([1.0, np.nan]), 2, "m")
 
 
-def test_the_extra_that_is_missing_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_extra_that_is_missing_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingDependency) as caught:
         reranker(f"cross-encoder:{tmp_path}").scores("q", ["a"])
@@ -94,7 +92,7 @@ def test_the_extra_that_is_missing_is_named(
     assert "sentence-transformers==" in (Path(__file__).parents[2] / file).read_text()
 
 
-def test_an_unknown_reranker_is_refused_with_the_names() -> None:
+def test_an_unknown_reranker_is_refused_with_the_names():
     with pytest.raises(InvalidRecipe) as caught:
         reranker("magic")
     assert "onnx:PATH" in caught.value.hint

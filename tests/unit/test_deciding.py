@@ -37,9 +37,7 @@ def _relevance(hits: list[DrawnHit], lead: float, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("lead", [0.0, 0.3])
 @pytest.mark.parametrize("misled", [False, True])
-def test_the_true_difference_is_hardly_ever_ruled_out_however_often_somebody_looks(
-    lead: float, misled: bool
-) -> None:
+def test_the_true_difference_is_hardly_ever_ruled_out_however_often_somebody_looks(lead, misled):
     pairs, missed = _pairs(1), 0
     plain = drawn_hits(pairs, {}, "dcg", 5, 0)
     relevant = dict(zip(map(_place, plain), _relevance(plain, lead, 7), strict=True))
@@ -57,7 +55,7 @@ def _place(hit: DrawnHit) -> tuple[str, str]:
     return hit.question_id, hit.item
 
 
-def test_the_estimate_after_any_number_of_labels_is_without_bias() -> None:
+def test_the_estimate_after_any_number_of_labels_is_without_bias():
     pairs = _pairs(2)
     means, truth = [], 0.0
     for seed in range(600):
@@ -70,7 +68,7 @@ def test_the_estimate_after_any_number_of_labels_is_without_bias() -> None:
     assert abs(np.mean(means) - truth) < 3 * error
 
 
-def test_a_hit_is_drawn_first_as_often_as_its_probability_says() -> None:
+def test_a_hit_is_drawn_first_as_often_as_its_probability_says():
     pairs = {"q": (["a", "b", "c"], ["c", "d", "a"])}
     first = [drawn_hits(pairs, {}, "dcg", 3, seed)[0] for seed in range(2000)]
     for item in "abcd":
@@ -79,7 +77,7 @@ def test_a_hit_is_drawn_first_as_often_as_its_probability_says() -> None:
         assert len(set(mine)) == 1
 
 
-def test_hits_that_count_alike_in_both_are_not_asked_for() -> None:
+def test_hits_that_count_alike_in_both_are_not_asked_for():
     pairs: dict[str, Pair] = {"same": (["a", "b"], ["a", "b"]), "q": (["a", "b"], ["a", "c"])}
     assert {_place(hit) for hit in drawn_hits(pairs, {}, "dcg", 2, 0)} == {("q", "b"), ("q", "c")}
     moved = {"q": (["a", "b"], ["b", "a"])}
@@ -87,7 +85,7 @@ def test_hits_that_count_alike_in_both_are_not_asked_for() -> None:
     assert {hit.item for hit in drawn_hits(moved, {}, "dcg", 2, 0)} == {"a", "b"}
 
 
-def test_a_weight_is_what_the_mean_changes_by() -> None:
+def test_a_weight_is_what_the_mean_changes_by():
     pairs: dict[str, Pair] = {"q": (["a", "b"], ["b", "c"]), "r": ([], [])}
     weights = {hit.item: hit.weight for hit in drawn_hits(pairs, {}, "dcg", 2, 0)}
     second = 1 / math.log2(3)
@@ -95,7 +93,7 @@ def test_a_weight_is_what_the_mean_changes_by() -> None:
     assert worth("precision", 4).tolist() == [0.25] * 4
 
 
-def test_the_order_of_judging_does_not_depend_on_which_run_is_named_first() -> None:
+def test_the_order_of_judging_does_not_depend_on_which_run_is_named_first():
     pairs = _pairs(4)
     turned = {name: (second, first) for name, (first, second) in pairs.items()}
     hits, others = (drawn_hits(each, {}, "dcg", 5, 9) for each in (pairs, turned))
@@ -107,7 +105,7 @@ def test_the_order_of_judging_does_not_depend_on_which_run_is_named_first() -> N
     assert one.interval == pytest.approx((-other.interval.high, -other.interval.low))
 
 
-def test_hits_with_a_label_come_first_and_count_for_certain() -> None:
+def test_hits_with_a_label_come_first_and_count_for_certain():
     pairs: Mapping[str, Pair] = {"q": (["a", "b"], ["c", "d"])}
     judged = {"q": {"a", "d"}}
     hits = drawn_hits(pairs, judged, "precision", 2, 0)
@@ -120,14 +118,14 @@ def test_hits_with_a_label_come_first_and_count_for_certain() -> None:
     assert decision.verdict == "open"
 
 
-def test_runs_that_agree_are_equal_without_a_label() -> None:
+def test_runs_that_agree_are_equal_without_a_label():
     assert decide([], [], [], 0.0).verdict == "equal"
     few = drawn_hits({"q": (["a"], ["b"]), "r": (["a"], ["a"])}, {}, "precision", 1, 0)
     assert decide([], few, [], 0.5).verdict == "equal"
     assert decide([], few, [], 0.4).verdict == "open"
 
 
-def test_once_all_is_judged_the_difference_is_known() -> None:
+def test_once_all_is_judged_the_difference_is_known():
     hits = drawn_hits(_pairs(5), {}, "dcg", 5, 1)
     relevance = _relevance(hits, 0.0, 8)
     truth = sum(hit.weight * value for hit, value in zip(hits, relevance, strict=True))
@@ -139,7 +137,7 @@ def test_once_all_is_judged_the_difference_is_known() -> None:
     assert decide([], hits, alike, 0.0).interval == pytest.approx((0.0, 0.0), abs=1e-6)
 
 
-def test_the_interval_narrows_label_by_label_until_a_verdict() -> None:
+def test_the_interval_narrows_label_by_label_until_a_verdict():
     hits = drawn_hits(_pairs(6, 60), {}, "dcg", 5, 2)
     decision = _decided(hits, len(hits))
     assert decision.verdict == "better"
@@ -151,7 +149,7 @@ def test_the_interval_narrows_label_by_label_until_a_verdict() -> None:
     assert decision == _decided(hits, decision.labels)
 
 
-def test_the_labels_that_are_missing_are_forecast() -> None:
+def test_the_labels_that_are_missing_are_forecast():
     hits = drawn_hits(_pairs(6, 60), {}, "dcg", 5, 2)
     needed = _decided(hits, len(hits)).labels
     assert _decided(hits, 9).more is None
@@ -166,7 +164,7 @@ def _decided(hits: list[DrawnHit], labels: int) -> Decision:
     return decide([], hits, _relevance(hits, 0.5, 4)[:labels], 0.1)
 
 
-def test_a_model_that_grades_well_saves_labels() -> None:
+def test_a_model_that_grades_well_saves_labels():
     pairs = _pairs(8, 80)
     plain = drawn_hits(pairs, {}, "dcg", 5, 0)
     relevant = dict(zip(map(_place, plain), _relevance(plain, 0.15, 5), strict=True))

@@ -77,9 +77,7 @@ def _difference(base: KnowledgeBase, run: str, other: str) -> float:
     ("relevant", "verdict"),
     [(["left"], "better"), (["left north", "right"], "worse"), (["left", "right"], "equal")],
 )
-def test_the_verdict_is_that_of_all_labels(
-    opened: tuple[Workspace, KnowledgeBase, str, str], relevant: list[str], verdict: str
-) -> None:
+def test_the_verdict_is_that_of_all_labels(opened, relevant, verdict):
     _, base, run, other = opened
     base.decisions.start(run, other, P)
     begun = base.decisions.state(run, other, P)
@@ -96,9 +94,7 @@ def test_the_verdict_is_that_of_all_labels(
     assert low - 1e-9 <= _difference(base, run, other) <= high + 1e-9
 
 
-def test_the_same_decision_goes_on_for_either_order_and_every_person(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_the_same_decision_goes_on_for_either_order_and_every_person(opened):
     workspace, base, run, other = opened
     base.decisions.start(run, other, P)
     (first, *rest) = base.decisions.state(run, other, P, most=100).next_hits
@@ -114,9 +110,7 @@ def test_the_same_decision_goes_on_for_either_order_and_every_person(
     assert turned.state.interval.low == pytest.approx(-mine.state.interval.high)
 
 
-def test_a_label_made_elsewhere_counts_when_its_turn_comes(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_a_label_made_elsewhere_counts_when_its_turn_comes(opened):
     _, base, run, other = opened
     base.decisions.start(run, other, P)
     hits = base.decisions.state(run, other, P, most=100).next_hits
@@ -131,9 +125,7 @@ def test_a_label_made_elsewhere_counts_when_its_turn_comes(
     assert base.decisions.state(run, other, P).before == waiting.before
 
 
-def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(opened):
     _, base, run, other = opened
     base.decisions.start(run, other, P)
     first, second, *_ = base.decisions.state(run, other, P).next_hits
@@ -153,9 +145,7 @@ def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(
     assert base.decisions.state(run, other, P).next_hits[0] == first
 
 
-def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(opened):
     _, base, run, other = opened
     base.exchange.import_file("others", "x.jsonl", json.dumps({"id": "o", "text": "Which oil?"}))
     assert entries(base, SET) == []
@@ -167,9 +157,7 @@ def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(
     assert [entry.finished for entry in entries(base, SET, other, run)] == [True]
 
 
-def test_gate_and_report_show_a_finished_decision(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_gate_and_report_show_a_finished_decision(opened):
     _, base, run, other = opened
     base.decisions.start(run, other, P)
     least = {"ndcg@5": 0.0}
@@ -184,9 +172,7 @@ def test_gate_and_report_show_a_finished_decision(
     assert "By few labels" not in base.reports.html(run)
 
 
-def test_words_of_the_question_are_marked(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_words_of_the_question_are_marked(opened):
     _, base, run, other = opened
     base.decisions.start(run, other, P)
     (hit,) = base.decisions.state(run, other, P, most=1).next_hits
@@ -194,9 +180,7 @@ def test_words_of_the_question_are_marked(
     assert [hit.text[slice(*span)] for span in hit.matches] == [name, "pumps", "take", "oil"]
 
 
-def test_a_deleted_label_is_named(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_a_deleted_label_is_named(opened):
     _, base, run, other = opened
     base.decisions.start(run, other, P)
     label = base.questions.usable(SET)[0].evidence[1]
@@ -209,9 +193,7 @@ def test_a_deleted_label_is_named(
     ("metric", "words"),
     [("ndcg@10", "cannot be decided"), ("dcg@0", "from 1 to 100"), ("dcg@20", "down to rank 5")],
 )
-def test_other_metrics_are_refused(
-    opened: tuple[Workspace, KnowledgeBase, str, str], metric: str, words: str
-) -> None:
+def test_other_metrics_are_refused(opened, metric, words):
     _, base, run, other = opened
     with pytest.raises(InvalidInput, match=words):
         base.decisions.start(run, other, metric)
@@ -219,9 +201,7 @@ def test_other_metrics_are_refused(
         base.decisions.state(run, other, metric)
 
 
-def test_a_decision_goes_with_its_runs(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_a_decision_goes_with_its_runs(opened):
     _, base, run, other = opened
     with pytest.raises(InvalidInput, match="with itself"):
         base.decisions.start(run, run, P)
@@ -240,11 +220,7 @@ def _decide(
     return code, json.loads(printed.out) if printed.out else None, printed.err
 
 
-def test_the_verb_lists_hits_and_stores_judgements(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
+def test_the_verb_lists_hits_and_stores_judgements(opened, capsys, tmp_path):
     workspace, base, run, other = opened
     home = workspace.settings.home
     code, begun, _ = _decide(capsys, home, run, other, "--next", "2")

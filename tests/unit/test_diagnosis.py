@@ -95,7 +95,7 @@ def _causes(diagnosis: Diagnosis) -> Mapping[str, str]:
     return {question.id: question.cause for question in diagnosis.questions}
 
 
-def test_each_failed_question_has_the_cause_that_was_planted(base: KnowledgeBase) -> None:
+def test_each_failed_question_has_the_cause_that_was_planted(base):
     diagnosis = base.diagnoses.diagnose("checks", WORDS)
     assert _causes(diagnosis) == {
         "gone": "missing",
@@ -106,7 +106,7 @@ def test_each_failed_question_has_the_cause_that_was_planted(base: KnowledgeBase
     assert diagnosis.asked == 5
 
 
-def test_a_filter_and_a_threshold_are_causes(base: KnowledgeBase) -> None:
+def test_a_filter_and_a_threshold_are_causes(base):
     filtered = WORDS.with_fields({"search.documents": ["leave.md"]})
     assert _causes(base.diagnoses.diagnose("checks", filtered))["good"] == "filter"
     strict = WORDS.with_fields({"search.threshold": 1.0})
@@ -118,7 +118,7 @@ def test_a_filter_and_a_threshold_are_causes(base: KnowledgeBase) -> None:
     assert (good.document, good.score) == ("parking.md", 0.0)
 
 
-def test_a_report_has_the_diagnosis_of_its_run(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_a_report_has_the_diagnosis_of_its_run(workspace, base):
     run = base.evaluator.evaluate("checks", WORDS, (1, 3, 10)).run.id
     workspace.jobs.run(base.diagnoses.start("checks", WORDS))
     page = base.reports.html(run)
@@ -128,7 +128,7 @@ def test_a_report_has_the_diagnosis_of_its_run(workspace: Workspace, base: Knowl
     assert "Why questions failed" not in base.reports.html(other.id)
 
 
-def test_changes_are_within_the_bounds_of_their_fields() -> None:
+def test_changes_are_within_the_bounds_of_their_fields():
     strict = QUICK.with_fields({"search.threshold": 0.95, "search.candidates": 500})
     assert {"search.threshold": 1.05} not in changes_for("answered", strict, 0.95)
     candidates = [
@@ -142,9 +142,7 @@ def test_changes_are_within_the_bounds_of_their_fields() -> None:
     assert changes_for("budget", long, None) == []
 
 
-def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_of_it(
-    workspace: Workspace,
-) -> None:
+def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_of_it(workspace):
     base = workspace.create("cut", APART)
     sentence = (
         "The cooling pump of the older centrifuge is checked by colleagues of the nightshift."
@@ -155,9 +153,7 @@ def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_o
     assert _causes(base.diagnoses.diagnose("checks", APART)) == {"cut": "cut"}
 
 
-def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(base, monkeypatch):
     lines = [*LINES[3:4], {"id": "none", "text": "Who sells RX-77 permits?", "answerable": False}]
     base.exchange.import_file("mixed", "x.jsonl", "\n".join(map(json.dumps, lines)))
     measured = base.evaluator.evaluate("mixed", WORDS).run.metrics
@@ -182,9 +178,7 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."
 
 
-def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(
-    base: KnowledgeBase,
-) -> None:
+def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(base):
     base.exchange.import_file("doubted", "x.jsonl", json.dumps(LINES[3]))
     name = str(LINES[3]["id"])
     base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
@@ -202,9 +196,7 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(
     assert not base.diagnoses.is_current(diagnosis, WORDS)
 
 
-def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(
-    workspace: Workspace,
-) -> None:
+def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(workspace):
     base = workspace.create("pay", WORDS)
     text = "Severance pay is at most 6 months of salary."
     add(workspace, base, {"severance.md": text})
@@ -225,7 +217,7 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(
     )
 
 
-def test_synonyms_are_a_fix_where_the_label_has_one(workspace: Workspace) -> None:
+def test_synonyms_are_a_fix_where_the_label_has_one(workspace):
     off = WORDS.with_fields({"index.chunk_size": 400, "search.synonyms": False})
     base = workspace.create("rentals", off)
     names = [f"{letter}orth" for letter in "BCDFGHJKLMNPRSTV"]
@@ -275,9 +267,7 @@ def _built(base: KnowledgeBase) -> set[IndexRecipe]:
     return {row.recipe for row in base.documents.builds()}
 
 
-def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
-    workspace: Workspace,
-) -> None:
+def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(workspace):
     base = _cut_apart(workspace, "apart")
     diagnosis = base.diagnoses.diagnose("apart", APART)
     assert diagnosis.causes == {"cut": 16}
@@ -296,9 +286,7 @@ def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
     assert rebuilt.note == ""
 
 
-def test_the_progress_of_a_rebuild_never_goes_back(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_progress_of_a_rebuild_never_goes_back(workspace, monkeypatch):
     base = _cut_apart(workspace, "bar")
     complete, ends, shares = Ingestion.complete, [TurnOver()], list[float]()
     report, messages = Reporter.report, dict[str, list[float]]()
@@ -324,9 +312,7 @@ def test_the_progress_of_a_rebuild_never_goes_back(
     assert (examined[0], min(share for share in examined if share > 0.1)) == (0.0, 0.9)
 
 
-def test_a_rebuild_deletes_no_index_that_somebody_needs(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rebuild_deletes_no_index_that_somebody_needs(workspace, monkeypatch):
     base = _cut_apart(workspace, "needed")
     database = workspace._services.database
     job = base.diagnoses.start("needed", APART, rebuild=True)
@@ -347,9 +333,7 @@ def test_a_rebuild_deletes_no_index_that_somebody_needs(
     assert _built(base) == {APART.index, *map(_index, CHANGES)}
 
 
-def test_a_rebuild_deletes_no_index_that_waits_to_be_built(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rebuild_deletes_no_index_that_waits_to_be_built(workspace, monkeypatch):
     base = _cut_apart(workspace, "waits")
 
     def build_and_queue(*given: Any) -> None:
@@ -370,9 +354,7 @@ def test_a_rebuild_deletes_no_index_that_waits_to_be_built(
         (TurnOver(), "done"),
     ],
 )
-def test_a_rebuild_that_ends_early_deletes_what_it_built(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, end: Exception, status: str
-) -> None:
+def test_a_rebuild_that_ends_early_deletes_what_it_built(workspace, monkeypatch, end, status):
     base = _cut_apart(workspace, status)
     job = base.diagnoses.start(status, APART, rebuild=True)
     complete, ends, examined = Ingestion.complete, [end], []
@@ -397,9 +379,7 @@ def test_a_rebuild_that_ends_early_deletes_what_it_built(
     assert len(examined) == (2 if status == "done" else 1)  # none again after giving way
 
 
-def test_an_index_that_could_not_be_tried_is_kept(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_could_not_be_tried_is_kept(workspace, monkeypatch):
     base = _cut_apart(workspace, "untried")
     measure = fixes._measured
 
@@ -417,7 +397,7 @@ def test_an_index_that_could_not_be_tried_is_kept(
     assert diagnosis.note == sentence
 
 
-def test_an_index_is_not_changed_where_its_calibration_is_lost(base: KnowledgeBase) -> None:
+def test_an_index_is_not_changed_where_its_calibration_is_lost(base):
     by_probability = APART.with_fields({"search.relevance": "probability"})
     assert index_changes_for("cut", APART)
     assert index_changes_for("cut", by_probability) == []
@@ -429,7 +409,7 @@ def test_an_index_is_not_changed_where_its_calibration_is_lost(base: KnowledgeBa
     assert step.reason == diagnosis.note
 
 
-def test_a_rebuild_gains_by_the_metric_of_the_fixes() -> None:
+def test_a_rebuild_gains_by_the_metric_of_the_fixes():
     finding = Finding("cut", "", {INDEXED_RANK: 2.0})
     failure = FailedQuestion("a", "a", 0.4, finding)
     assert gain_of(failure, 0.25, top_k=2) == pytest.approx(1 / math.log2(3) - 0.25)
@@ -437,9 +417,7 @@ def test_a_rebuild_gains_by_the_metric_of_the_fixes() -> None:
     assert gain_of(failure, 0.25, top_k=1) == 0.0  # the results end before
 
 
-def test_a_diagnosis_that_builds_has_a_process_of_its_own(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_diagnosis_that_builds_has_a_process_of_its_own(workspace, base, monkeypatch):
     jobs = [
         workspace.jobs.get(base.diagnoses.start(name, WORDS, rebuild=name == "builds"))
         for name in ("builds", "reads")

@@ -33,9 +33,7 @@ def texts(base: KnowledgeBase) -> dict[str, str]:
     return {info.name: base.documents.document(info.id).text.strip() for info in infos}
 
 
-def test_files_of_a_folder_are_named_by_their_path_in_it(
-    workspace: Workspace, base: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_files_of_a_folder_are_named_by_their_path_in_it(workspace, base, tmp_path):
     files = {"readme.md": "Top.", "a/readme.md": "About a.", "b/deep/readme.md": "About b."}
     folder = write(tmp_path / "notes", files)
     added = statuses(workspace, base.documents.add_paths([folder]))
@@ -48,9 +46,7 @@ def test_files_of_a_folder_are_named_by_their_path_in_it(
     assert texts(base) == {**files, "a/readme.md": "More about a."}
 
 
-def test_equal_names_of_one_batch_are_told_apart_by_their_folders(
-    workspace: Workspace, base: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_equal_names_of_one_batch_are_told_apart_by_their_folders(workspace, base, tmp_path):
     write(tmp_path, {"x/readme.md": "About x.", "y/readme.md": "About y.", "x/only.md": "Only."})
     files = [tmp_path / "x" / "readme.md", tmp_path / "y", tmp_path / "x" / "only.md"]
     expected = {"x/readme.md": "About x.", "y/readme.md": "About y.", "only.md": "Only."}
@@ -60,26 +56,20 @@ def test_equal_names_of_one_batch_are_told_apart_by_their_folders(
     assert turned == dict.fromkeys(expected, "unchanged")
 
 
-def test_folders_of_equal_names_get_numbers(
-    workspace: Workspace, base: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_folders_of_equal_names_get_numbers(workspace, base, tmp_path):
     write(tmp_path, {"1/docs/readme.md": "One.", "2/docs/readme.md": "Two."})
     folders = [tmp_path / "1" / "docs", tmp_path / "2" / "docs"]
     workspace.jobs.run(base.documents.add_paths(folders))
     assert texts(base) == {"docs/readme.md": "One.", "docs/readme (2).md": "Two."}
 
 
-def test_a_file_that_is_named_twice_is_added_once(
-    workspace: Workspace, base: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_a_file_that_is_named_twice_is_added_once(workspace, base, tmp_path):
     folder = write(tmp_path / "notes", {"a/readme.md": "About a."})
     job = base.documents.add_paths([folder, folder / "a" / "readme.md"])
     assert statuses(workspace, job) == {"a/readme.md": "added"}
 
 
-def test_uploads_of_equal_names_replace_earlier_batches_and_never_each_other(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_uploads_of_equal_names_replace_earlier_batches_and_never_each_other(workspace, base):
     def upload(*files: tuple[str, str]) -> dict[str, str]:
         uploads = [Upload(name, io.BytesIO(text.encode())) for name, text in files]
         return statuses(workspace, base.documents.add_files(uploads))
@@ -93,8 +83,8 @@ def test_uploads_of_equal_names_replace_earlier_batches_and_never_each_other(
 
 
 def test_a_later_copy_gives_its_plain_name_to_the_stored_one_and_no_part_of_a_word(
-    workspace: Workspace, base: KnowledgeBase, tmp_path: Path
-) -> None:
+    workspace, base, tmp_path
+):
     write(tmp_path, {"leave (2).md": "Leave.", "data.md": "Data."})
     statuses(workspace, base.documents.add_paths([tmp_path]))
     later = write(tmp_path / "later", {"leave.md": "Leave.", "a.md": "Data."})

@@ -1,7 +1,5 @@
 """What was found in a document comes back from database, pipe and bundle as it was."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import Document, Recipe, Table, page_name
@@ -28,7 +26,7 @@ PARTS = Document(
 )
 
 
-def test_a_stored_document_has_all_its_parts(tmp_path: Path) -> None:
+def test_a_stored_document_has_all_its_parts(tmp_path):
     database = database_at(tmp_path)
     with database.write() as connection:
         base = bases.create(connection, "devices", Recipe())
@@ -38,13 +36,13 @@ def test_a_stored_document_has_all_its_parts(tmp_path: Path) -> None:
     database.close()
 
 
-def test_what_was_read_in_another_process_has_all_its_parts() -> None:
+def test_what_was_read_in_another_process_has_all_its_parts():
     read = Content(TEXT, PARTS.pages, PARTS.headings, PARTS.tables, {"pages": "2"})
     message = wire.decode(wire.encode(wire.content_message(read)))
     assert wire.content_of(message) == read
 
 
-def test_a_bundled_text_has_all_its_parts() -> None:
+def test_a_bundled_text_has_all_its_parts():
     packed = Text.model_validate_json(Text.of(PARTS).model_dump_json())
     entry = DocumentEntry.model_construct(
         id=PARTS.id, name=PARTS.name, source="", media_type=PARTS.media_type
@@ -53,14 +51,14 @@ def test_a_bundled_text_has_all_its_parts() -> None:
     assert packed.document(entry) == PARTS
 
 
-def test_a_bundled_text_from_before_has_pages_without_heads() -> None:
+def test_a_bundled_text_from_before_has_pages_without_heads():
     old = Text.model_validate({"text": "abc", "pages": [[1, 0, 3]], "headings": [[0, 1, "A"]]})
     entry = DocumentEntry.model_construct(id="d", name="d", source="", media_type="text/plain")
     document = old.document(entry)
     assert (document.pages, document.tables, document.reader_version) == ((Page(1, 0, 3),), (), 0)
 
 
-def test_a_place_knows_the_table_that_holds_it() -> None:
+def test_a_place_knows_the_table_that_holds_it():
     assert PARTS.table_at(TEXT.index("CV-118")) == ROWS
     assert (PARTS.table_at(0), PARTS.table_at(ROWS.end)) == (None, None)
 
@@ -75,7 +73,5 @@ def test_a_place_knows_the_table_that_holds_it() -> None:
         ("plan.xlsx", None, "Budget", ""),
     ],
 )
-def test_sheets_have_names_and_pages_numbers(
-    document: str, page: int | None, heading: str, name: str
-) -> None:
+def test_sheets_have_names_and_pages_numbers(document, page, heading, name):
     assert page_name(document, page, heading, ", ") == name

@@ -28,11 +28,11 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return spied_providers(monkeypatch)
 
 
-def test_values_are_drawn_for_every_field_that_asks() -> None:
+def test_values_are_drawn_for_every_field_that_asks():
     assert [*VALUES] == ASKING
 
 
-def test_a_drawn_recipe_has_nothing_sent(workspace: Workspace, sent: list[str]) -> None:
+def test_a_drawn_recipe_has_nothing_sent(workspace, sent):
     api = client(workspace, *(scope for scope in SCOPES if scope != "ask"))
     _, row = workspace.base("manuals").links.create("fair", 3)
     guest = ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id)).base(
@@ -63,9 +63,7 @@ def test_a_drawn_recipe_has_nothing_sent(workspace: Workspace, sent: list[str]) 
     nothing_is_sent()
 
 
-def test_a_drawn_recipe_has_nothing_sent_by_tools_of_mcp(
-    workspace: Workspace, sent: list[str]
-) -> None:
+def test_a_drawn_recipe_has_nothing_sent_by_tools_of_mcp(workspace, sent):
     """Tools take no recipe; whoever sends one with their arguments spends nothing by it."""
     tools = {
         "search": {"query": "leave"},

@@ -68,7 +68,7 @@ def same(copy: KnowledgeBase, base: KnowledgeBase) -> None:
     assert [span.grade for question in asked for span in question.evidence] == [2]
 
 
-def test_a_copy_holds_what_was_written_and_nobodys_traces(workspace: Workspace) -> None:
+def test_a_copy_holds_what_was_written_and_nobodys_traces(workspace):
     base = workspace.base("manuals")
     copy, job = workspace.duplicate("manuals", " trial ")
     assert copy.name == "trial"
@@ -83,7 +83,7 @@ def test_a_copy_holds_what_was_written_and_nobodys_traces(workspace: Workspace) 
     assert copy.members.list_all() == []
 
 
-def test_a_copy_and_its_source_go_their_own_ways(workspace: Workspace) -> None:
+def test_a_copy_and_its_source_go_their_own_ways(workspace):
     copy, job = workspace.duplicate("manuals", "trial")
     workspace.jobs.run(job)
     add(workspace, copy, {"leave.md": "Leave lapses in May."})
@@ -97,9 +97,7 @@ def test_a_copy_and_its_source_go_their_own_ways(workspace: Workspace) -> None:
     assert [label.quote for label in question.labels] == [LEAVE[:12]]
 
 
-def test_a_copy_that_was_killed_is_gone_on_with(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_was_killed_is_gone_on_with(workspace, monkeypatch):
     monkeypatch.setattr(copy_job, "_GROUP", 1)
     copy, job = workspace.duplicate("manuals", "trial")
     stored = copy_job.copying.documents
@@ -128,14 +126,14 @@ def test_a_copy_that_was_killed_is_gone_on_with(
     same(copy, workspace.base("manuals"))
 
 
-def test_a_document_that_came_first_stays(workspace: Workspace) -> None:
+def test_a_document_that_came_first_stays(workspace):
     copy, job = workspace.duplicate("manuals", "trial")
     add(workspace, copy, {"leave.md": "Leave lapses in May."})
     assert workspace.jobs.run(job).message == "1 document copied"
     assert found(copy, "leave")[0] == "Leave lapses in May."
 
 
-def test_a_source_that_goes_meanwhile_ends_the_job(workspace: Workspace) -> None:
+def test_a_source_that_goes_meanwhile_ends_the_job(workspace):
     copy, job = workspace.duplicate("manuals", "trial")
     workspace.delete("manuals")
     done = workspace.jobs.run(job)
@@ -143,7 +141,7 @@ def test_a_source_that_goes_meanwhile_ends_the_job(workspace: Workspace) -> None
     assert "is gone" in done.message
 
 
-def test_only_an_owner_copies_and_owns_the_copy(workspace: Workspace) -> None:
+def test_only_an_owner_copies_and_owns_the_copy(workspace):
     ann = view(workspace, signed_in(workspace, "ann"))  # the first one gets the base
     editor = signed_in(workspace, "editor")
     ann.base("manuals").members.add(editor.email, "editor")

@@ -2,7 +2,6 @@
 
 import gc
 import weakref
-from collections.abc import Callable
 
 import pytest
 
@@ -47,7 +46,7 @@ from rag.answering.assessing.validity import applies_from, valid_from
         ("minutes 2024-03-01 v1.md", "minutes 2024-03-01 v2.md"),
     ],
 )
-def test_editions_differ_in_year_version_or_status(one: str, other: str) -> None:
+def test_editions_differ_in_year_version_or_status(one, other):
     assert are_editions(one, other)
 
 
@@ -83,11 +82,11 @@ def test_editions_differ_in_year_version_or_status(one: str, other: str) -> None
         ("financial-statements-2024.pdf", "financial-statements-2025.pdf"),
     ],
 )
-def test_other_documents_are_no_editions(one: str, other: str) -> None:
+def test_other_documents_are_no_editions(one, other):
     assert not are_editions(one, other)
 
 
-def test_the_newest_edition_comes_last() -> None:
+def test_the_newest_edition_comes_last():
     names = ["plan-2026-01.pdf", "plan-2024.pdf", "plan-2025-12-31.pdf"]
     assert sorted(names, key=lambda name: edition_date(name).order) == [
         "plan-2024.pdf",
@@ -100,7 +99,7 @@ def test_the_newest_edition_comes_last() -> None:
     assert edition_date("rules_v1.11_2026.pdf").version == (1, 11)
 
 
-def test_the_date_that_a_text_states_tells_which_edition_is_newer() -> None:
+def test_the_date_that_a_text_states_tells_which_edition_is_newer():
     new = edition_date("rules.md", "Valid from 1 March 2026. It replaces that of 15 January 2024.")
     old = edition_date("rules-2024.md", "Valid from 15 January 2024.")
     assert new.is_newer_than(old)
@@ -120,19 +119,17 @@ def test_the_date_that_a_text_states_tells_which_edition_is_newer() -> None:
         ("pension.md", "We match the allowances as of May 2022.", "2022-05"),
     ],
 )
-def test_the_date_in_a_name_or_title_counts_before_one_in_running_text(
-    name: str, text: str, day: str
-) -> None:
+def test_the_date_in_a_name_or_title_counts_before_one_in_running_text(name, text, day):
     assert edition_date(name, text).day == day
 
 
-def test_a_date_of_one_edition_alone_does_not_tell_which_is_newer() -> None:
+def test_a_date_of_one_edition_alone_does_not_tell_which_is_newer():
     dated, undated = edition_date("rules-2024.md"), edition_date("rules.md", "Nothing here.")
     assert not dated.is_newer_than(undated)
     assert not undated.is_newer_than(dated)
 
 
-def test_a_year_is_not_newer_than_a_day_of_it() -> None:
+def test_a_year_is_not_newer_than_a_day_of_it():
     year, day = edition_date("rules-2024.md"), edition_date("rules.md", "Valid from 2024-03-01")
     assert not year.is_newer_than(day)
     assert not day.is_newer_than(year)
@@ -161,7 +158,7 @@ def test_a_year_is_not_newer_than_a_day_of_it() -> None:
         ("x" * 4000 + " Valid from 1 March 2026.", ""),
     ],
 )
-def test_a_document_states_from_when_it_applies(text: str, day: str) -> None:
+def test_a_document_states_from_when_it_applies(text, day):
     assert edition_date("rules.md", text).stated == day
 
 
@@ -184,11 +181,11 @@ def test_a_document_states_from_when_it_applies(text: str, day: str) -> None:
         "本规定自2026年3月1日起废止",
     ],
 )
-def test_the_end_of_validity_is_not_its_beginning(text: str) -> None:
+def test_the_end_of_validity_is_not_its_beginning(text):
     assert edition_date("rules.md", text).stated == ""
 
 
-def test_a_negation_of_another_clause_does_not_count() -> None:
+def test_a_negation_of_another_clause_does_not_count():
     text = "This does not cover trips, valid from 1 March 2026. No longer valid since 2030."
     assert edition_date("rules.md", text).stated == "2026-03-01"
 
@@ -205,7 +202,7 @@ def test_a_negation_of_another_clause_does_not_count() -> None:
         ("What is the fee?", ""),
     ],
 )
-def test_a_question_is_about_a_day_a_month_or_a_year(question: str, moment: str) -> None:
+def test_a_question_is_about_a_day_a_month_or_a_year(question, moment):
     assert moment_of(question) == moment
 
 
@@ -221,7 +218,7 @@ def test_a_question_is_about_a_day_a_month_or_a_year(question: str, moment: str)
         ("c16-manual-2018.pdf", "manual-c17-2019.pdf", False),
     ],
 )
-def test_texts_alone_supersede_nothing(one: str, other: str, *, may: bool) -> None:
+def test_texts_alone_supersede_nothing(one, other, *, may):
     assert may_supersede(one, other) is may
     assert may_supersede(other, one) is may
 
@@ -231,7 +228,7 @@ class _Text(str):
 
 
 @pytest.mark.parametrize("read", [valid_from, applies_from])
-def test_texts_of_documents_are_not_kept(read: Callable[[str], str]) -> None:
+def test_texts_of_documents_are_not_kept(read):
     text = _Text("Valid from 1 March 2026. The fee is 1.50 EUR.")
     kept = weakref.ref(text)
     assert read(text)
@@ -240,7 +237,7 @@ def test_texts_of_documents_are_not_kept(read: Callable[[str], str]) -> None:
     assert kept() is None
 
 
-def test_statements_differ_by_their_figures_alone() -> None:
+def test_statements_differ_by_their_figures_alone():
     assert differ("29 days of annual leave", "27 days of annual leave")
     assert differ("until 30 June", "until 30 March")
     assert not differ("29 days of annual leave", "annual leave: 29 days")
@@ -255,11 +252,11 @@ def test_statements_differ_by_their_figures_alone() -> None:
         ("Fifteen days of leave.", "teen days", False),
     ],
 )
-def test_a_text_repeats_a_statement_with_its_figures(text: str, statement: str, has: bool) -> None:
+def test_a_text_repeats_a_statement_with_its_figures(text, statement, has):
     assert repeats(text, statement) is has
 
 
-def test_statements_on_one_matter_share_their_words() -> None:
+def test_statements_on_one_matter_share_their_words():
     terms = Vocabulary().terms
     new = terms("Everybody who works five days a week has 29 days of annual leave per year.")
     old = terms("Employees on a five-day week have 27 days of annual leave per year.")
@@ -276,7 +273,5 @@ def test_statements_on_one_matter_share_their_words() -> None:
         ("37signals pays 6%", "Basecamp pays 6%", False),
     ],
 )
-def test_figures_with_a_unit_behind_them_count_and_names_do_not(
-    one: str, other: str, different: bool
-) -> None:
+def test_figures_with_a_unit_behind_them_count_and_names_do_not(one, other, different):
     assert differ(one, other) is different

@@ -55,7 +55,7 @@ def fitted() -> Fit:
     return fit(_questions(300))
 
 
-def test_it_recovers_the_truth() -> None:
+def test_it_recovers_the_truth():
     questions = [each for each in _questions(500, seed=3) if each.answerable]
     learned = fit(questions).calibration
     assert learned.intercept == pytest.approx(TRUTH[0], abs=0.5)
@@ -70,7 +70,7 @@ def test_it_recovers_the_truth() -> None:
         np.testing.assert_allclose(predicted, _truth(each.candidates), atol=0.08)
 
 
-def test_quality_is_cross_validated_and_beats_the_base_rate(fitted: Fit) -> None:
+def test_quality_is_cross_validated_and_beats_the_base_rate(fitted):
     quality = fitted.quality
     assert quality.useful
     assert quality.base_rate == np.mean([each.relevant.mean() for each in _questions(300)])
@@ -80,7 +80,7 @@ def test_quality_is_cross_validated_and_beats_the_base_rate(fitted: Fit) -> None
     assert quality.base_log_loss == pytest.approx(entropy, rel=0.01)
 
 
-def test_labels_that_are_noise_are_no_use() -> None:
+def test_labels_that_are_noise_are_no_use():
     rng = np.random.default_rng(5)
     shuffled = [
         LabelledCandidates(each.candidates, rng.random(60) < 0.05)
@@ -91,7 +91,7 @@ def test_labels_that_are_noise_are_no_use() -> None:
     assert quality.log_loss < 1.02 * quality.base_log_loss
 
 
-def test_bins_tell_what_came_true(fitted: Fit) -> None:
+def test_bins_tell_what_came_true(fitted):
     assert sum(each.count for each in fitted.bins) == 300 * 60
     for each in fitted.bins:
         assert each.low <= each.predicted < each.high == pytest.approx(each.low + 0.1)
@@ -100,14 +100,14 @@ def test_bins_tell_what_came_true(fitted: Fit) -> None:
             assert each.observed == pytest.approx(each.predicted, abs=0.12)
 
 
-def test_a_higher_cosine_never_lowers_the_probability(fitted: Fit) -> None:
+def test_a_higher_cosine_never_lowers_the_probability(fitted):
     cosine = np.linspace(-1, 1, 200)
     zeros = np.zeros(200, np.int32)
     probabilities = fitted.calibration.probabilities(Made(cosine, np.ones(200), zeros, zeros))
     assert (np.diff(probabilities) > 0).all()
 
 
-def test_even_labels_against_the_cosine_do_not_turn_it_round() -> None:
+def test_even_labels_against_the_cosine_do_not_turn_it_round():
     against = [
         LabelledCandidates(each.candidates, each.candidates.cosine < 0.1)
         for each in _questions(40, seed=2)
@@ -117,7 +117,7 @@ def test_even_labels_against_the_cosine_do_not_turn_it_round() -> None:
     assert min(learned.weights.values()) >= 0.0
 
 
-def test_the_same_candidate_has_the_same_probability_in_any_company(fitted: Fit) -> None:
+def test_the_same_candidate_has_the_same_probability_in_any_company(fitted):
     found = _questions(1, seed=8)[0].candidates
     whole = fitted.calibration.probabilities(found)
     alone = Made(*(getattr(found, name)[7:8] for name in Made.__dataclass_fields__))
@@ -125,7 +125,7 @@ def test_the_same_candidate_has_the_same_probability_in_any_company(fitted: Fit)
     assert len(fitted.calibration.probabilities(_made(np.empty(0), np.empty(0)))) == 0
 
 
-def test_a_passage_that_words_did_not_find_has_no_rank() -> None:
+def test_a_passage_that_words_did_not_find_has_no_rank():
     found = Made(np.array([0.5]), np.zeros(1), np.array([2]), np.array([NOT_FOUND], np.int32))
     figures = {name: float(feature(found)[0]) for name, feature in FEATURES.items()}
     assert figures == pytest.approx(
@@ -133,14 +133,14 @@ def test_a_passage_that_words_did_not_find_has_no_rank() -> None:
     )
 
 
-def test_fitting_twice_gives_the_same_to_the_last_digit() -> None:
+def test_fitting_twice_gives_the_same_to_the_last_digit():
     questions = _questions(40, seed=4)
     first, second = fit(questions), fit(questions)
     assert first.calibration == second.calibration
     assert first.quality == second.quality
 
 
-def test_a_feature_that_does_not_vary_gets_no_weight() -> None:
+def test_a_feature_that_does_not_vary_gets_no_weight():
     dense_only = [
         LabelledCandidates(
             Made(
@@ -159,7 +159,7 @@ def test_a_feature_that_does_not_vary_gets_no_weight() -> None:
     assert learned.weights["cosine"] > 5
 
 
-def test_too_few_labels_are_refused_with_figures() -> None:
+def test_too_few_labels_are_refused_with_figures():
     few = [each for each in _questions(60) if each.relevant.any()][:19]
     with pytest.raises(NotEnoughLabels, match=r"in the tuning half, .* on 19 questions") as refused:
         fit(few)
@@ -177,13 +177,13 @@ def test_too_few_labels_are_refused_with_figures() -> None:
         fit([])
 
 
-def test_labels_that_tell_nothing_apart_are_refused() -> None:
+def test_labels_that_tell_nothing_apart_are_refused():
     everything = [LabelledCandidates(each.candidates, np.ones(60, bool)) for each in _questions(25)]
     with pytest.raises(InvalidInput, match="nothing to learn from"):
         fit(everything)
 
 
-def test_stored_as_json_it_comes_back_exactly(fitted: Fit) -> None:
+def test_stored_as_json_it_comes_back_exactly(fitted):
     text = json.dumps(fitted.calibration.to_dict())
     assert Calibration.from_dict(json.loads(text)) == fitted.calibration
 
@@ -202,6 +202,6 @@ def test_stored_as_json_it_comes_back_exactly(fitted: Fit) -> None:
         {"weights": {"cosine": 1.0}, "intercept": float("inf")},
     ],
 )
-def test_what_is_no_calibration_is_refused(stored: dict[str, object]) -> None:
+def test_what_is_no_calibration_is_refused(stored):
     with pytest.raises(InvalidInput, match="stored calibration"):
         Calibration.from_dict(stored)

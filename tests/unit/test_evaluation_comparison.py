@@ -32,7 +32,7 @@ def _noisy_pair(rng: np.random.Generator, questions: int) -> tuple[np.ndarray, n
     return first, second
 
 
-def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
+def test_a_clear_lead_is_better_and_the_reverse_is_worse():
     rng = np.random.default_rng(4)
     baseline = rng.beta(4, 2, 120)
     run = np.clip(baseline + rng.normal(0.06, 0.1, 120), 0, 1)
@@ -57,7 +57,7 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
 
 
 @pytest.mark.parametrize("metric", ["false_doubt", "false_refusal", "misleading@5"])
-def test_fewer_faults_are_better(metric: str) -> None:
+def test_fewer_faults_are_better(metric):
     many, few = (_figures(np.repeat([1.0, 0.0], [faults, 40 - faults])) for faults in (30, 6))
     result = compare(metric, few, many)
     assert result.difference == pytest.approx(-0.6)
@@ -69,7 +69,7 @@ def test_fewer_faults_are_better(metric: str) -> None:
     assert reverse.recommendation == "Keep the baseline."
 
 
-def test_noise_wins_no_more_than_one_in_twenty_comparisons() -> None:
+def test_noise_wins_no_more_than_one_in_twenty_comparisons():
     rng = np.random.default_rng(2024)
     verdicts = []
     for _ in range(100):
@@ -79,7 +79,7 @@ def test_noise_wins_no_more_than_one_in_twenty_comparisons() -> None:
     assert verdicts.count("better") <= 3
 
 
-def test_noise_in_a_table_of_comparisons_rarely_wins_anywhere() -> None:
+def test_noise_in_a_table_of_comparisons_rarely_wins_anywhere():
     rng = np.random.default_rng(7)
     crowned = 0
     for _ in range(30):
@@ -89,7 +89,7 @@ def test_noise_in_a_table_of_comparisons_rarely_wins_anywhere() -> None:
     assert crowned <= 2
 
 
-def test_identical_runs_are_never_better() -> None:
+def test_identical_runs_are_never_better():
     figures = _figures(np.random.default_rng(0).random(80))
     result = compare("mrr@10", figures, figures)
     assert (result.p, result.verdict) == (1.0, "undecided")
@@ -100,25 +100,25 @@ def test_identical_runs_are_never_better() -> None:
     assert result.interval == pytest.approx((-0.0368, 0.0368), abs=2e-4)
 
 
-def test_rounding_is_not_a_difference() -> None:
+def test_rounding_is_not_a_difference():
     result = compare("f1@5", {"a": 0.1 + 0.2, "b": 1.0}, {"a": 0.3, "b": 1.0})
     assert (result.won, result.lost, result.tied) == (0, 0, 2)
 
 
-def test_without_shared_questions_there_is_nothing_to_compare() -> None:
+def test_without_shared_questions_there_is_nothing_to_compare():
     result = compare("mrr@10", {"a": 1.0}, {"b": 0.0, "c": 1.0})
     assert (result.p, result.verdict, result.left_out) == (1.0, "undecided", 3)
     assert (result.mean, result.baseline, result.difference) == (0.0, 0.0, 0.0)
     assert compare("mrr@10", {}, {}).verdict == "undecided"
 
 
-def test_only_shared_questions_count_and_the_sentence_says_so() -> None:
+def test_only_shared_questions_count_and_the_sentence_says_so():
     result = compare("hit@5", {"a": 1.0, "b": 1.0, "x": 0.0}, {"b": 0.0, "a": 1.0})
     assert result.differences == {"a": 0.0, "b": 1.0}
     assert (result.mean, result.baseline) == (1.0, 0.5)
 
 
-def test_undecided_promises_nothing_of_more_questions() -> None:
+def test_undecided_promises_nothing_of_more_questions():
     values = np.array([-1.0, 1.0] * 25)
     values = values / values.std(ddof=1) * 0.1 + 0.02
     result = compare("ndcg@10", _figures(0.5 + values), _figures(np.full(50, 0.5)))
@@ -126,7 +126,7 @@ def test_undecided_promises_nothing_of_more_questions() -> None:
     assert re.search(r"p = 0\.\d+, on 50 questions\.$", result.sentence)
 
 
-def test_a_table_is_corrected_as_a_whole() -> None:
+def test_a_table_is_corrected_as_a_whole():
     rng = np.random.default_rng(1)
     baseline = rng.random(60)
     runs = {
@@ -139,7 +139,7 @@ def test_a_table_is_corrected_as_a_whole() -> None:
     assert "p < 0.001 corrected for 2 comparisons" in table["clear"].sentence
 
 
-def test_what_was_picked_is_corrected_for_all_that_it_was_picked_from() -> None:
+def test_what_was_picked_is_corrected_for_all_that_it_was_picked_from():
     rng = np.random.default_rng(4)
     better, baseline = rng.normal(0.55, 0.1, 40), rng.normal(0.5, 0.1, 40)
     alone = compare("mrr@10", _figures(better), _figures(baseline))
@@ -164,7 +164,7 @@ def _borderline(**fields: object) -> Comparison:
     return Comparison("span_iou@5", values, **(known | fields))
 
 
-def test_between_the_usual_level_and_the_crowning_one_the_sentence_says_why() -> None:
+def test_between_the_usual_level_and_the_crowning_one_the_sentence_says_why():
     result = _borderline()
     assert result.verdict == "undecided"
     assert "Span iou@5 is 0.500 instead of 0.400" in result.evidence
@@ -172,17 +172,17 @@ def test_between_the_usual_level_and_the_crowning_one_the_sentence_says_why() ->
     assert _borderline(alpha=0.05).verdict == "better"
 
 
-def test_an_interval_that_holds_zero_decides_nothing() -> None:
+def test_an_interval_that_holds_zero_decides_nothing():
     assert _borderline(p=0.01, interval=Interval(0.0, 0.1)).verdict == "undecided"
     assert _borderline(p=0.01).verdict == "better"
 
 
-def test_one_question_decides_nothing() -> None:
+def test_one_question_decides_nothing():
     result = compare("hit@1", {"a": 1.0}, {"a": 0.0})
     assert (result.verdict, result.p, result.interval) == ("undecided", 1.0, Interval(-1.0, 1.0))
 
 
-def test_two_hundred_runs_do_not_hide_a_clear_winner() -> None:
+def test_two_hundred_runs_do_not_hide_a_clear_winner():
     baseline = np.random.default_rng(3).random(60)
     runs = {f"r{i}": _figures(baseline) for i in range(200)}
     runs["clear"] = _figures(baseline + np.random.default_rng(4).normal(0.3, 0.1, 60))
@@ -191,13 +191,13 @@ def test_two_hundred_runs_do_not_hide_a_clear_winner() -> None:
     assert (found.p, found.verdict) == (pytest.approx(201 / (500 * 201)), "better")
 
 
-def test_twenty_small_losses_do_not_rule_out_a_large_win() -> None:
+def test_twenty_small_losses_do_not_rule_out_a_large_win():
     result = compare("ndcg@10", _figures(np.full(20, 0.46)), _figures(np.full(20, 0.5)))
     assert result.verdict == "undecided"
     assert result.interval.low < -0.04 < 0.0 < result.interval.high
 
 
-def test_questions_of_a_group_count_as_one() -> None:
+def test_questions_of_a_group_count_as_one():
     rng = np.random.default_rng(4)
     baseline = np.repeat(rng.beta(4, 2, 20), 4)
     run = np.clip(baseline + np.repeat(rng.normal(0.05, 0.1, 20), 4), 0, 1)
@@ -216,7 +216,7 @@ def test_questions_of_a_group_count_as_one() -> None:
     assert single == alone
 
 
-def test_what_is_shown_together_is_corrected_together() -> None:
+def test_what_is_shown_together_is_corrected_together():
     rng = np.random.default_rng(1)
     baseline = rng.random(60)
     shifted = _figures(baseline + rng.normal(0.06, 0.15, 60))
@@ -227,7 +227,7 @@ def test_what_is_shown_together_is_corrected_together() -> None:
     assert one.p == other.p == pytest.approx(2 * lone.p)
 
 
-def test_an_interval_leaves_zero_out_just_where_the_test_decides() -> None:
+def test_an_interval_leaves_zero_out_just_where_the_test_decides():
     rng = np.random.default_rng(6)
     decided = between = 0
     for _ in range(40):
@@ -260,24 +260,22 @@ def test_an_interval_leaves_zero_out_just_where_the_test_decides() -> None:
         ([0.012, 0.015], [0.01, 0.01]),
     ],
 )
-def test_the_level_of_a_comparison_is_the_one_that_holm_decides_at(
-    p_values: list[float], levels: list[float]
-) -> None:
+def test_the_level_of_a_comparison_is_the_one_that_holm_decides_at(p_values, levels):
     assert holm_levels(p_values, 0.02).tolist() == pytest.approx(levels)
 
 
-def test_a_level_is_told_as_exactly_as_it_is() -> None:
+def test_a_level_is_told_as_exactly_as_it_is():
     assert [as_percent(level) for level in (0.95, 0.98, 1 - 0.02 / 3)] == ["95%", "98%", "99.33%"]
 
 
-def test_a_level_has_its_reason() -> None:
+def test_a_level_has_its_reason():
     alone = compare("ndcg@10", {"a": 0.5, "b": 0.6}, {"a": 0.4, "b": 0.4})
     assert alone.level == "98%, because a verdict needs p ≤ 0.02"
     three = replace(alone, confidence=1 - 0.02 / 3, compared=3)
     assert three.level == "99.33%, because a verdict needs p ≤ 0.02 over 3 comparisons together"
 
 
-def test_intervals_end_at_what_the_labels_allow() -> None:
+def test_intervals_end_at_what_the_labels_allow():
     before = {f"q{number}": 0.2 if number % 2 else 0.0 for number in range(12)}
     found = compare("precision@5", dict.fromkeys(before, 0.2), before)
     assert found.interval.high > 0.3

@@ -29,9 +29,7 @@ BY_HAND = ThresholdCurve.of(
         (0.95, None, 0.0, 0.0, 1.0),
     ],
 )
-def test_by_hand(
-    threshold: float, precision: float | None, kept: float, answered: float, refused: float
-) -> None:
+def test_by_hand(threshold, precision, kept, answered, refused):
     point = BY_HAND.at(threshold)
     assert (
         point.precision,
@@ -41,7 +39,7 @@ def test_by_hand(
     ) == pytest.approx((precision, kept, answered, refused))
 
 
-def test_all_but_one_are_not_a_hundred_percent() -> None:
+def test_all_but_one_are_not_a_hundred_percent():
     assert [whole_percent(share) for share in (0.0, 1 / 280, 0.5, 279 / 280, 1.0)] == [
         "0%",
         "0.4%",
@@ -51,7 +49,7 @@ def test_all_but_one_are_not_a_hundred_percent() -> None:
     ]
 
 
-def test_off_topic_questions_are_not_counted_among_the_unanswerable_ones() -> None:
+def test_off_topic_questions_are_not_counted_among_the_unanswerable_ones():
     curve = ThresholdCurve.of(
         np.array([0.9, 0.3, 0.6]),
         np.array([True, False, False]),
@@ -69,7 +67,7 @@ def _one_question(relevance: list[float], relevant: list[bool]) -> ThresholdCurv
     return ThresholdCurve.of(np.array(relevance), np.array(relevant, bool), owner, np.array([True]))
 
 
-def test_the_lowest_threshold_of_the_wanted_precision_is_aimed_at() -> None:
+def test_the_lowest_threshold_of_the_wanted_precision_is_aimed_at():
     values = [1 - number / 100 for number in range(30)]
     # Relevant: the first nine, not the next, then ten more, then none.
     curve = _one_question(values, [True] * 9 + [False] + [True] * 10 + [False] * 10)
@@ -78,7 +76,7 @@ def test_the_lowest_threshold_of_the_wanted_precision_is_aimed_at() -> None:
     assert curve.aim(0.99) == curve.at(0.81)  # none reaches it: the highest there is
 
 
-def test_a_threshold_takes_all_candidates_of_its_value() -> None:
+def test_a_threshold_takes_all_candidates_of_its_value():
     curve = _one_question([0.5] * 20, [True] * 10 + [False] * 10)
     expected = ThresholdPoint(
         0.5, Share(10, 20), Share(10, 10), Share(1, 1), Share(0, 0), Share(0, 0)
@@ -86,7 +84,7 @@ def test_a_threshold_takes_all_candidates_of_its_value() -> None:
     assert curve.aim(0.5) == curve.aim(0.9) == expected
 
 
-def test_few_candidates_aim_at_nothing() -> None:
+def test_few_candidates_aim_at_nothing():
     assert _one_question([0.9] * 9, [True] * 9).aim(0.9) is None
     assert _one_question([], []).aim(0.9) is None
     nothing = _one_question([], []).at(0.5)
@@ -101,9 +99,7 @@ CANDIDATES = st.lists(
 
 
 @given(CANDIDATES, st.sampled_from([0.05, 0.2, 0.25, 0.8, 0.9]), st.floats(0, 1))
-def test_equal_to_counting(
-    candidates: list[tuple[float, bool, int]], threshold: float, wanted: float
-) -> None:
+def test_equal_to_counting(candidates, threshold, wanted):
     relevance, relevant, owner = map(np.array, zip(*candidates, strict=True))
     answerable = np.array([True, False, True, True, False])
     curve = ThresholdCurve.of(relevance, relevant, owner, answerable)

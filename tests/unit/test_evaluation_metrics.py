@@ -34,12 +34,12 @@ def _one(ranking: list[str], name: str) -> float:
         ("ndcg@3", (1 / math.log2(3) + 2 / 2) / (2 + 1 / math.log2(3) + 1 / 2)),
     ],
 )
-def test_by_hand(name: str, expected: float) -> None:
+def test_by_hand(name, expected):
     assert _one(["x", "b", "a"], name) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("by_document", [True, False])
-def test_what_comes_again_counts_where_it_came_first(by_document: bool) -> None:
+def test_what_comes_again_counts_where_it_came_first(by_document):
     def found(*ranking: str) -> dict[str, list[float]]:
         names = ["recall@5", "precision@5", "map@5", "ndcg@5"]
         return figures(QRELS, {"q": ranking}, names, by_document=by_document)
@@ -48,7 +48,7 @@ def test_what_comes_again_counts_where_it_came_first(by_document: bool) -> None:
     assert found("a", "a", "a", "b", "a")["recall@5"] == [2 / 3]
 
 
-def test_missing_questions_score_zero_and_unjudged_ones_are_ignored() -> None:
+def test_missing_questions_score_zero_and_unjudged_ones_are_ignored():
     qrels = {"q": {"a": 1}, "r": {"a": 1}, "none": {"a": 0}}
     rankings = {"q": ["a"], "other": ["a"]}
     assert figures(qrels, rankings, ["ndcg@10", "map@10"]) == {
@@ -57,7 +57,7 @@ def test_missing_questions_score_zero_and_unjudged_ones_are_ignored() -> None:
     }
 
 
-def test_recipes_are_scored_together() -> None:
+def test_recipes_are_scored_together():
     gains = np.array([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 2.0], [1.0, 1.0]]])
     ranked = Ranked(gains, np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([2.0, 2.0]))
     scores = evaluate(ranked, ["precision@2", "mrr@2", "recall@1"])
@@ -66,14 +66,14 @@ def test_recipes_are_scored_together() -> None:
     assert scores["recall@1"].tolist() == [[0.5, 0.0], [0.0, 0.5]]
 
 
-def test_nothing_to_score() -> None:
+def test_nothing_to_score():
     assert measured([], (3,)) == ([], {})
     empty = Ranked(np.zeros((2, 0)), np.zeros((2, 0)), np.zeros(2))
     for name in ("precision@3", "recall@3", "f1@3", "hit@3", "mrr@3", "map@3", "ndcg@3"):
         assert evaluate(empty, [name])[name].tolist() == [0.0, 0.0]
 
 
-def test_names() -> None:
+def test_names():
     found = parse_metric("ndcg@10")
     assert (found.measure, found.k) == ("ndcg", 10)
     for name in ("ndcg", "ndcg@0", "ndcg@-1", "ndcg@x", "ndcg@1.5", "rouge@5", "", "ndcg@10 "):
@@ -81,7 +81,7 @@ def test_names() -> None:
             parse_metric(name)
 
 
-def test_precision_has_the_ceiling_that_the_labels_allow() -> None:
+def test_precision_has_the_ceiling_that_the_labels_allow():
     results = [
         QuestionResult(f"q{count}", "", (), count > 0, {}, (), None, 0, count)
         for count in (1, 2, 9, 0)  # the last has no label, so it is in no mean

@@ -8,7 +8,7 @@ from rag.evaluation.comparison import CROWNING_P, compare
 from rag.evaluation.inference.planning import plan, smallest_difference
 
 
-def test_the_smallest_difference_is_noticed_as_often_as_promised() -> None:
+def test_the_smallest_difference_is_noticed_as_often_as_promised():
     rng = np.random.default_rng(5)
     smallest = smallest_difference(60, 0.3)
     assert smallest == pytest.approx(0.126, abs=0.001)
@@ -23,7 +23,7 @@ def test_the_smallest_difference_is_noticed_as_often_as_promised() -> None:
     assert decided / 120 == pytest.approx(0.8, abs=0.1)
 
 
-def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
+def test_a_plan_goes_by_how_earlier_runs_differ():
     names = [f"q{number}" for number in range(40)]
     first = dict.fromkeys(names, 0.5)
     second = {name: 0.5 + (0.2 if number % 2 else -0.2) for number, name in enumerate(names)}
@@ -47,7 +47,7 @@ def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
     assert plan(40) == Plan(40, smallest_difference(40, 0.25), 0.25, 0)
 
 
-def test_the_posterior_of_a_clear_an_equal_and_an_open_difference() -> None:
+def test_the_posterior_of_a_clear_an_equal_and_an_open_difference():
     rng = np.random.default_rng(1)
     noise = rng.normal(0.0, 0.1, 400)
     noise -= noise.mean()
@@ -68,7 +68,7 @@ def test_the_posterior_of_a_clear_an_equal_and_an_open_difference() -> None:
     assert sum((unclear.better, unclear.same, unclear.worse)) == pytest.approx(1.0)
 
 
-def test_questions_that_belong_together_make_it_less_sure() -> None:
+def test_questions_that_belong_together_make_it_less_sure():
     differences = {f"q{number}": 0.1 if number % 20 < 12 else -0.1 for number in range(200)}
     together = {name: int(name[1:]) % 20 for name in differences}
     alone, grouped = posterior(differences), posterior(differences, clusters=together)

@@ -28,11 +28,11 @@ def _span(start: int, end: int | None, grade: int = 1, document: str = "d") -> E
         (50, 50, set()),
     ],
 )
-def test_half_of_the_shorter_must_be_shared(start: int, end: int, keys: set[int]) -> None:
+def test_half_of_the_shorter_must_be_shared(start, end, keys):
     assert relevant_chunks([_span(start, end)], TENS) == dict.fromkeys(keys, 1)
 
 
-def test_a_span_that_no_passage_satisfies_goes_to_the_one_that_shares_most() -> None:
+def test_a_span_that_no_passage_satisfies_goes_to_the_one_that_shares_most():
     chunks = [(1, "d", 0, 12), (2, "d", 14, 23), (3, "d", 26, 40)]
     assert relevant_chunks([_span(9, 30)], chunks) == {2: 1}
     apart = [(1, "d", 0, 13), (2, "d", 27, 40)]
@@ -41,23 +41,23 @@ def test_a_span_that_no_passage_satisfies_goes_to_the_one_that_shares_most() -> 
     assert relevant_chunks([_span(14, 26)], apart) == {}
 
 
-def test_the_highest_grade_counts() -> None:
+def test_the_highest_grade_counts():
     evidence = [_span(10, 20), _span(15, 25, 3), _span(10, 13, 2), _span(40, 50, 0)]
     assert relevant_chunks(evidence, TENS) == {1: 3, 2: 3}
 
 
-def test_overlapping_passages_may_both_answer() -> None:
+def test_overlapping_passages_may_both_answer():
     chunks = [(1, "d", 0, 20), (2, "d", 10, 30), (3, "e", 10, 30)]
     assert relevant_chunks([_span(12, 18)], chunks) == {1: 1, 2: 1}
 
 
-def test_other_documents_are_left_alone() -> None:
+def test_other_documents_are_left_alone():
     assert relevant_chunks([_span(10, 20, document="e")], TENS) == {}
     assert relevant_chunks([], TENS) == {}
     assert relevant_chunks([_span(10, 20)], []) == {}
 
 
-def test_labels_of_whole_documents_are_judged_by_document() -> None:
+def test_labels_of_whole_documents_are_judged_by_document():
     assert judged_by_document(Question("q", "?", (_span(0, None),)))
     assert judged_by_document(Question("q", "?", (_span(0, 5), _span(0, None))))
     assert not judged_by_document(Question("q", "?", (_span(0, 5),)))

@@ -20,7 +20,7 @@ def _recipes(lead: float, count: int = 20, noise: float = 0.15) -> Floats:
     return np.clip(scores, 0, 1)
 
 
-def test_a_true_lead_is_found_by_every_seed() -> None:
+def test_a_true_lead_is_found_by_every_seed():
     found = [select("ndcg@10", _recipes(0.1), IDS, 0, seed=seed) for seed in range(10)]
     assert {each.row for each in found} == {19}
     assert {each.comparison.verdict for each in found} == {"better"}
@@ -34,13 +34,13 @@ def test_a_true_lead_is_found_by_every_seed() -> None:
     assert 0 < low < 0.1 < high
 
 
-def test_recipes_that_do_not_lead_are_counted() -> None:
+def test_recipes_that_do_not_lead_are_counted():
     scores = _recipes(-0.1, 2)
     one = select("ndcg@10", scores, IDS, 0, tried=1)
     assert (one.row, one.lead) == (0, 0.0)
 
 
-def test_equal_recipes_have_no_winner_and_next_to_no_gain() -> None:
+def test_equal_recipes_have_no_winner_and_next_to_no_gain():
     found = select("ndcg@10", _recipes(0.0), IDS, 0)
     assert found.lead > 0.01
     assert found.gain < 0.6 * found.lead
@@ -50,7 +50,7 @@ def test_equal_recipes_have_no_winner_and_next_to_no_gain() -> None:
     assert found.comparison.p > 0.5 > 0.2 > found.comparison.raw_p
 
 
-def test_recipes_that_do_the_same_count_once() -> None:
+def test_recipes_that_do_the_same_count_once():
     scores = _recipes(0.06, 3)
     many = np.concatenate([scores, *[scores[1:]] * 50])
     one, other = select("ndcg@10", scores, IDS, 0), select("ndcg@10", many, IDS, 0)
@@ -59,7 +59,7 @@ def test_recipes_that_do_the_same_count_once() -> None:
     assert one.comparison.interval == other.comparison.interval
 
 
-def test_the_order_of_questions_does_not_matter() -> None:
+def test_the_order_of_questions_does_not_matter():
     scores = _recipes(0.06)
     one = select("ndcg@10", scores, IDS, 0)
     other = select("ndcg@10", scores[:, ::-1], IDS[::-1], 0)
@@ -67,7 +67,7 @@ def test_the_order_of_questions_does_not_matter() -> None:
     assert one.gain == pytest.approx(other.gain)
 
 
-def test_questions_of_a_group_count_once() -> None:
+def test_questions_of_a_group_count_once():
     scores = np.repeat(_recipes(0.05)[:, :40], 3, axis=1)
     groups = {name: f"g{place // 3}" for place, name in enumerate(IDS)}
     alone = select("ndcg@10", scores, IDS, 0)
@@ -78,14 +78,14 @@ def test_questions_of_a_group_count_once() -> None:
     assert grouped.comparison.clusters == 40
 
 
-def test_nothing_better_leaves_the_baseline() -> None:
+def test_nothing_better_leaves_the_baseline():
     scores = _recipes(0.0, 4)
     scores[0] = 1.0
     found = select("ndcg@10", scores, IDS, 0)
     assert (found.row, found.lead, found.gain, found.comparison.p) == (0, 0.0, 0.0, 1.0)
 
 
-def test_one_question_tells_nothing() -> None:
+def test_one_question_tells_nothing():
     with pytest.raises(InvalidInput, match="Too few questions to choose a recipe"):
         select("ndcg@10", np.array([[0.1], [0.9]]), ["q"], 0)
     apart = select("ndcg@10", np.array([[0.1, 0.1], [0.9, 0.9]]), ["a", "b"], 0)
@@ -94,7 +94,7 @@ def test_one_question_tells_nothing() -> None:
     assert apart.comparison.raw_p == 0.25  # one of the four ways to sign two questions
 
 
-def test_one_group_of_questions_tells_nothing_either() -> None:
+def test_one_group_of_questions_tells_nothing_either():
     scores = np.array([[0.1, 0.1, 0.1], [0.9, 0.8, 0.7]])
     found = select("ndcg@10", scores, ["a", "b", "c"], 0, groups=dict.fromkeys("abc", "g"))
     assert (found.row, found.comparison.clusters) == (1, 1)
@@ -102,12 +102,12 @@ def test_one_group_of_questions_tells_nothing_either() -> None:
     assert tuple(found.comparison.interval) == (-1.0, 1.0)
 
 
-def test_all_that_is_tried_on_a_set_shares_one_risk() -> None:
+def test_all_that_is_tried_on_a_set_shares_one_risk():
     assert [level(number) for number in (1, 2, 3, 4)] == pytest.approx([0.02, 0.015, 0.005, 0.0025])
     assert sum(level(number) for number in range(1, 5000)) <= 0.05
 
 
-def test_on_few_questions_the_interval_is_that_of_a_plain_comparison() -> None:
+def test_on_few_questions_the_interval_is_that_of_a_plain_comparison():
     names = [str(number) for number in range(9)]
     base, lead = np.full(9, 0.4), np.array([0.5, 0.37, 0.0, 0.0, 0.38, 0.0, 0.0, 0.0, 0.0])
     found = select("ndcg@10", np.stack([base, base + lead]), names, 0).comparison

@@ -37,7 +37,7 @@ def _spans(*spans: Span) -> list[Evidence]:
     return [Evidence(*span) for span in spans]
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     evidence = _spans(("a", 10, 30), ("a", 50, 60))  # 30 characters
     ranked = [("a", 0, 20), ("b", 0, 40), ("a", 15, 55)]
     scores = span_scores(evidence, ranked)
@@ -47,19 +47,19 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(scores.iou, [10 / 40, 10 / 80, 25 / 105])
 
 
-def test_repeated_text_counts_again_as_retrieved_but_once_as_found() -> None:
+def test_repeated_text_counts_again_as_retrieved_but_once_as_found():
     scores = span_scores(_spans(("a", 0, 10)), [("a", 0, 10), ("a", 5, 15)])
     np.testing.assert_allclose(scores.recall, [1, 1])
     np.testing.assert_allclose(scores.precision, [1, 10 / 20])
     np.testing.assert_allclose(scores.iou, [1, 10 / 20])
 
 
-def test_labels_that_overlap_label_each_character_once() -> None:
+def test_labels_that_overlap_label_each_character_once():
     scores = span_scores(_spans(("a", 0, 10), ("a", 5, 20), ("a", 0, 10)), [("a", 0, 15)])
     assert scores.recall.tolist() == [15 / 20]
 
 
-def test_labels_that_name_no_text_are_left_out() -> None:
+def test_labels_that_name_no_text_are_left_out():
     whole, graded = Evidence("a", 0, None), Evidence("a", 0, 5, grade=0)
     scores = span_scores([whole, graded, Evidence("a", 5, 10)], [("a", 0, 10)])
     assert (scores.recall.tolist(), scores.precision.tolist()) == ([1.0], [0.5])
@@ -67,7 +67,7 @@ def test_labels_that_name_no_text_are_left_out() -> None:
     assert (nothing.recall.tolist(), nothing.iou.tolist()) == ([0.0], [0.0])
 
 
-def test_which_questions_can_be_measured() -> None:
+def test_which_questions_can_be_measured():
     span, whole = Evidence("a", 0, 5), Evidence("b", 0, None)
     assert measured_by_span(Question("q", "?", (span,)))
     assert not measured_by_span(Question("q", "?", (span, whole)))
@@ -75,7 +75,7 @@ def test_which_questions_can_be_measured() -> None:
     assert not measured_by_span(Question("q", "?", answerable=False))
 
 
-def test_in_tokens_a_long_word_counts_as_much_as_a_short_one() -> None:
+def test_in_tokens_a_long_word_counts_as_much_as_a_short_one():
     texts = {"a": "one incomprehensibilities two three", "b": "four five"}
     ruler = by_tokens(texts.__getitem__, Words())
     # labelled: incomprehensibilities two; retrieved: one incomprehensibilities | four five
@@ -85,7 +85,7 @@ def test_in_tokens_a_long_word_counts_as_much_as_a_short_one() -> None:
     np.testing.assert_allclose(scores.iou, [1 / 3, 1 / 5])
 
 
-def test_at_a_cutoff() -> None:
+def test_at_a_cutoff():
     scores = span_scores(_spans(("a", 0, 20)), [("a", 0, 10), ("b", 0, 10)])
     assert scores.at("span_recall@1") == 0.5
     assert scores.at("span_precision@2") == 10 / 20
@@ -97,7 +97,7 @@ def test_at_a_cutoff() -> None:
             scores.at(name)
 
 
-def test_many_rankings_of_the_same_passages_at_once() -> None:
+def test_many_rankings_of_the_same_passages_at_once():
     evidence = _spans(("a", 0, 20))
     passages = [("a", 0, 10), ("a", 10, 20), ("b", 0, 10)]
     coverage = Coverage.of(evidence, passages)
@@ -123,7 +123,7 @@ def _characters(spans: Sequence[Span]) -> set[tuple[str, int]]:
 
 
 @given(LABELS, RANKED)
-def test_equal_to_sets_of_characters(labels: list[Span], ranked: list[Span]) -> None:
+def test_equal_to_sets_of_characters(labels, ranked):
     scores = span_scores(_spans(*labels), ranked)
     labelled = _characters(labels)
     for k in range(1, len(ranked) + 1):
@@ -142,9 +142,7 @@ TEXTS = {
 
 
 @given(LABELS, RANKED, st.booleans())
-def test_bounds_and_recall_that_never_falls(
-    labels: list[Span], ranked: list[Span], tokens: bool
-) -> None:
+def test_bounds_and_recall_that_never_falls(labels, ranked, tokens):
     options = {"ruler": by_tokens(TEXTS.__getitem__, Words())} if tokens else {}
     scores = span_scores(_spans(*labels), ranked, **options)
     for figures in (scores.recall, scores.precision, scores.iou):

@@ -12,7 +12,7 @@ IDS = [f"question {number}" for number in range(400)]
 
 
 @given(st.integers(0, 399), st.integers(0, 5))
-def test_another_question_moves_one_at_most(dropped: int, seed: int) -> None:
+def test_another_question_moves_one_at_most(dropped, seed):
     whole = split(IDS, seed=seed)
     kept = [each for number, each in enumerate(IDS) if number != dropped]
     part = split(kept, seed=seed)
@@ -22,7 +22,7 @@ def test_another_question_moves_one_at_most(dropped: int, seed: int) -> None:
     assert set(split(kept[::-1], seed=seed).tuning) == set(part.tuning)
 
 
-def test_groups_stay_whole_and_strata_are_split_alike() -> None:
+def test_groups_stay_whole_and_strata_are_split_alike():
     groups = {each: f"group {number // 4}" for number, each in enumerate(IDS) if number < 200}
     kinds = {each: ("rare" if number % 40 < 4 else "usual") for number, each in enumerate(IDS)}
     for seed in range(5):
@@ -35,7 +35,7 @@ def test_groups_stay_whole_and_strata_are_split_alike() -> None:
         assert abs(sum(each in parts.tuning for each in rare) - len(rare) / 2) <= 4
 
 
-def test_the_largest_stratum_is_divided_first_whatever_the_order() -> None:
+def test_the_largest_stratum_is_divided_first_whatever_the_order():
     strata = {each: ("usual" if number < 5 else "rare") for number, each in enumerate(IDS[:8])}
     for ids in (IDS[:8], IDS[7::-1]):
         chosen = [strata[each] for each in split(ids, 0.5, strata=strata).tuning]
@@ -44,27 +44,27 @@ def test_the_largest_stratum_is_divided_first_whatever_the_order() -> None:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
-def test_the_share_is_met(share: float) -> None:
+def test_the_share_is_met(share):
     for seed in range(20):
         assert len(split(IDS, share, seed).tuning) == share * 400
 
 
-def test_the_same_on_every_machine() -> None:
+def test_the_same_on_every_machine():
     assert split(["a", "b", "c", "d", "e"], seed=1) == Split(("a", "b", "e"), ("c", "d"))
     assert split(IDS, seed=1) != split(IDS, seed=2)
 
 
-def test_a_larger_share_keeps_the_tuning_questions() -> None:
+def test_a_larger_share_keeps_the_tuning_questions():
     assert set(split(IDS, 0.3).tuning) < set(split(IDS, 0.6).tuning)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
-def test_shares_that_leave_a_side_empty_are_refused(share: float) -> None:
+def test_shares_that_leave_a_side_empty_are_refused(share):
     with pytest.raises(InvalidInput, match="one side of the split is empty"):
         split(IDS, share)
 
 
-def test_too_few_questions_are_refused() -> None:
+def test_too_few_questions_are_refused():
     with pytest.raises(InvalidInput, match=r"Too few questions to split \(1\)"):
         split(["only"])
     with pytest.raises(InvalidInput, match=r"Too few questions to split \(0\)"):
@@ -75,7 +75,7 @@ PARTS = Split(("a", "b"), ("c", "d", "e"))
 COLUMNS = ["a", "c", "b", "d", "unused", "e"]
 
 
-def test_chosen_on_tuning_reported_on_held_out() -> None:
+def test_chosen_on_tuning_reported_on_held_out():
     scores = np.array(
         [
             [0.5, 0.5, 0.5, 0.5, 0.0, 0.5],
@@ -93,7 +93,7 @@ def test_chosen_on_tuning_reported_on_held_out() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 5])
-def test_folds_keep_groups_whole_and_are_alike(count: int) -> None:
+def test_folds_keep_groups_whole_and_are_alike(count):
     groups = {each: f"g{place // 3}" for place, each in enumerate(IDS[:90])}
     strata = {each: place % 4 == 0 for place, each in enumerate(IDS)}
     found = dict(zip(IDS, folds(IDS, count, 7, groups=groups, strata=strata), strict=True))
@@ -108,19 +108,19 @@ def test_folds_keep_groups_whole_and_are_alike(count: int) -> None:
     assert folds(IDS, count, 8) != folds(IDS, count, 9)
 
 
-def test_the_baseline_wins_ties() -> None:
+def test_the_baseline_wins_ties():
     scores = np.full((3, 6), 0.3)
     scores[0, 0] += 1e-16
     chosen = choose("ndcg@10", scores, COLUMNS, 2, PARTS)
     assert (chosen.row, chosen.tuning_lead, chosen.shrinkage) == (2, 0.0, None)
 
 
-def test_a_part_without_figures_is_refused() -> None:
+def test_a_part_without_figures_is_refused():
     with pytest.raises(InvalidInput, match="no metrics to choose by"):
         choose("ndcg@10", np.ones((2, 2)), ["a", "b"], 0, PARTS)
 
 
-def test_the_best_of_many_equal_recipes_loses_its_lead() -> None:
+def test_the_best_of_many_equal_recipes_loses_its_lead():
     rng = np.random.default_rng(6)
     decided, leads = 0, []
     for _ in range(40):

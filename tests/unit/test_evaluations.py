@@ -1,7 +1,6 @@
 """Evaluations as jobs: one run each, whatever happens to the process, the set and the base."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -43,9 +42,7 @@ def _job(workspace: Workspace, base: KnowledgeBase) -> JobRow:
     return workspace.jobs.get(base.evaluations.start(SET, WORDS))
 
 
-def test_the_run_is_that_of_an_evaluation_in_the_foreground(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_the_run_is_that_of_an_evaluation_in_the_foreground(workspace, base):
     job = base.evaluations.start(SET, WORDS)
     done = workspace.jobs.run(job)
     assert (done.status, done.title) == ("done", f"Evaluating {SET}")
@@ -56,9 +53,7 @@ def test_the_run_is_that_of_an_evaluation_in_the_foreground(
     assert tuple(base.runs.results(run.id)) == expected.results
 
 
-def test_the_same_work_is_queued_once_while_it_waits(
-    workspace: Workspace, base: KnowledgeBase, home: Path
-) -> None:
+def test_the_same_work_is_queued_once_while_it_waits(workspace, base, home):
     job = base.evaluations.start(SET, WORDS)
     assert base.evaluations.start(SET, WORDS) == job
     assert workspace_at(home).base(base.name).evaluations.start(SET, WORDS) == job
@@ -76,8 +71,8 @@ def test_the_same_work_is_queued_once_while_it_waits(
 
 
 def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
-    workspace: Workspace, base: KnowledgeBase, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    workspace, base, home, monkeypatch
+):
     job = base.evaluations.start(SET, WORDS)
 
     class Killed(BaseException):
@@ -97,18 +92,14 @@ def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
     assert later.base(base.name).runs.list_all() == [run]
 
 
-def test_progress_counts_questions_and_never_goes_back(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_progress_counts_questions_and_never_goes_back(workspace, base):
     heard = _Heard()
     evaluate(_services(workspace), _job(workspace, base), heard)
     # One more than there are questions: the doubt of the one without an answer is a step too.
     assert heard.told[1:] == [(done, 5, f"{done} of 5 questions") for done in (0, 0, 1, 2, 3, 4)]
 
 
-def test_an_evaluation_that_is_stopped_stores_nothing(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_an_evaluation_that_is_stopped_stores_nothing(workspace, base):
 
     def stop() -> None:
         raise Cancelled("Stopped.")
@@ -118,9 +109,7 @@ def test_an_evaluation_that_is_stopped_stores_nothing(
     assert base.runs.list_all() == []
 
 
-def test_it_is_stopped_while_questions_without_an_answer_are_asked(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_stopped_while_questions_without_an_answer_are_asked(workspace, base, monkeypatch):
     asked = []
     monkeypatch.setattr(doubts, "retrieve", lambda *given: asked.append(given))
 
@@ -133,9 +122,7 @@ def test_it_is_stopped_while_questions_without_an_answer_are_asked(
     assert base.runs.list_all() == []
 
 
-def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(workspace, base):
     job = _job(workspace, base)
     heard = _Heard(3, lambda: workspace.delete(base.name))
     with pytest.raises(NotFound, match="The knowledge base is gone"):
@@ -144,24 +131,20 @@ def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(
         workspace.jobs.run(job.id)
 
 
-def test_a_set_that_is_deleted_meanwhile_fails_the_job(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_set_that_is_deleted_meanwhile_fails_the_job(workspace, base):
     job = base.evaluations.start(SET, WORDS)
     base.question_edits.delete_set(SET)
     failed = workspace.jobs.run(job)
     assert failed.status == "failed"
 
 
-def test_a_set_that_is_renamed_meanwhile_keeps_its_run(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_set_that_is_renamed_meanwhile_keeps_its_run(workspace, base):
     heard = _Heard(3, lambda: base.question_edits.rename_set(SET, "other"))
     evaluate(_services(workspace), _job(workspace, base), heard)
     assert [run.question_set for run in base.runs.list_all()] == ["other"]
 
 
-def test_what_cannot_be_evaluated_is_not_queued(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_what_cannot_be_evaluated_is_not_queued(workspace, base):
     base.exchange.import_file("unlabelled", "r.jsonl", '{"id": "u", "text": "Who?"}')
     with pytest.raises(InvalidInput, match="No question of 'unlabelled' has a label"):
         base.evaluations.start("unlabelled", WORDS)

@@ -47,27 +47,25 @@ def words(*passages: str) -> LexicalIndex:
         ("Is it in ISO27001?", ["iso27001"]),
     ],
 )
-def test_whole_words_with_digits_that_the_base_has_are_codes(
-    question: str, codes: list[str]
-) -> None:
+def test_whole_words_with_digits_that_the_base_has_are_codes(question, codes):
     passages = ["IS-214 and ISO27001", "seal TX-4410-B", "hours a week", "a pump"]
     assert rare_codes(question, words(*passages), len(passages)) == codes
 
 
 @pytest.mark.parametrize(("holders", "rare"), [(1, True), (3, True), (4, False)])
-def test_a_code_is_rare_where_one_passage_in_a_hundred_has_it(holders: int, rare: bool) -> None:
+def test_a_code_is_rare_where_one_passage_in_a_hundred_has_it(holders, rare):
     passages = [f"R2D2 number {n}" if n < holders else "nothing of the kind" for n in range(300)]
     index = words(*passages)
     assert rare_codes("Where is R2D2?", index, 300) == (["r2d2"] if rare else [])
 
 
-def test_only_passages_with_the_whole_code_hold_it() -> None:
+def test_only_passages_with_the_whole_code_hold_it():
     index = words("IS-214", "214", "IS 214", "IS-214-B")
     held = holds_code(["is214"], np.arange(4), index)
     assert held.tolist() == [True, False, False, False]
 
 
-def test_a_rare_code_passes_the_threshold(base: KnowledgeBase) -> None:
+def test_a_rare_code_passes_the_threshold(base):
     assert texts(base, LOOSE) == []
     trace = base.search(QUESTION, STRICT)
     [hit] = trace.hits
@@ -78,11 +76,11 @@ def test_a_rare_code_passes_the_threshold(base: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
-def test_it_does_so_in_every_mode(base: KnowledgeBase, mode: str) -> None:
+def test_it_does_so_in_every_mode(base, mode):
     assert texts(base, STRICT.with_fields({"search.mode": mode, "search.threshold": 1.0})) == [CODE]
 
 
-def test_curves_of_the_threshold_know_it(base: KnowledgeBase) -> None:
+def test_curves_of_the_threshold_know_it(base):
     tuner, calibrator = base.tuning.tuner("codes"), base.tuning.calibrator
     for recipe, highest in ((STRICT, 1.0), (LOOSE, None)):
         live, fitted = tuner.threshold_curve(recipe), calibrator.threshold_curve("codes", recipe)
@@ -90,7 +88,7 @@ def test_curves_of_the_threshold_know_it(base: KnowledgeBase) -> None:
         assert (live.values[0] == 1.0) == (highest == 1.0)
 
 
-def test_an_explanation_says_what_lets_it_pass(base: KnowledgeBase) -> None:
+def test_an_explanation_says_what_lets_it_pass(base):
     [hit] = base.search(QUESTION, STRICT).hits
     explainer = base.explain(QUESTION, STRICT)
     told = {step.stage: step.words for step in explainer.standing(hit.chunk.key).steps}
@@ -100,7 +98,7 @@ def test_an_explanation_says_what_lets_it_pass(base: KnowledgeBase) -> None:
     assert changes["threshold"].words == "No change of the threshold alone removes it."
 
 
-def test_a_dropped_passage_is_told_by_its_relevance(base: KnowledgeBase) -> None:
+def test_a_dropped_passage_is_told_by_its_relevance(base):
     trace = base.search(QUESTION, LOOSE)
     explainer = base.explain(QUESTION, LOOSE)
     key = next(hit.chunk.key for hit in trace.candidates if hit.chunk.text == CODE)

@@ -30,13 +30,13 @@ def _tariff(name: str, factor: int) -> Document:
     return read_text("\n\n".join(lines), name)
 
 
-def test_texts_that_are_mostly_the_same_are_editions_whatever_their_names() -> None:
+def test_texts_that_are_mostly_the_same_are_editions_whatever_their_names():
     old, new = _tariff("ord-12621-ota-2017.txt", 7), _tariff("OTA_2018_-_Ord._12754.txt", 9)
     (finding,) = examine([old, new], "2026-01-01")
     assert (finding.kind, finding.in_force) == ("editions", new.id)
 
 
-def test_none_of_two_documents_of_one_template_is_in_force() -> None:
+def test_none_of_two_documents_of_one_template_is_in_force():
     old, new = _tariff("bylaw-aldham-2017.txt", 7), _tariff("bylaw-brook-2018.txt", 9)
     (finding,) = examine([old, new], "2026-01-01")
     assert (finding.kind, finding.in_force) == ("editions", "")
@@ -45,7 +45,7 @@ def test_none_of_two_documents_of_one_template_is_in_force() -> None:
 @pytest.mark.parametrize(
     ("dates", "kind"), [(("2024", "2026"), "editions"), (("2026", "2026"), "editions")]
 )
-def test_figures_tell_long_editions_from_copies(dates: tuple[str, str], kind: str) -> None:
+def test_figures_tell_long_editions_from_copies(dates, kind):
     rows = [f"The {_letters(n)} {_letters(n * 7)} is on the {_letters(n * 3)}." for n in range(400)]
     text = "Valid from 1 January {}.\n\n{}\n\n{}"
     one, other = (
@@ -58,7 +58,7 @@ def test_figures_tell_long_editions_from_copies(dates: tuple[str, str], kind: st
     assert finding.kind == kind
 
 
-def test_copies_of_one_text_are_one_finding_whatever_the_order() -> None:
+def test_copies_of_one_text_are_one_finding_whatever_the_order():
     rows = [f"The {_letters(n)} {_letters(n * 7)} is on the {_letters(n * 3)}." for n in range(300)]
     parts = {"a.md": rows[:200], "b.md": rows[70:270], "c.md": rows[140:], "d.md": ["Other."]}
     documents = [read_text("\n\n".join(part), name) for name, part in parts.items()]
@@ -69,7 +69,7 @@ def test_copies_of_one_text_are_one_finding_whatever_the_order() -> None:
     assert {place.document for place in again.places} == {"a.md", "b.md", "c.md"}
 
 
-def test_many_editions_are_one_finding_with_the_newest_first() -> None:
+def test_many_editions_are_one_finding_with_the_newest_first():
     editions = [_document(f"expenses-{year}.md", MEALS, year) for year in (2023, 2026, 2024, 2025)]
     (finding,) = examine(editions, "2026-06-01")
     assert finding.kind == "editions"
@@ -85,7 +85,7 @@ def _letters(number: int) -> str:
 
 
 @pytest.mark.parametrize("name", ["fees-p4.txt", "minutes-2018.txt", "tariff-2018.txt"])
-def test_sisters_series_and_exact_copies_are_no_editions_by_their_texts(name: str) -> None:
+def test_sisters_series_and_exact_copies_are_no_editions_by_their_texts(name):
     factor = 7 if name.startswith("tariff") else 9
     findings = examine(
         [_tariff("prices-p2.txt" if "p4" in name else "a-2017.txt", 7), _tariff(name, factor)]
@@ -113,9 +113,7 @@ REPORT = "# {title}\n\n" + "\n\n".join(
         ),
     ],
 )
-def test_reports_on_other_periods_are_neither_editions_nor_copies(
-    names: tuple[str, str], titles: tuple[str, str], kinds: set[str]
-) -> None:
+def test_reports_on_other_periods_are_neither_editions_nor_copies(names, titles, kinds):
     documents = [
         read_text(REPORT.format(title=title, count=count), name)
         for name, title, count in zip(names, titles, (5, 7), strict=True)
@@ -131,11 +129,11 @@ def test_reports_on_other_periods_are_neither_editions_nor_copies(
         ("T h e s e w o r d s a r e a p a r t", False),
     ],
 )
-def test_letters_of_tables_are_readable(text: str, *, readable: bool) -> None:
+def test_letters_of_tables_are_readable(text, *, readable):
     assert ("unreadable" not in _kinds(examine([read_text(text, "page.md")]))) == readable
 
 
-def test_an_edition_of_the_future_is_not_in_force() -> None:
+def test_an_edition_of_the_future_is_not_in_force():
     editions = [_document(f"expenses-{year}.md", MEALS, value) for year, value in EDITIONS]
     (before,) = examine(editions, "2025-12-31")
     assert [place.document for place in before.places] == ["expenses-2023.md", "expenses-2026.md"]
@@ -146,7 +144,7 @@ def test_an_edition_of_the_future_is_not_in_force() -> None:
     assert neither.in_force == ""
 
 
-def test_versions_tell_which_edition_is_in_force_where_no_date_does() -> None:
+def test_versions_tell_which_edition_is_in_force_where_no_date_does():
     editions = [
         _document(f"Dues Policy v{version}.md", MEALS, value)
         for version, (_, value) in zip(("1.9", "1.11"), EDITIONS, strict=True)
@@ -155,7 +153,7 @@ def test_versions_tell_which_edition_is_in_force_where_no_date_does() -> None:
     assert finding.in_force == editions[1].id
 
 
-def test_broken_characters_are_unreadable() -> None:
+def test_broken_characters_are_unreadable():
     (finding,) = examine([_document("scan.md", "\ufffd\ufffd Meals \ufffd cost")])
     assert (finding.kind, finding.places[0].document) == ("unreadable", "scan.md")
 
@@ -169,7 +167,7 @@ def base(home: Path) -> KnowledgeBase:
     return base
 
 
-def test_a_second_decision_excludes_nothing(base: KnowledgeBase) -> None:
+def test_a_second_decision_excludes_nothing(base):
     """Else both texts were left out when two people keep different documents."""
     (finding,) = base.examinations.examine().open
     base.examinations.settle(finding.id, "keep", "rules.md")
@@ -188,9 +186,7 @@ def test_a_second_decision_excludes_nothing(base: KnowledgeBase) -> None:
     ("kind", "kept", "other"),
     [("editions", "wash-2026.md", "wash-2023.md"), ("copies", "wash.md", "rinse.md")],
 )
-def test_a_whole_edition_or_copy_is_excluded_until_its_finding_is_reopened(
-    home: Path, kind: str, kept: str, other: str
-) -> None:
+def test_a_whole_edition_or_copy_is_excluded_until_its_finding_is_reopened(home, kind, kept, other):
     workspace = workspace_at(home)
     base = workspace.create("washing", QUICK)
     files = {kept: WASHING.format("Repeat it monthly."), other: WASHING.format("Repeat it yearly.")}
@@ -208,7 +204,7 @@ def test_a_whole_edition_or_copy_is_excluded_until_its_finding_is_reopened(
         assert base.passage_edits.of(other) == []
 
 
-def test_reopening_leaves_exclusions_that_were_there_before(base: KnowledgeBase) -> None:
+def test_reopening_leaves_exclusions_that_were_there_before(base):
     (finding,) = base.examinations.examine().open
     whole = base.passage_edits.add("faq.md", "exclude", (0, 20))
     base.examinations.settle(finding.id, "keep", "rules.md")
@@ -226,7 +222,7 @@ def _passages(base: KnowledgeBase) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("decision", "document"), [("keep", ""), ("keep", "other.md"), ("both", ""), ("delete", "")]
 )
-def test_decisions_lack_nothing(base: KnowledgeBase, decision: str, document: str) -> None:
+def test_decisions_lack_nothing(base, decision, document):
     (finding,) = base.examinations.examine().open
     with pytest.raises(InvalidInput):
         base.examinations.settle(finding.id, decision, document)  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ def base(home: Path) -> KnowledgeBase:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_a_text_comes_back_the_same(base: KnowledgeBase, form: str) -> None:
+def test_a_text_comes_back_the_same(base, form):
     text = base.exchange.export_text(SET, form)
     assert base.exchange.import_file("again", f"x.{form}", "\ufeff" + text).number == 4
     assert base.exchange.export_text("again", form) == text
@@ -57,7 +57,7 @@ def test_a_text_comes_back_the_same(base: KnowledgeBase, form: str) -> None:
 
 
 @pytest.mark.parametrize("with_documents", [False, True])
-def test_a_beir_zip_comes_back_the_same(base: KnowledgeBase, with_documents: bool) -> None:
+def test_a_beir_zip_comes_back_the_same(base, with_documents):
     packed = base.exchange.export_beir(SET, split="dev", with_documents=with_documents)
     base.exchange.import_file("again", "again.zip", packed)
     # A question nobody judged is not part of a BEIR collection; this set has none.
@@ -79,7 +79,7 @@ def test_a_beir_zip_comes_back_the_same(base: KnowledgeBase, with_documents: boo
     ]
 
 
-def test_an_exported_collection_is_imported_whole(base: KnowledgeBase, home: Path) -> None:
+def test_an_exported_collection_is_imported_whole(base, home):
     packed = base.exchange.export_beir(SET, with_documents=True)
     folder = home / "collection"
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
@@ -96,7 +96,7 @@ def test_an_exported_collection_is_imported_whole(base: KnowledgeBase, home: Pat
     ]
 
 
-def test_a_beir_folder_names_its_split(base: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_beir_folder_names_its_split(base, tmp_path):
     (tmp_path / "qrels").mkdir()
     (tmp_path / "queries.jsonl").write_text('{"_id": "a", "text": "Goggles?"}\n')
     with pytest.raises(InvalidFile, match="several qrels files"):
@@ -123,16 +123,14 @@ def test_a_beir_folder_names_its_split(base: KnowledgeBase, tmp_path: Path) -> N
         ("x.qrels", b"q9 0 travel.md 1", "no question 'q9'"),
     ],
 )
-def test_files_that_are_not_what_they_say(
-    base: KnowledgeBase, name: str, content: bytes, said: str
-) -> None:
+def test_files_that_are_not_what_they_say(base, name, content, said):
     before = base.exchange.export_text(SET, "jsonl")
     with pytest.raises(InvalidFile, match=said):
         base.exchange.import_file(SET, name, content)
     assert base.exchange.export_text(SET, "jsonl") == before
 
 
-def test_a_zip_without_questions_is_refused(base: KnowledgeBase) -> None:
+def test_a_zip_without_questions_is_refused(base):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("notes.txt", "nothing")
@@ -148,13 +146,13 @@ def collection(queries: str) -> bytes:
     return packed.getvalue()
 
 
-def test_a_zip_unpacks_to_no_more_than_questions_take(base: KnowledgeBase) -> None:
+def test_a_zip_unpacks_to_no_more_than_questions_take(base):
     packed = collection(json.dumps({"_id": "q1", "text": "x" * 101_000_000}))
     with pytest.raises(InvalidFile, match=r"x\.zip is too large unpacked"):
         base.exchange.import_file("x", "x.zip", packed)
 
 
-def test_a_zip_is_unpacked_and_parsed_outside_of_this_process(base: KnowledgeBase) -> None:
+def test_a_zip_is_unpacked_and_parsed_outside_of_this_process(base):
     lists = ", ".join(["[]"] * 1_000_000)
     packed = collection(f'{{"_id": "q1", "text": " Why? ", "metadata": {{"a": [{lists}]}}}}')
     tracemalloc.start()
@@ -167,7 +165,7 @@ def test_a_zip_is_unpacked_and_parsed_outside_of_this_process(base: KnowledgeBas
     assert (question.id, question.text) == ("q1", " Why? ")
 
 
-def test_qrels_judge_documents_and_leave_spans_alone(base: KnowledgeBase) -> None:
+def test_qrels_judge_documents_and_leave_spans_alone(base):
     text = base.exchange.export_text(SET, "qrels")
     assert text.splitlines() == [
         "q1 0 leave%20policy.md 3",
@@ -189,7 +187,7 @@ def test_qrels_judge_documents_and_leave_spans_alone(base: KnowledgeBase) -> Non
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_a_run_and_its_qrels_repeat_the_figures_elsewhere(base: KnowledgeBase, whole: bool) -> None:
+def test_a_run_and_its_qrels_repeat_the_figures_elsewhere(base, whole):
     rows = [
         {
             "id": f"q{number}",
@@ -226,7 +224,7 @@ def test_a_run_and_its_qrels_repeat_the_figures_elsewhere(base: KnowledgeBase, w
                 assert result.metrics[f"{ours}@{k}"] == pytest.approx(expected, abs=1e-9)
 
 
-def test_scores_of_a_run_file_fall_strictly_in_single_precision() -> None:
+def test_scores_of_a_run_file_fall_strictly_in_single_precision():
     text = trec.write_run({"q": [("b", 0.5), ("a", 0.5), ("c", 0.5 - 1e-12), ("d", 0.1)]}, "t")
     cells = [line.split() for line in text.splitlines()]
     assert [each[2] for each in cells] == ["b", "a", "c", "d"]
@@ -237,7 +235,7 @@ def test_scores_of_a_run_file_fall_strictly_in_single_precision() -> None:
     assert float(cells[0][4]) == 0.5
 
 
-def test_qrels_are_read_by_cells() -> None:
+def test_qrels_are_read_by_cells():
     found = trec.read_qrels("x", "\ufeffq1 0 a -1\n\nq1\t0\tb\t2\nq2 0 a 1\n")
     assert found == {
         "q1": (FileLabel("a", grade=-1), FileLabel("b", grade=2)),
@@ -245,12 +243,7 @@ def test_qrels_are_read_by_cells() -> None:
     }
 
 
-def test_the_command_line_tells_forms_by_name(
-    base: KnowledgeBase,
-    home: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_command_line_tells_forms_by_name(base, home, capsys, monkeypatch):
     if DATABASES.server is not None:
         monkeypatch.setenv(URL, DATABASES.of(home))
     at = ["--home", str(home), "--json"]
@@ -272,9 +265,7 @@ def test_the_command_line_tells_forms_by_name(
     assert main(["export-run", "handbook", "unknown", "-o", *files, *at]) == 2
 
 
-def test_a_run_is_no_better_for_having_been_exported(
-    base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_is_no_better_for_having_been_exported(base, home, capsys):
     nothing = WORDS.with_fields({"search.threshold": 1.0, "search.matched_words": False})
     command = ["evaluate", base.name, SET, "--returned", str(home / "x.run"), "--json"]
     for recipe in (WORDS, nothing):
@@ -291,12 +282,8 @@ def test_a_run_is_no_better_for_having_been_exported(
 
 @pytest.mark.parametrize(("options", "questions"), [([], 1), (["--complete"], 3)])
 def test_a_run_of_another_tool_counts_missing_questions_on_request(
-    base: KnowledgeBase,
-    home: Path,
-    options: list[str],
-    questions: int,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    base, home, options, questions, capsys
+):
     (home / "x.run").write_text("q1 Q0 travel.md 1 1.0 other\n")
     command = ["evaluate", base.name, SET, "--returned", str(home / "x.run"), *options]
     assert main([*command, "--json"]) == 0

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import time
 from decimal import Decimal
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -54,9 +53,7 @@ def _listening(talk: Callable[[socket.socket], None]) -> Iterator[ExistingStore]
         thread.join(10)
 
 
-def test_a_store_does_not_get_credentials_of_this_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_does_not_get_credentials_of_this_server(tmp_path, monkeypatch):
     passwords = tmp_path / "passwords"
     passwords.write_text(f"*:*:*:*:{_SECRET}\n")
     passwords.chmod(0o600)
@@ -83,7 +80,7 @@ def test_a_store_does_not_get_credentials_of_this_server(
     assert _SECRET.encode() not in b"".join(read)
 
 
-def test_a_silent_store_does_not_keep_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_store_does_not_keep_a_thread(monkeypatch):
     def talk(peer: socket.socket) -> None:
         _begin(peer)
         _message(peer, b"R", struct.pack("!I", 0))
@@ -101,12 +98,12 @@ def test_a_silent_store_does_not_keep_a_thread(monkeypatch: pytest.MonkeyPatch) 
         open_store(store, {}, allow_private=True).layout()
 
 
-def test_a_row_without_the_field_that_names_it() -> None:
+def test_a_row_without_the_field_that_names_it():
     with pytest.raises(InvalidInput, match=r"has nothing in 'metadata\.key'"):
         document_row(STORE, RawRow("1", {"text": "a cat"}, [1.0]))
 
 
-def test_numbers_and_times_are_written_as_they_are() -> None:
+def test_numbers_and_times_are_written_as_they_are():
     fields = {
         "text": "a cat",
         "price": Decimal("12.50"),

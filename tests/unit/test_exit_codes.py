@@ -42,9 +42,7 @@ def base(home: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
 
 
 @pytest.mark.parametrize("arguments", [["judge"], ["evaluate", "--answers"]])
-def test_work_that_a_model_did_not_do_ends_with_1_and_a_reason(
-    base: KnowledgeBase, arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_work_that_a_model_did_not_do_ends_with_1_and_a_reason(base, arguments, capsys):
     verb, *options = arguments
     capsys.readouterr()
     assert main([verb, base.name, SET, *options, *DOWN, "--json"]) == 1
@@ -61,9 +59,7 @@ def test_work_that_a_model_did_not_do_ends_with_1_and_a_reason(
         (["report", "RUN", "-o", "report.pdf"], ".html"),
     ],
 )
-def test_bad_usage_ends_with_2_and_names_what_is_meant(
-    home: Path, arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_usage_ends_with_2_and_names_what_is_meant(home, arguments, named, capsys):
     base = handbook(home)[1]
     run = base.evaluator.evaluate(SET, base.recipe()).run.id
     try:
@@ -74,15 +70,13 @@ def test_bad_usage_ends_with_2_and_names_what_is_meant(
     assert named in capsys.readouterr().err
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert (ended.value.code, capsys.readouterr().out.strip()) == (0, VERSION)
 
 
-def test_ctrl_c_ends_a_verb_with_a_code_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, home: Path
-) -> None:
+def test_ctrl_c_ends_a_verb_with_a_code_of_its_own(monkeypatch, home):
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -91,7 +85,7 @@ def test_ctrl_c_ends_a_verb_with_a_code_of_its_own(
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_server_of_mcp(tmp_path: Path, sent: signal.Signals) -> None:
+def test_a_signal_ends_the_server_of_mcp(tmp_path, sent):
     command = [sys.executable, "-m", "rag", "mcp", "--home", str(tmp_path)]
     with subprocess.Popen(
         command,
@@ -111,7 +105,7 @@ def test_a_signal_ends_the_server_of_mcp(tmp_path: Path, sent: signal.Signals) -
         assert server.wait(30) == STOPPED
 
 
-def test_ctrl_c_while_modules_load_prints_no_traceback() -> None:
+def test_ctrl_c_while_modules_load_prints_no_traceback():
     ended = subprocess.run(
         [sys.executable, "-c", INTERRUPTED_IMPORT], cwd=ROOT, capture_output=True, check=False
     )
@@ -119,7 +113,7 @@ def test_ctrl_c_while_modules_load_prints_no_traceback() -> None:
     assert b"Traceback" not in ended.stderr
 
 
-def test_the_table_of_exit_codes_is_that_of_the_declarations() -> None:
+def test_the_table_of_exit_codes_is_that_of_the_declarations():
     assert set(EXITS) == {0, 2, STOPPED}
     page = (ROOT / "docs" / "command-line.md").read_text()
     assert exit_codes() in page

@@ -21,7 +21,7 @@ def key(base: KnowledgeBase, words: str, recipe: Any = HYBRID) -> int:
     )
 
 
-def test_a_result_is_followed_into_the_prompt(base: KnowledgeBase) -> None:
+def test_a_result_is_followed_into_the_prompt(base):
     found = base.explain(LEAVE, HYBRID).standing(key(base, "carried over until 30 June"))
     assert (found.lost, found.document) == ("", "leave.md")
     assert [step.stage for step in found.steps] == [
@@ -39,7 +39,7 @@ def test_a_result_is_followed_into_the_prompt(base: KnowledgeBase) -> None:
     assert found.figures.bm25 == found.hit.parts["bm25"]
 
 
-def test_a_passage_that_never_was_a_candidate_has_its_true_ranks(base: KnowledgeBase) -> None:
+def test_a_passage_that_never_was_a_candidate_has_its_true_ranks(base):
     explainer = base.explain(LEAVE, HYBRID)
     everything = base.search(LEAVE, VECTORS.with_fields({"search.top_k": 100}))
     candidates = {
@@ -62,14 +62,14 @@ def test_a_passage_that_never_was_a_candidate_has_its_true_ranks(base: Knowledge
     assert {"unused", "leave"} <= set(strange[-1].figures.lacking)
 
 
-def test_a_passage_below_the_threshold_says_so(base: KnowledgeBase) -> None:
+def test_a_passage_below_the_threshold_says_so(base):
     recipe = HYBRID.with_fields({"search.candidates": 100, "search.threshold": 0.99})
     found = base.explain(LEAVE, recipe).standing(key(base, "grinding noise", recipe))
     assert found.lost == "threshold"
     assert found.summary.endswith("is below 0.990")
 
 
-def test_a_relevance_just_below_the_threshold_is_told_from_it(base: KnowledgeBase) -> None:
+def test_a_relevance_just_below_the_threshold_is_told_from_it(base):
     recipe = HYBRID.with_fields({"search.candidates": 100, "search.threshold": None})
     passage = key(base, "grinding noise", recipe)
     explainer = base.explain(LEAVE, recipe)
@@ -81,7 +81,7 @@ def test_a_relevance_just_below_the_threshold_is_told_from_it(base: KnowledgeBas
     assert float(relevance) < float(limit)
 
 
-def test_a_retrieval_without_a_prompt_ends_with_its_results(base: KnowledgeBase) -> None:
+def test_a_retrieval_without_a_prompt_ends_with_its_results(base):
     trace = base.part(LEAVE, HYBRID).trace
     explainer = base.explain(LEAVE, HYBRID, trace)
     assert explainer.trace is trace
@@ -89,7 +89,7 @@ def test_a_retrieval_without_a_prompt_ends_with_its_results(base: KnowledgeBase)
     assert found.lost == ""
 
 
-def test_tools_are_left_out(base: KnowledgeBase) -> None:
+def test_tools_are_left_out(base):
     explainer = base.explain(LEAVE, HYBRID.with_fields({"search.tools": ["nowhere"]}))
     assert explainer.recipe == HYBRID
     assert [hit.chunk for hit in explainer.trace.hits] == [
@@ -97,7 +97,7 @@ def test_tools_are_left_out(base: KnowledgeBase) -> None:
     ]
 
 
-def test_filters_say_that_they_exclude(base: KnowledgeBase) -> None:
+def test_filters_say_that_they_exclude(base):
     explainer = base.explain(LEAVE, HYBRID.with_fields({"search.documents": ["leave*"]}))
     found = explainer.standing(key(base, "grinding noise"))
     assert (found.lost, found.figures.dense_rank) == ("filter", None)
@@ -106,7 +106,7 @@ def test_filters_say_that_they_exclude(base: KnowledgeBase) -> None:
     assert {change.value for change in explainer.changes(key(base, "grinding noise"))} == {None}
 
 
-def test_a_second_search_is_told_apart_from_the_first(base: KnowledgeBase) -> None:
+def test_a_second_search_is_told_apart_from_the_first(base):
     recipe = HYBRID.with_fields({"search.feedback": 1, "search.feedback_weight": 1.0})
     explainer = base.explain(LEAVE, recipe)
     plain = base.explain(LEAVE, HYBRID)
@@ -121,7 +121,7 @@ def test_a_second_search_is_told_apart_from_the_first(base: KnowledgeBase) -> No
                 assert "feedback" in [step.stage for step in found.steps]
 
 
-def test_a_text_is_found_where_it_stands(base: KnowledgeBase) -> None:
+def test_a_text_is_found_where_it_stands(base):
     explainer = base.explain(LEAVE, HYBRID)
     (first, *_) = explainer.find("Grease the bearing every 500  hours")
     assert (first.match, first.standing.chunk.key) == ("exact", key(base, "Grease the bearing"))
@@ -136,7 +136,7 @@ def test_a_text_is_found_where_it_stands(base: KnowledgeBase) -> None:
     assert (shown.match, shown.gap) == ("exact", None)
 
 
-def test_a_document_shows_its_best_placed_passages(base: KnowledgeBase) -> None:
+def test_a_document_shows_its_best_placed_passages(base):
     explainer = base.explain(LEAVE, HYBRID)
     (leave,) = [each for each in base.documents.documents(HYBRID.index) if each.name == "leave.md"]
     found = explainer.in_document(leave.id)
@@ -147,12 +147,12 @@ def test_a_document_shows_its_best_placed_passages(base: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 5001])
-def test_nothing_and_far_too_much_are_not_looked_for(base: KnowledgeBase, text: str) -> None:
+def test_nothing_and_far_too_much_are_not_looked_for(base, text):
     with pytest.raises(InvalidInput):
         base.explain(LEAVE, HYBRID).find(text)
 
 
-def test_unknown_passages_are_refused(base: KnowledgeBase) -> None:
+def test_unknown_passages_are_refused(base):
     explainer = base.explain(LEAVE, HYBRID)
     for ask in (explainer.standing, explainer.changes, explainer.attribution):
         with pytest.raises(NotFound, match="No passage has the id 0000000000000001"):
@@ -161,7 +161,7 @@ def test_unknown_passages_are_refused(base: KnowledgeBase) -> None:
         passage_key("leave")
 
 
-def test_attribution_is_of_the_vectors_that_search(base: KnowledgeBase) -> None:
+def test_attribution_is_of_the_vectors_that_search(base):
     explainer, wanted = base.explain(LEAVE, HYBRID), key(base, "carried over until")
     found = explainer.attribution(wanted)
     assert found.cosine == pytest.approx(explainer.standing(wanted).figures.dense, abs=1e-6)

@@ -49,7 +49,7 @@ def searched(of: Case, field: str, value: float) -> bool:
     return of.key in found.keys[select(found, search, limit).kept].tolist()
 
 
-def test_the_words_of_a_change() -> None:
+def test_the_words_of_a_change():
     of = case(30)
     said = {
         each.field: each.words
@@ -63,18 +63,18 @@ def test_the_words_of_a_change() -> None:
     }
 
 
-def test_a_change_that_a_search_refutes_is_not_stated() -> None:
+def test_a_change_that_a_search_refutes_is_not_stated():
     said = counterfactuals(case(30), False, lambda _field, _value: False)
     assert {each.value for each in said} == {None}
 
 
-def test_steps_that_ask_a_model_are_not_tried() -> None:
+def test_steps_that_ask_a_model_are_not_tried():
     search = case(30, rerank="chat").search
     assert asks_a_model(search)
     assert not asks_a_model(case(30).search)
 
 
-def test_steps_that_arrays_do_not_show_are_tried_out() -> None:
+def test_steps_that_arrays_do_not_show_are_tried_out():
     of = case(30, feedback=3)
     found = counterfactuals(of, False, lambda field, value: searched(of, field, value))
     weight, threshold, top_k, candidates = found
@@ -91,7 +91,7 @@ def test_steps_that_arrays_do_not_show_are_tried_out() -> None:
     assert max(each.searches for each in found) <= 60
 
 
-def test_figures_keep_their_digits() -> None:
+def test_figures_keep_their_digits():
     assert [number(value) for value in (0.6, 0.123456, 1.0, 1e-7)] == [
         "0.60",
         "0.123456",
@@ -115,7 +115,7 @@ class _Words:
         return (vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32)
 
 
-def test_shares_are_what_the_cosine_loses() -> None:
+def test_shares_are_what_the_cosine_loses():
     found = attribution("pump noise", "The pump hums. The leave is long.", _Words())
     assert found.cosine == pytest.approx(2**-0.5)
     assert [(part.text, part.change) for part in found.sentences] == [
@@ -130,14 +130,14 @@ def test_shares_are_what_the_cosine_loses() -> None:
     assert found.embeddings == 6
 
 
-def test_a_single_part_carries_all() -> None:
+def test_a_single_part_carries_all():
     found = attribution("pump", "The pump hums.", _Words())
     assert [part.change for part in found.words] == [found.cosine]
     assert [part.change for part in found.sentences] == [found.cosine]
     assert found.embeddings == 2
 
 
-def test_long_texts_are_attributed_in_bounded_batches() -> None:
+def test_long_texts_are_attributed_in_bounded_batches():
     embedder, heard = _Words(), list[tuple[int, int]]()
     found = attribution(
         "pump " * 300, "The pump hums. " * 300, embedder, lambda *now: heard.append(now)
@@ -150,7 +150,7 @@ def test_long_texts_are_attributed_in_bounded_batches() -> None:
     assert group_spans([(0, 1), (2, 3), (4, 5)], 2) == [(0, 3), (4, 5)]
 
 
-def test_what_the_listener_raises_stops_the_work() -> None:
+def test_what_the_listener_raises_stops_the_work():
     embedder = _Words()
 
     def stop(done: int, _total: int) -> None:
@@ -174,7 +174,7 @@ def _chunks(*cuts: int) -> list[Chunk]:
     ]
 
 
-def test_a_quote_is_found_in_every_passage_that_it_reaches_into() -> None:
+def test_a_quote_is_found_in_every_passage_that_it_reaches_into():
     first, second = _chunks(32)  # 10 of its characters in the first, 16 in the second
     quote = "carried over until 30 June"
     found = locate_passages(quote, {"other": "Nothing here.", "d": TEXT}, {"d": [first, second]})
@@ -184,7 +184,7 @@ def test_a_quote_is_found_in_every_passage_that_it_reaches_into() -> None:
     ]
 
 
-def test_a_quote_with_a_slip_is_similar_and_strange_words_are_nowhere() -> None:
+def test_a_quote_with_a_slip_is_similar_and_strange_words_are_nowhere():
     (whole,) = _chunks()
     found = locate_passages(
         "Unused leave can be carried over until 30 June", {"d": TEXT}, {"d": [whole]}
@@ -195,7 +195,7 @@ def test_a_quote_with_a_slip_is_similar_and_strange_words_are_nowhere() -> None:
     )
 
 
-def test_overlap_of_rankings() -> None:
+def test_overlap_of_rankings():
     # Webber, Moffat and Zobel's example: agreements 0, 0, 2/3, 2/4, 2/5, 2/6, 2/7.
     one, other, p = "abcdefg", "zcavwxy", 0.9
     agreements = (0, 0, 2 / 3, 2 / 4, 2 / 5, 2 / 6, 2 / 7)
@@ -213,12 +213,12 @@ def test_overlap_of_rankings() -> None:
 
 
 @pytest.mark.parametrize("turn", [2, 3, 4, 7, 24, 150, 999])
-def test_whole_numbers_are_found_by_trial_to_the_last_one(turn: int) -> None:
+def test_whole_numbers_are_found_by_trial_to_the_last_one(turn):
     trials = Trials(lambda value: value >= turn, was_in=False)
     assert by_trial("top_k", 1, trials) == (turn, None if turn == 2 else turn - 1)
 
 
-def test_a_weight_is_found_by_trial_within_half_a_percent_of_the_change() -> None:
+def test_a_weight_is_found_by_trial_within_half_a_percent_of_the_change():
     found = by_trial("dense_weight", 0.6, Trials(lambda value: value < 0.371, was_in=False))
     assert found is not None
     value, outside = found

@@ -46,7 +46,7 @@ def body(export: RecipeExport, number: int = -1) -> Any:
 
 
 @pytest.mark.parametrize("target", EXPORT_TARGETS)
-def test_each_field_of_index_and_search_has_a_fidelity(base: KnowledgeBase, target: str) -> None:
+def test_each_field_of_index_and_search_has_a_fidelity(base, target):
     names = [f"index.{name}" for name in IndexRecipe.model_fields]
     names += [f"search.{name}" for name in SearchRecipe.model_fields]
     for mode in ("dense", "lexical", "hybrid"):
@@ -56,7 +56,7 @@ def test_each_field_of_index_and_search_has_a_fidelity(base: KnowledgeBase, targ
             assert all(field.reason for field in export.fields)
 
 
-def test_steps_and_thresholds_that_an_engine_lacks(base: KnowledgeBase) -> None:
+def test_steps_and_thresholds_that_an_engine_lacks(base):
     steps = {"mmr": 0.5, "refuse": 0.3, "rerank": "service", "tags": ["x"], "feedback": 3}
     export = exported(base, "qdrant", mode="dense", threshold=0.4, exact_codes=True, **steps)
     assert fidelities(export, *steps, "rerank_depth", "feedback_weight", "exact_codes") == (
@@ -86,9 +86,7 @@ def test_steps_and_thresholds_that_an_engine_lacks(base: KnowledgeBase) -> None:
         ("polish", ("none", "simple", "standard", "standard")),
     ],
 )
-def test_the_analyzer_of_each_engine(
-    base: KnowledgeBase, analyzer: str, names: tuple[str, ...]
-) -> None:
+def test_the_analyzer_of_each_engine(base, analyzer, names):
     recipe = QUICK.with_fields({"index.analyzer": analyzer})
     qdrant, pgvector, *engines = (base.recipe_exports.export(recipe, target) for target in TARGETS)
     point = body(qdrant, 1)["points"][0]
@@ -98,7 +96,7 @@ def test_the_analyzer_of_each_engine(
     assert [text["analyzer"] for text in texts] == list(names[2:])
 
 
-def test_requests_for_elasticsearch(base: KnowledgeBase) -> None:
+def test_requests_for_elasticsearch(base):
     near = {
         "source": "dotProduct(params.vector, 'vector') + 1.0",
         "params": {"vector": "{{vector}}"},
@@ -126,7 +124,7 @@ def test_requests_for_elasticsearch(base: KnowledgeBase) -> None:
     assert fidelities(saturation, *names) == ["exact"] * 3 + ["approximate", "exact"]
 
 
-def test_requests_for_opensearch(base: KnowledgeBase) -> None:
+def test_requests_for_opensearch(base):
     rrf = exported(base, "opensearch", fusion="rrf", dense_weight=0.7)
     _, pipeline, _, ask = rrf.statements
     assert pipeline.request == "PUT /_search/pipeline/passages-fusion"
@@ -146,7 +144,7 @@ def test_requests_for_opensearch(base: KnowledgeBase) -> None:
     assert fidelities(weighted, "fusion", "dense_weight") == ["approximate"] * 2
 
 
-def test_another_target_is_refused(base: KnowledgeBase) -> None:
+def test_another_target_is_refused(base):
     with pytest.raises(InvalidInput, match="No export is for 'solr'"):
         base.recipe_exports.export(Recipe(), "solr")
 
@@ -159,9 +157,7 @@ def test_another_target_is_refused(base: KnowledgeBase) -> None:
         ("opensearch", "opensearch_min_max"),
     ],
 )
-def test_the_formula_of_an_engine_is_exact_where_it_is_the_same(
-    base: KnowledgeBase, target: str, own: str
-) -> None:
+def test_the_formula_of_an_engine_is_exact_where_it_is_the_same(base, target, own):
     names = "fusion", "dense_weight", "candidates"
     assert fidelities(exported(base, target, fusion=own), *names) == ["exact"] * 3
     for other in (name for name, least in LIST_SCALES.items() if least != LIST_SCALES[own]):
@@ -172,7 +168,7 @@ def test_the_formula_of_an_engine_is_exact_where_it_is_the_same(
     assert fidelities(exported(base, "qdrant", fusion=own), "fusion") == ["approximate"]
 
 
-def test_the_lists_of_elasticsearch_are_as_long_as_the_results(base: KnowledgeBase) -> None:
+def test_the_lists_of_elasticsearch_are_as_long_as_the_results(base):
     own = {"fusion": "elasticsearch_linear", "candidates": 5}
     linear = body(exported(base, "elasticsearch", **own, top_k=8))["retriever"]["linear"]
     assert linear["rank_window_size"] == 8

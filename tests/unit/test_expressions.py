@@ -9,7 +9,7 @@ from tests.expressions import LINEAR, Expression, expressions, growth
 
 
 @pytest.mark.thorough
-def test_no_expression_is_worse_than_linear() -> None:
+def test_no_expression_is_worse_than_linear():
     worse = {
         row.place: (grown.start, grown.repeated, grown.end, grown.steps)
         for row in expressions()
@@ -32,7 +32,7 @@ def test_no_expression_is_worse_than_linear() -> None:
         (r"(?:a|b|ab)*c", "match"),
     ],
 )
-def test_expressions_that_are_slow_are_found(pattern: str, method: str) -> None:
+def test_expressions_that_are_slow_are_found(pattern, method):
     assert growth(Expression("here", pattern, 0, frozenset({method}))).ratio > 3
 
 
@@ -49,11 +49,11 @@ def test_expressions_that_are_slow_are_found(pattern: str, method: str) -> None:
         (r"(?=a)a|b", "match", "b", 4),
     ],
 )
-def test_steps_are_counted(pattern: str, method: str, text: str, steps: int) -> None:
+def test_steps_are_counted(pattern, method, text, steps):
     assert steps_of(pattern, 0, method, text, 100) == steps
 
 
-def test_those_in_tables_and_within_functions_are_found() -> None:
+def test_those_in_tables_and_within_functions_are_found():
     places = {re.sub(r":\d+", "", row.place): row.methods for row in expressions()}
     assert places["rag.readers.tables _NUMBER"] == {"match"}
     assert places["rag.lexical.languages _SCRIPTS"] <= {"search", "findall", "finditer"}

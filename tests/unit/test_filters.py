@@ -49,16 +49,14 @@ SHELF = [
         ({"documents": ("nothing",)}, ""),
     ],
 )
-def test_documents_fit_by_any_value_of_every_filter(
-    fields: dict[str, object], fitting: str
-) -> None:
+def test_documents_fit_by_any_value_of_every_filter(fields, fitting):
     assert fitting_documents(SHELF, SearchRecipe.model_validate(fields)) == set(fitting)
 
 
 @pytest.mark.parametrize(
     "pattern", ["report [final]*", "report [final] v?.txt", "* [FINAL] *", "*]*", "*[*"]
 )
-def test_brackets_of_a_name_stand_for_themselves(pattern: str) -> None:
+def test_brackets_of_a_name_stand_for_themselves(pattern):
     shelf = [Traits("1", "a/Report [final] v2.txt"), Traits("2", "report f v2.txt")]
     assert fitting_documents(shelf, SearchRecipe(documents=(pattern,))) == {"1"}
 
@@ -74,7 +72,7 @@ def test_brackets_of_a_name_stand_for_themselves(pattern: str) -> None:
         (4, "Rights", False),
     ],
 )
-def test_passages_fit_by_page_and_heading(page: int | None, heading: str, fits: bool) -> None:
+def test_passages_fit_by_page_and_heading(page, heading, fits):
     recipe = SearchRecipe(pages="3-9, 12", heading="duties")
     assert fits_passage(page, heading, recipe) is fits
 
@@ -89,27 +87,27 @@ def names(base: KnowledgeBase, changes: dict[str, object]) -> set[str]:
 
 
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
-def test_every_mode_obeys(base: KnowledgeBase, mode: str) -> None:
+def test_every_mode_obeys(base, mode):
     base.documents.tag("travel.md", ["trips"])
     tagged = {"search.mode": mode, "search.tags": ["trips"]}
     assert names(base, tagged) <= {"travel.md"}
     assert "travel.md" not in names(base, {"search.mode": mode, "search.documents": ["leave*"]})
 
 
-def test_the_stage_tells_what_is_left(base: KnowledgeBase) -> None:
+def test_the_stage_tells_what_is_left(base):
     trace = base.search(LEAVE, WIDE.with_fields({"search.heading": "illness"}))
     stage = trace.stage("filter")
     assert (stage.taken, stage.given, stage.note) == (trace.passages, 1, "heading illness")
     assert [hit.chunk.heading for hit in trace.hits] == ["Illness"]
 
 
-def test_nothing_that_fits_finds_nothing(base: KnowledgeBase) -> None:
+def test_nothing_that_fits_finds_nothing(base):
     trace = base.search(LEAVE, WIDE.with_fields({"search.documents": ["absent"]}))
     assert trace.hits == ()
     assert base.ask(LEAVE, WIDE.with_fields({"search.tags": ["absent"]})).answer.status == "refused"
 
 
-def test_tags_are_words_and_outlive_a_new_version(tmp_path: Path) -> None:
+def test_tags_are_words_and_outlive_a_new_version(tmp_path):
     workspace, base = make(tmp_path)
     assert base.documents.tag("travel.md", [" annual   report ", "law", "law"]) == (
         "annual report",
@@ -147,9 +145,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 @given(fields=FILTERS, mode=st.sampled_from(["dense", "hybrid"]))
-def test_a_filtered_search_finds_all_that_fits_and_nothing_else(
-    shared: KnowledgeBase, fields: dict[str, tuple[str, ...]], mode: str
-) -> None:
+def test_a_filtered_search_finds_all_that_fits_and_nothing_else(shared, fields, mode):
     recipe = WIDE.with_fields({"search.mode": mode})
     filtered = recipe.with_fields({f"search.{name}": value for name, value in fields.items()})
     every = shared.search(LEAVE, recipe).hits

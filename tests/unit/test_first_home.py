@@ -56,7 +56,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_check_is_content_after_the_first_start(home: Path) -> None:
+def test_a_check_is_content_after_the_first_start(home):
     workspace = Workspace(Settings.from_env({}, home=home))
     workspace.jobs._tidy()  # which the worker does when it starts
     assert workspace.check() == []

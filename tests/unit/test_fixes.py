@@ -62,9 +62,7 @@ def halls(workspace: Workspace) -> KnowledgeBase:
     return _imported(workspace, "halls", 8)
 
 
-def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(
-    workspace: Workspace,
-) -> None:
+def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(workspace):
     base = _imported(workspace, "rooms")
     outcome = base.diagnoses.diagnose("rooms", WORDS.with_fields(STRICT))
     assert outcome.causes == {"threshold": 16}
@@ -81,8 +79,8 @@ def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(
     ids=["unmoved", "returned"],
 )
 def test_questions_without_an_answer_measure_a_fix_only_if_it_moves_them(
-    halls: KnowledgeBase, fields: dict[str, Any], cause: str, moves: bool
-) -> None:
+    halls, fields, cause, moves
+):
     (fix,) = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(fields)).trials.fixes
     unanswerable = set(fix.comparison.differences) - set(ROOMS)
     assert fix.causes == (cause,)
@@ -102,9 +100,7 @@ def test_questions_without_an_answer_measure_a_fix_only_if_it_moves_them(
     assert (fix.tuning + len(fix.comparison.differences) == 16) is not moves
 
 
-def test_a_fix_that_no_held_out_question_measures_is_left_out(
-    halls: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fix_that_no_held_out_question_measures_is_left_out(halls, monkeypatch):
     parts = Split(ROOMS, tuple(f"cost {room}" for room in ROOMS[:8]))
 
     def with_parts(*arguments: Any) -> Trials:
@@ -121,8 +117,8 @@ def test_a_fix_that_no_held_out_question_measures_is_left_out(
 
 
 def test_a_change_is_against_a_cause_only_if_it_helps_a_question_that_failed_by_it(
-    halls: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    halls, monkeypatch
+):
     def gain_on(
         _services: Services,
         _base_id: int,
@@ -148,7 +144,7 @@ def test_a_change_is_against_a_cause_only_if_it_helps_a_question_that_failed_by_
     assert (there.trials.without_gain, there.trials.helping_others) == ((), ())
 
 
-def test_the_found_passage_with_the_expected_answer_is_named(workspace: Workspace) -> None:
+def test_the_found_passage_with_the_expected_answer_is_named(workspace):
     base = workspace.create("severance", WORDS)
     text = "Severance pay is at most 6 months of salary."
     add(workspace, base, {"severance.md": text})

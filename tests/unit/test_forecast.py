@@ -31,7 +31,7 @@ def left(forecast: RemainingTime) -> float:
     return forecast.estimate()[2]
 
 
-def test_what_is_typical_is_expected_before_anything_is_measured(clock: Clock) -> None:
+def test_what_is_typical_is_expected_before_anything_is_measured(clock):
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 1000, WORK)
     assert forecast.seconds("a") == pytest.approx(1000 * 0.011)
@@ -39,9 +39,7 @@ def test_what_is_typical_is_expected_before_anything_is_measured(clock: Clock) -
 
 
 @pytest.mark.parametrize(("kind", "size"), [("address", 50_000), ("pdf", 1), ("html", 1)])
-def test_what_has_no_size_yet_is_taken_for_one_that_is_usual(
-    clock: Clock, kind: str, size: float
-) -> None:
+def test_what_has_no_size_yet_is_taken_for_one_that_is_usual(clock, kind, size):
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("unknown", kind, 0, PDF)
     forecast.add("usual", kind, size, PDF)
@@ -50,7 +48,7 @@ def test_what_has_no_size_yet_is_taken_for_one_that_is_usual(
     assert forecast.seconds("double") == pytest.approx(2 * forecast.seconds("usual"))
 
 
-def test_the_time_of_what_was_not_expected_is_nobodys_pace(clock: Clock) -> None:
+def test_the_time_of_what_was_not_expected_is_nobodys_pace(clock):
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 10_000, WORK)
     forecast.reached("a", "cutting")
@@ -63,7 +61,7 @@ def test_the_time_of_what_was_not_expected_is_nobodys_pace(clock: Clock) -> None
     assert forecast.measured() == pytest.approx({"cutting": 2e-4, "embedding slow": 6e-3})
 
 
-def test_the_pace_of_this_job_replaces_what_is_typical(clock: Clock) -> None:
+def test_the_pace_of_this_job_replaces_what_is_typical(clock):
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 10_000, WORK)
     forecast.reached("a", "embedding", 0, 10)
@@ -75,7 +73,7 @@ def test_the_pace_of_this_job_replaces_what_is_typical(clock: Clock) -> None:
     assert forecast.measured() == {"embedding slow": pytest.approx(0.1)}
 
 
-def test_time_before_and_between_the_items_counts_nowhere(clock: Clock) -> None:
+def test_time_before_and_between_the_items_counts_nowhere(clock):
     clock.now += 3600
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 1000, WORK)
@@ -88,7 +86,7 @@ def test_time_before_and_between_the_items_counts_nowhere(clock: Clock) -> None:
     assert left(forecast) == pytest.approx(10)
 
 
-def test_the_share_never_falls_when_there_is_more_than_was_thought(clock: Clock) -> None:
+def test_the_share_never_falls_when_there_is_more_than_was_thought(clock):
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "pdf", 1, PDF)
     shares = []
@@ -101,7 +99,7 @@ def test_the_share_never_falls_when_there_is_more_than_was_thought(clock: Clock)
     assert len(set(shares)) > 10
 
 
-def test_a_document_says_of_others_of_its_kind_how_much_text_they_hold(clock: Clock) -> None:
+def test_a_document_says_of_others_of_its_kind_how_much_text_they_hold(clock):
     forecast = RemainingTime(PACES, clock=clock)
     for name in "ab":
         forecast.add(name, "pdf", 100, PDF)
@@ -110,7 +108,7 @@ def test_a_document_says_of_others_of_its_kind_how_much_text_they_hold(clock: Cl
     assert forecast.seconds("b") < before * 0.6
 
 
-def test_a_step_that_failed_says_nothing_of_the_pace(clock: Clock) -> None:
+def test_a_step_that_failed_says_nothing_of_the_pace(clock):
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "md", 1_000_000, FILE)
     forecast.add("b", "md", 1000, FILE)
@@ -121,7 +119,7 @@ def test_a_step_that_failed_says_nothing_of_the_pace(clock: Clock) -> None:
     assert forecast.seconds("b") == pytest.approx(1000 * 0.011, rel=0.05)
 
 
-def test_work_that_was_taken_up_goes_on_from_where_it_was(clock: Clock) -> None:
+def test_work_that_was_taken_up_goes_on_from_where_it_was(clock):
     forecast = RemainingTime(PACES, floor=0.6, clock=clock)
     forecast.add("a", "text", 1000, WORK)
     forecast.reached("a", "embedding", 0, 1)
@@ -131,7 +129,7 @@ def test_work_that_was_taken_up_goes_on_from_where_it_was(clock: Clock) -> None:
     assert forecast.estimate() == (10_000, 10_000, 0.0)
 
 
-def test_what_is_done_once_for_all_weighs_all_of_them(clock: Clock) -> None:
+def test_what_is_done_once_for_all_weighs_all_of_them(clock):
     forecast = RemainingTime({**PACES, "indexing": 0.5}, clock=clock)
     forecast.add("all", "all", 0, {"indexing": "indexing"})
     forecast.add("a", "text", 10, {"storing": "storing"})

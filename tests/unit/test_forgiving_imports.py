@@ -63,21 +63,21 @@ def labels(base: KnowledgeBase, line: str) -> list[tuple[str, str, int, int | No
     return [(each.document_name, each.quote, each.start, each.end) for each in question.labels]
 
 
-def test_evidence_by_page_is_the_text_of_that_page(base: KnowledgeBase) -> None:
+def test_evidence_by_page_is_the_text_of_that_page(base):
     start = PAGED.text.index(SECOND)
     whole = ("rules.pdf", SECOND, start, start + len(SECOND))
     assert labels(base, row(document="rules.pdf", page=2)) == [whole]
     assert base.questions.lost_labels("s") == []
 
 
-def test_a_quote_is_looked_for_on_its_page(base: KnowledgeBase) -> None:
+def test_a_quote_is_looked_for_on_its_page(base):
     start = PAGED.text.index("Leave is asked")
     assert labels(base, row(document="rules.pdf", page=2, quote="Leave")) == [
         ("rules.pdf", "Leave", start, start + 5)
     ]
 
 
-def test_a_page_that_is_not_there_is_lost_until_it_is(base: KnowledgeBase) -> None:
+def test_a_page_that_is_not_there_is_lost_until_it_is(base):
     assert labels(base, row(document="rules", page=3)) == [("rules.pdf", "", 0, None)]
     [(question, lost)] = base.questions.lost_labels("s")
     assert (question, lost.document_name, lost.page) == ("q", "rules.pdf", 3)
@@ -89,7 +89,7 @@ def test_a_page_that_is_not_there_is_lost_until_it_is(base: KnowledgeBase) -> No
     assert (label.quote, label.page, label.document_id) == ("The third page.", None, "f" * 64)
 
 
-def test_a_label_by_page_waits_for_its_document_by_either_name(base: KnowledgeBase) -> None:
+def test_a_label_by_page_waits_for_its_document_by_either_name(base):
     assert labels(base, row(document="other", page=1)) == [("other", "", 0, None)]
     _add(base, Document("f" * 64, "other.pdf", "", "", "One page.", (Page(1, 0, 9),)))
     [(label,)] = [item.labels for item in base.questions.labelled("s")]
@@ -97,24 +97,24 @@ def test_a_label_by_page_waits_for_its_document_by_either_name(base: KnowledgeBa
 
 
 @pytest.mark.parametrize("name", ["rules", "rules.pdf"])
-def test_documents_are_named_with_or_without_their_suffix(base: KnowledgeBase, name: str) -> None:
+def test_documents_are_named_with_or_without_their_suffix(base, name):
     assert labels(base, row(document=name)) == [("rules.pdf", "", 0, None)]
     assert base.questions.lost_labels("s") == []
 
 
-def test_a_name_that_two_documents_share_is_none(base: KnowledgeBase) -> None:
+def test_a_name_that_two_documents_share_is_none(base):
     _add(base, Document("f" * 64, "rules.md", "", "", "Rules."))
     assert labels(base, row(document="rules")) == [("rules", "", 0, None)]
     assert [label.document_name for _, label in base.questions.lost_labels("s")] == ["rules"]
 
 
-def test_only_known_suffixes_are_left_out() -> None:
+def test_only_known_suffixes_are_left_out():
     assert spellings("leave.v1.2") != ("leave.v1.2", "leave.v1")
     assert spellings("leave.pdf") == ("leave.pdf", "leave")
     assert "leave.pdf" in spellings("leave")
 
 
-def test_all_bad_lines_are_told_at_once() -> None:
+def test_all_bad_lines_are_told_at_once():
     with pytest.raises(InvalidFile) as raised:
         parse("x.jsonl", BAD)
     told = raised.value.message.splitlines()
@@ -129,14 +129,14 @@ def test_all_bad_lines_are_told_at_once() -> None:
     assert "document, quote, page, start, end, grade" in raised.value.hint
 
 
-def test_bad_lines_are_left_out_and_listed(base: KnowledgeBase) -> None:
+def test_bad_lines_are_left_out_and_listed(base):
     came = base.exchange.import_file("s", "x.jsonl", BAD, skip_bad=True)
     assert came.number == 2
     assert [each.split()[1].rstrip(":") for each in came.skipped] == ["2", "3", "4", "5", "6"]
     assert [item.text for item in base.questions.export("s")] == ["Fine?", "Fine too?"]
 
 
-def test_a_bad_row_of_a_table_takes_only_its_label(base: KnowledgeBase) -> None:
+def test_a_bad_row_of_a_table_takes_only_its_label(base):
     lines = "id,question,document,page,Author\na,Why?,rules,0,Kim\na,,rules,1,\nb,,,,\nc,How?,,,\n"
     came = base.exchange.import_file("s", "x.csv", lines, ignored_columns=["Author"], skip_bad=True)
     assert came.skipped == (
@@ -150,14 +150,14 @@ def test_a_bad_row_of_a_table_takes_only_its_label(base: KnowledgeBase) -> None:
     assert [each.quote for each in base.questions.export("s")[0].labels] == [SECOND, FIRST]
 
 
-def test_pages_are_written_and_read_back() -> None:
+def test_pages_are_written_and_read_back():
     (question,) = parse("x.jsonl", row(document="a.pdf", page=3, quote="b"))
     assert question.labels == (FileLabel("a.pdf", "b", page=3),)
     assert parse("x.jsonl", to_jsonl([question])) == [question]
     assert parse("x.csv", to_csv([question])) == [question]
 
 
-def test_collections_and_judgements_tell_all_bad_lines(tmp_path: Path) -> None:
+def test_collections_and_judgements_tell_all_bad_lines(tmp_path):
     (tmp_path / "qrels").mkdir()
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "A?"}\nx\n')
     (tmp_path / "qrels/test.tsv").write_text("q1\td1\t1\nq1 d2\nq9\td1\t1\n")
@@ -172,9 +172,7 @@ def test_collections_and_judgements_tell_all_bad_lines(tmp_path: Path) -> None:
     assert len(notes.skipped) == 4
 
 
-def test_questions_that_nothing_can_be_measured_with_are_counted(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_questions_that_nothing_can_be_measured_with_are_counted(base, tmp_path, capsys):
     table = (
         "question,answerable,answer,document,quote\n"
         f"When does leave lapse?,true,,rules.pdf,{FIRST}\n"
@@ -191,7 +189,7 @@ def test_questions_that_nothing_can_be_measured_with_are_counted(
     assert json.loads(capsys.readouterr().out)["unlabelled_questions"] == 2
 
 
-def test_a_document_named_like_its_question_is_no_result(base: KnowledgeBase) -> None:
+def test_a_document_named_like_its_question_is_no_result(base):
     for number in range(3):
         name = f"claim-{number}"
         text = f"Claim {number}: leave lapses on 31 March."

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 ROWS = (*FORMATS, format_of("x.py"))
 
 
-def test_the_page_lists_what_each_reader_can_name() -> None:
+def test_the_page_lists_what_each_reader_can_name():
     lines = (ROOT / "docs/formats.md").read_text().splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
     listed = {(row[1], row[3]) for row in cells[2:]}
@@ -24,7 +24,7 @@ def test_the_page_lists_what_each_reader_can_name() -> None:
     }
 
 
-def test_readers_name_what_they_declare_and_nothing_else() -> None:
+def test_readers_name_what_they_declare_and_nothing_else():
     """By the literals of their code; tests of each reader hold its receipts to its own kinds."""
     declared = {kind for row in ROWS for kind in row.leaves_out}
     named, texts = set[str](), set[str]()

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import SearchRecipe
-from rag.recipe.parts import Fusion
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores, min_max, ranking
@@ -39,12 +38,12 @@ def order(recipe: SearchRecipe, threshold: float | None = None) -> list[int]:
     return FOUR.keys[select(FOUR, recipe, threshold).kept].tolist()
 
 
-def test_each_mode_ranks_by_its_own_figure() -> None:
+def test_each_mode_ranks_by_its_own_figure():
     assert order(SearchRecipe(mode="dense")) == [1, 3, 2, 4]
     assert order(SearchRecipe(mode="lexical")) == [2, 4, 3, 1]
 
 
-def test_weighted_fusion_is_the_convex_combination_of_min_max_scores() -> None:
+def test_weighted_fusion_is_the_convex_combination_of_min_max_scores():
     scores = fused_scores(FOUR, SearchRecipe(dense_weight=0.6))
     dense = [1.0, 0.5, 0.75, 0.0]
     lexical = [0.0, 1.0, 0.25, 0.5]
@@ -52,13 +51,13 @@ def test_weighted_fusion_is_the_convex_combination_of_min_max_scores() -> None:
     assert scores == pytest.approx(expected, abs=1e-12)
 
 
-def test_reciprocal_ranks_follow_the_paper() -> None:
+def test_reciprocal_ranks_follow_the_paper():
     scores = fused_scores(FOUR, SearchRecipe(fusion="rrf", rrf_k=60, dense_weight=0.5))
     expected = [0.5 / 61, 0.5 / 63 + 0.5 / 61, 0.5 / 62 + 0.5 / 63, 0.5 / 62]
     assert scores == pytest.approx(expected, abs=1e-15)
 
 
-def test_saturation_mixes_the_cosine_with_bm25_that_levels_off() -> None:
+def test_saturation_mixes_the_cosine_with_bm25_that_levels_off():
     scores = fused_scores(FOUR, SearchRecipe(fusion="saturation", dense_weight=0.6))
     lexical = [0.0, 8 / 16, 2 / 10, 4 / 12]
     expected = [0.6 * d + 0.4 * w for d, w in zip([0.9, 0.5, 0.7, 0.1], lexical, strict=True)]
@@ -78,9 +77,7 @@ ONE_WORDED = candidates([(1, 0.9, 0.0, 0, None), (2, 0.5, 7.0, 1, 0), (3, 0.3, 2
         ("elasticsearch_linear", [1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 1 / 3]),
     ],
 )
-def test_engines_stretch_each_list_alone(
-    fusion: Fusion, dense: list[float], lexical: list[float]
-) -> None:
+def test_engines_stretch_each_list_alone(fusion, dense, lexical):
     """The list by cosine has 0.9, 0.7 and 0.5; the one by BM25 has 8, 4 and 2, or 7 alone."""
     recipe = SearchRecipe(fusion=fusion, dense_weight=0.6)
     expected = [0.6 * d + 0.4 * w for d, w in zip(dense, lexical, strict=True)]
@@ -92,7 +89,7 @@ def test_engines_stretch_each_list_alone(
     assert fused_scores(same, near).tolist() == [1.0, 1.0, 1.0, 0.0]
 
 
-def test_qdrant_divides_ranks_by_weights() -> None:
+def test_qdrant_divides_ranks_by_weights():
     recipe = SearchRecipe(fusion="qdrant_rrf", rrf_k=10, dense_weight=0.75)
     near, words = (
         [1 / (10 + rank / 0.75) for rank in (1, 2, 3)],
@@ -104,19 +101,19 @@ def test_qdrant_divides_ranks_by_weights() -> None:
     assert fused_scores(FOUR, without)[0] == 0.0
 
 
-def test_in_a_list_of_its_own_the_words_stand_for_a_vector_that_is_not_in() -> None:
+def test_in_a_list_of_its_own_the_words_stand_for_a_vector_that_is_not_in():
     late = replace(FOUR, by_words=np.array([False, False, False, True]))
     scores = fused_scores(late, SearchRecipe(fusion="weaviate_relative_score", dense_weight=0.6))
     assert scores[3] == pytest.approx(1 / 3)
 
 
-def test_in_saturation_the_words_stand_for_a_vector_that_is_not_in() -> None:
+def test_in_saturation_the_words_stand_for_a_vector_that_is_not_in():
     late = replace(FOUR, by_words=np.array([False, True, False, False]))
     scores = fused_scores(late, SearchRecipe(fusion="saturation", dense_weight=0.6))
     assert scores[1] == pytest.approx(0.5)
 
 
-def test_threshold_applies_to_the_cosine_after_ranking_and_before_top_k() -> None:
+def test_threshold_applies_to_the_cosine_after_ranking_and_before_top_k():
     recipe = SearchRecipe(mode="lexical", top_k=2)
     assert order(recipe, threshold=0.5) == [2, 3]
     chosen = select(FOUR, recipe, 0.5)
@@ -124,16 +121,16 @@ def test_threshold_applies_to_the_cosine_after_ranking_and_before_top_k() -> Non
     assert FOUR.keys[chosen.beyond].tolist() == [1]
 
 
-def test_a_cosine_equal_to_the_threshold_passes() -> None:
+def test_a_cosine_equal_to_the_threshold_passes():
     assert order(SearchRecipe(mode="dense"), threshold=0.7) == [1, 3]
 
 
-def test_equal_scores_are_ordered_by_key() -> None:
+def test_equal_scores_are_ordered_by_key():
     keys = np.array([9, 3, 7], np.int64)
     assert keys[ranking(keys, np.array([1.0, 1.0, 2.0]))].tolist() == [7, 3, 9]
 
 
-def test_scores_that_do_not_differ_say_nothing() -> None:
+def test_scores_that_do_not_differ_say_nothing():
     assert min_max(np.array([3.0, 3.0])).tolist() == [0.0, 0.0]
     assert min_max(np.empty(0)).tolist() == []
 
@@ -142,9 +139,7 @@ finite = st.floats(-1, 1, allow_nan=False)
 
 
 @given(st.lists(st.tuples(finite, st.floats(0, 50)), min_size=1, max_size=30), finite)
-def test_every_candidate_has_exactly_one_fate(
-    rows: list[tuple[float, float]], threshold: float
-) -> None:
+def test_every_candidate_has_exactly_one_fate(rows, threshold):
     count = len(rows)
     found = candidates([(i, c, w, i, count - 1 - i) for i, (c, w) in enumerate(rows)])
     chosen = select(found, SearchRecipe(top_k=3), threshold)
@@ -155,7 +150,7 @@ def test_every_candidate_has_exactly_one_fate(
 
 
 @given(st.lists(st.tuples(finite, st.floats(0, 50)), min_size=1, max_size=30))
-def test_weight_one_and_zero_are_the_single_retrievers(rows: list[tuple[float, float]]) -> None:
+def test_weight_one_and_zero_are_the_single_retrievers(rows):
     found = candidates([(i, c, w, i, i) for i, (c, w) in enumerate(rows)])
     dense = fused_scores(found, SearchRecipe(dense_weight=1.0))
     lexical = fused_scores(found, SearchRecipe(dense_weight=0.0))
@@ -169,9 +164,7 @@ def test_weight_one_and_zero_are_the_single_retrievers(rows: list[tuple[float, f
     st.floats(0, 1),
     st.sampled_from([1.0, 8.0, 100.0]),
 )
-def test_more_candidates_change_no_score_of_saturation(
-    rows: list[tuple[float, float]], data: st.DataObject, weight: float, pivot: float
-) -> None:
+def test_more_candidates_change_no_score_of_saturation(rows, data, weight, pivot):
     recipe = SearchRecipe(fusion="saturation", dense_weight=weight, bm25_pivot=pivot)
     deep = candidates([(i, c, w, i, i) for i, (c, w) in enumerate(rows)])
     few = data.draw(st.integers(1, len(rows) - 1))

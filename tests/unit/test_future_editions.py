@@ -52,9 +52,7 @@ def _reader(day: str) -> PassageReader:
         ),
     ],
 )
-def test_editions_disagree_only_where_the_statements_most_alike_do(
-    weeks: int, quote: str, editions: list[str]
-) -> None:
+def test_editions_disagree_only_where_the_statements_most_alike_do(weeks, quote, editions):
     new = "Carers have up to 6 weeks of leave at full pay."
     old = (
         f"Carers have up to {weeks} weeks of leave at full salary."
@@ -76,13 +74,13 @@ def test_editions_disagree_only_where_the_statements_most_alike_do(
 @pytest.mark.parametrize(
     ("day", "used"), [(TODAY, "leave-2025.md"), ("2027-01-01", "leave-2027.md")]
 )
-def test_the_current_edition_is_the_one_that_applies_today(day: str, used: str) -> None:
+def test_the_current_edition_is_the_one_that_applies_today(day, used):
     chosen = dated(f"{QUESTION} currently?", _hits(), _reader(day))
     assert [hit.document for hit in chosen.hits] == [used]
     assert chosen.reason.startswith(f"{used} is the edition in force; ")
 
 
-def test_a_question_about_a_later_year_is_answered_by_its_edition() -> None:
+def test_a_question_about_a_later_year_is_answered_by_its_edition():
     chosen = dated(f"{QUESTION} in 2027?", _hits(), _reader(TODAY))
     assert [hit.document for hit in chosen.hits] == ["leave-2027.md"]
 
@@ -104,9 +102,7 @@ def test_a_question_about_a_later_year_is_answered_by_its_edition() -> None:
         ),
     ],
 )
-def test_a_conflict_names_the_day_from_which_an_edition_applies(
-    day: str, first: str, words: str
-) -> None:
+def test_a_conflict_names_the_day_from_which_an_edition_applies(day, first, words):
     reader = _reader(day)
     text, citations = quotes(f"{QUESTION}?", _hits(), HashingEmbedder(), reader)
     assert first in text.split("[1]", maxsplit=1)[0]
@@ -141,9 +137,7 @@ CONTRACTS = {
 }
 
 
-def test_contracts_of_two_persons_do_not_supersede_each_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_contracts_of_two_persons_do_not_supersede_each_other(monkeypatch):
     compared = list[object]()
 
     def on_one_matter(*terms: object) -> bool:
@@ -162,7 +156,7 @@ def test_contracts_of_two_persons_do_not_supersede_each_other(
     assert compared == []  # documents that are no editions are not compared by statement
 
 
-def test_the_words_of_an_edition_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_words_of_an_edition_are_read_once(monkeypatch):
     texts = {
         f"{name}.md": f"The salary is {at} euros. {REST}"
         for at, name in enumerate(("ord-7-fees-2016", "FEES_2017_-_Ord_8", "ord-9-fees-2018"))
@@ -203,14 +197,14 @@ HELMETS = (
     ],
 )
 def test_a_line_that_another_passage_of_the_newer_edition_has_in_other_words_is_not_outdated(
-    passages: int, words: str
-) -> None:
+    passages, words
+):
     first, *others = _passages(*HELMETS)[:passages]
     citation = Citation(1, first, first.chunk.text)
     assert outdated_words(citation, others, PassageReader(day=TODAY), Vocabulary()) == words
 
 
-def test_words_that_a_newer_edition_has_elsewhere_are_lacking_under_their_heading() -> None:
+def test_words_that_a_newer_edition_has_elsewhere_are_lacking_under_their_heading():
     pays = "The company pays 75% of the premium."
     texts = {
         "benefits-2020.md": f"# Benefits\n\n## Dental\n\n{pays}\n",
@@ -228,6 +222,6 @@ def test_words_that_a_newer_edition_has_elsewhere_are_lacking_under_their_headin
     assert words.endswith("benefits-2024.md, does not have these words under “Dental”.")
 
 
-def test_the_date_in_a_name_is_no_word_of_its_passages() -> None:
+def test_the_date_in_a_name_is_no_word_of_its_passages():
     (hit,) = _passages(("bonus-2026-03-31.md", "The company pays a bonus."))
     assert PassageReader().context(hit) == "bonus 2026 03 31"

@@ -19,7 +19,7 @@ def _question(number: int, document: str, start: int = 0, group: str = "") -> Qu
     return Question(f"q{number}", text, (Evidence(document, start, start + 50),), group=group)
 
 
-def test_questions_of_one_document_are_a_group() -> None:
+def test_questions_of_one_document_are_a_group():
     asked = [_question(number, f"d{number // 3}", 5000 * number) for number in range(96)]
     groups = groups_of(asked)
     assert len(set(groups.values())) == 32
@@ -27,7 +27,7 @@ def test_questions_of_one_document_are_a_group() -> None:
     assert groups["q4"] == "as q3"
 
 
-def test_few_documents_are_taken_apart() -> None:
+def test_few_documents_are_taken_apart():
     # Two documents: two groups could decide nothing.
     starts = [0, 200, 400, 9000, 9100, 20_000]
     asked = [_question(number, f"d{number // 6}", starts[number % 6]) for number in range(12)]
@@ -44,7 +44,7 @@ def test_few_documents_are_taken_apart() -> None:
     }
 
 
-def test_the_same_words_make_a_group_whatever_the_labels() -> None:
+def test_the_same_words_make_a_group_whatever_the_labels():
     asked = [
         Question("a", "How long may unused leave be carried over?"),
         Question("b", "How long may unused leave be carried over, please?"),
@@ -53,7 +53,7 @@ def test_the_same_words_make_a_group_whatever_the_labels() -> None:
     assert groups_of(asked) == {"a": "as a", "b": "as a"}
 
 
-def test_what_somebody_said_counts() -> None:
+def test_what_somebody_said_counts():
     asked = [_question(number, f"d{number // 3}") for number in range(96)]
     asked[0] = _question(0, "d0", group="mine")
     asked[4] = _question(4, "d1", group="-")
@@ -63,12 +63,12 @@ def test_what_somebody_said_counts() -> None:
     assert (groups["q3"], groups["q5"]) == ("as q3", "as q3")
 
 
-def test_independent_questions_have_no_groups() -> None:
+def test_independent_questions_have_no_groups():
     assert groups_of([_question(number, f"d{number}") for number in range(40)]) == {}
     assert groups_of([]) == {}
 
 
-def test_a_split_keeps_groups_whole_and_answerability_alike() -> None:
+def test_a_split_keeps_groups_whole_and_answerability_alike():
     asked = [_question(number, f"d{number // 3}") for number in range(96)]
     asked += [Question(f"u{n}", f"unheard {n}?", (), answerable=False) for n in range(30)]
     groups = groups_of(asked)
@@ -87,7 +87,7 @@ def base(home: Path) -> KnowledgeBase:
     return made
 
 
-def test_a_group_is_stored_edited_and_goes_out_and_in(base: KnowledgeBase) -> None:
+def test_a_group_is_stored_edited_and_goes_out_and_in(base):
     first = base.question_edits.add_question("checks", "How long?")
     second = base.question_edits.add_question("checks", "Who pays?")
     assert base.questions.groups("checks") == {}
@@ -107,7 +107,7 @@ def test_a_group_is_stored_edited_and_goes_out_and_in(base: KnowledgeBase) -> No
 
 @pytest.mark.parametrize("documents", [12, 96])
 @pytest.mark.parametrize("end", [50, None])
-def test_a_label_of_no_relevance_is_no_source(documents: int, end: int | None) -> None:
+def test_a_label_of_no_relevance_is_no_source(documents, end):
     """Whether documents are enough to be sources, or stretches of them are."""
     asked = [_question(number, f"d{number}") for number in range(documents)]
     for grade, places in ((0, (1, 2)), (1, (3, 4))):
@@ -117,9 +117,7 @@ def test_a_label_of_no_relevance_is_no_source(documents: int, end: int | None) -
     assert groups_of(asked) == {"q3": "as q3", "q4": "as q3"}
 
 
-def test_groups_are_kept_of_the_states_that_were_asked_for_last(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_groups_are_kept_of_the_states_that_were_asked_for_last(home, monkeypatch):
     workspace = workspace_at(home)
     base = workspace.create("handbook", QUICK)
     for name in ("one", "two", "three"):

@@ -48,7 +48,7 @@ print(json.dumps([seconds(length) for length in (asked["short"], asked["times"] 
         ("rag.answering.asking.objects.objects", '{"a":[{},'),
     ],
 )
-def test_work_grows_with_the_length_of_a_text(function: str, repeated: str) -> None:
+def test_work_grows_with_the_length_of_a_text(function, repeated):
     """By the time that a process of its own has of a processor, so that others do not count."""
     asked = {"function": function, "repeated": repeated, "short": SHORT, "times": TIMES}
     done = subprocess.run(
@@ -63,7 +63,7 @@ def test_work_grows_with_the_length_of_a_text(function: str, repeated: str) -> N
     assert long < MOST * TIMES * (short + 0.001)
 
 
-def test_objects_are_found_amid_other_words() -> None:
+def test_objects_are_found_amid_other_words():
     from rag.answering.asking.objects import objects
 
     text = 'Well {so}: {"a": {"b": 1}} or {"c": "two\nlines"} {'

@@ -36,7 +36,7 @@ def ids(workspace: Workspace) -> list[int]:
     return [workspace.base(name).id for name in NAMES]
 
 
-def test_what_was_used_longest_ago_is_let_go(workspace: Workspace) -> None:
+def test_what_was_used_longest_ago_is_let_go(workspace):
     first, second, third = ids(workspace)
     size = bounded(workspace, 1).current(first, QUICK.index).bytes
     indexes = bounded(workspace, int(2.5 * size))
@@ -52,18 +52,18 @@ def test_what_was_used_longest_ago_is_let_go(workspace: Workspace) -> None:
     assert len(indexes.current(second, QUICK.index).passages) == 1
 
 
-def test_one_index_stays_however_large(workspace: Workspace) -> None:
+def test_one_index_stays_however_large(workspace):
     indexes = bounded(workspace, 1)
     first = indexes.current(ids(workspace)[0], QUICK.index)
     assert indexes.current(ids(workspace)[0], QUICK.index) is first
 
 
-def test_the_setting_bounds_the_workspace(home: Path) -> None:
+def test_the_setting_bounds_the_workspace(home):
     settings = Settings.from_env({"TOUCHSTONE_MAX_INDEX_MB": "7"}, home=home)
     assert Workspace(settings)._services.indexes._most_bytes == 7 << 20
 
 
-def test_bases_answer_alike_while_their_indexes_come_and_go(workspace: Workspace) -> None:
+def test_bases_answer_alike_while_their_indexes_come_and_go(workspace):
     indexes = bounded(workspace, 1)
     object.__setattr__(workspace._services, "indexes", indexes)
     bases = [workspace.base(name) for name in NAMES]
@@ -80,7 +80,7 @@ def test_bases_answer_alike_while_their_indexes_come_and_go(workspace: Workspace
     assert answers == expected * 20
 
 
-def test_the_size_of_an_index_is_about_that_of_its_parts() -> None:
+def test_the_size_of_an_index_is_about_that_of_its_parts():
     rows = np.eye(64, dtype=np.float32)
     dense = empty("flat", 64).added(np.arange(64), rows)
     assert dense.bytes == rows.nbytes + 64 * 8

@@ -42,9 +42,7 @@ def _last(base: KnowledgeBase) -> Hit:
     return max(hits, key=lambda hit: hit.chunk.order)
 
 
-def test_a_passage_is_found_by_the_words_of_its_context_and_shown_without(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_passage_is_found_by_the_words_of_its_context_and_shown_without(workspace, base):
     found = _last(base)
     assert found.document == "c16r.md"
     assert found.chunk.context == "Corvane C16R\nFaults"
@@ -57,7 +55,7 @@ def test_a_passage_is_found_by_the_words_of_its_context_and_shown_without(
     assert [hit.chunk.order for hit in plain] == [0]  # only the one with the heading
 
 
-def test_vectors_are_those_of_the_indexed_text(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_vectors_are_those_of_the_indexed_text(workspace, base):
     database, models = workspace._services.database, workspace._services.models
     held = base.documents.documents(CONTEXT.index)
     with database.read() as connection:
@@ -74,9 +72,7 @@ def test_vectors_are_those_of_the_indexed_text(workspace: Workspace, base: Knowl
         assert np.frombuffer(data, np.float32) == pytest.approx(expected, abs=1e-6)
 
 
-def test_without_context_the_cut_is_another_one_and_its_texts_are_plain(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_without_context_the_cut_is_another_one_and_its_texts_are_plain(workspace, base):
     workspace.jobs.run(base.documents.build(NONE.index))
     found = _last(base).chunk
     with_context = base.documents.chunks(found.document_id, CONTEXT.index)
@@ -86,7 +82,7 @@ def test_without_context_the_cut_is_another_one_and_its_texts_are_plain(
     assert {one.context for one in plain} == {""}
 
 
-def test_words_say_how_often_they_matched_in_the_context(base: KnowledgeBase) -> None:
+def test_words_say_how_often_they_matched_in_the_context(base):
     recipe = CONTEXT.with_fields(WORDS)
     found = _last(base)
     trace = base.search("Which Corvane service?", recipe)
@@ -97,7 +93,7 @@ def test_words_say_how_often_they_matched_in_the_context(base: KnowledgeBase) ->
     assert explained.score == pytest.approx(sum(m.contribution for m in explained.matches))
 
 
-def test_matched_words_of_text_and_context_stand_apart(base: KnowledgeBase) -> None:
+def test_matched_words_of_text_and_context_stand_apart(base):
     recipe = CONTEXT.with_fields(WORDS)
     trace, found = base.search("Corvane service", recipe), _last(base)
     inside = base.word_finder(trace, recipe)(found)
@@ -116,7 +112,7 @@ class _Pumps:
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def test_a_cosine_is_shared_out_to_the_context_too() -> None:
+def test_a_cosine_is_shared_out_to_the_context_too():
     embedder = _Pumps()
     found = attribution("pump", "The leave is long.", embedder, context="pump manual")  # type: ignore[arg-type]
     assert found.cosine == pytest.approx(2**-0.5)
@@ -127,7 +123,7 @@ def test_a_cosine_is_shared_out_to_the_context_too() -> None:
     assert (plain.context, plain.embeddings) == (None, 2)
 
 
-def test_a_piece_wider_than_its_passage_has_no_context(base: KnowledgeBase) -> None:
+def test_a_piece_wider_than_its_passage_has_no_context(base):
     found = _last(base)
     recipe = CONTEXT.with_fields({"search.context": "section"}).search
 

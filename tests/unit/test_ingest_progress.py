@@ -2,11 +2,8 @@
 
 import io
 import time
-from pathlib import Path
 
-import pytest
-
-from rag import Upload, Workspace
+from rag import Upload
 from rag.documents import ingestion
 from rag.documents.ingest_job import ingest
 from tests.workspaces import QUICK, add, workspace_at
@@ -15,7 +12,7 @@ LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
 
 
-def test_small_documents_are_in_before_large_ones(workspace: Workspace) -> None:
+def test_small_documents_are_in_before_large_ones(workspace):
     base = workspace.create("handbook", QUICK)
     texts = {"a.md": LEAVE * 40, "b.md": TRAVEL, "c.md": LEAVE * 10}
     assert add(workspace, base, texts) == ["added"] * 3
@@ -46,7 +43,7 @@ class _Told:
         pass
 
 
-def test_progress_is_told_within_a_document_and_never_runs_backwards(workspace: Workspace) -> None:
+def test_progress_is_told_within_a_document_and_never_runs_backwards(workspace):
     base = workspace.create("handbook", QUICK)
     text = "".join(f"Rule {number}: {TRAVEL}" for number in range(3000))
     uploads = [Upload("all.md", io.BytesIO(text.encode()))]
@@ -59,9 +56,7 @@ def test_progress_is_told_within_a_document_and_never_runs_backwards(workspace: 
     assert base.search("Trains are booked", QUICK).hits
 
 
-def test_a_large_document_is_cut_and_embedded_in_another_process(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_document_is_cut_and_embedded_in_another_process(home, monkeypatch):
     def here(*_: object) -> None:
         raise AssertionError("those who share this process wait")
 

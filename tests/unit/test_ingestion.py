@@ -6,7 +6,6 @@ import json
 import shutil
 import unicodedata
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
 
 
-def test_a_document_is_added_found_and_described(workspace: Workspace) -> None:
+def test_a_document_is_added_found_and_described(workspace):
     base = workspace.create("handbook", QUICK)
     assert add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL}) == ["added", "added"]
     hit = base.search("carried over", QUICK).hits[0]
@@ -35,7 +34,7 @@ def test_a_document_is_added_found_and_described(workspace: Workspace) -> None:
     assert [(info.name, info.passages) for info in infos] == [("leave.md", 1), ("travel.md", 1)]
 
 
-def test_the_same_bytes_again_are_unchanged_under_any_name(workspace: Workspace) -> None:
+def test_the_same_bytes_again_are_unchanged_under_any_name(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     version = base.version()
@@ -43,7 +42,7 @@ def test_the_same_bytes_again_are_unchanged_under_any_name(workspace: Workspace)
     assert base.version() == version
 
 
-def test_new_bytes_under_a_known_name_replace_the_old_version(workspace: Workspace) -> None:
+def test_new_bytes_under_a_known_name_replace_the_old_version(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     assert found(base, "months")
@@ -54,7 +53,7 @@ def test_new_bytes_under_a_known_name_replace_the_old_version(workspace: Workspa
     assert not any("months" in text for text in found(base, "months"))
 
 
-def test_names_of_macos_are_those_that_people_type(workspace: Workspace) -> None:
+def test_names_of_macos_are_those_that_people_type(workspace):
     base = workspace.create("handbook", QUICK)
     name = "Hafengebühren.md"
     add(workspace, base, {unicodedata.normalize("NFD", name): LEAVE})
@@ -67,13 +66,13 @@ def test_names_of_macos_are_those_that_people_type(workspace: Workspace) -> None
     assert add(workspace, base, {name: TRAVEL}) == ["replaced"]
 
 
-def test_of_copies_the_plain_name_stays(workspace: Workspace) -> None:
+def test_of_copies_the_plain_name_stays(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave-COPY.md": LEAVE, "leave.md": LEAVE})
     assert [info.name for info in base.documents.documents(QUICK.index)] == ["leave.md"]
 
 
-def test_the_plain_name_stays_also_when_the_copy_was_there_before(workspace: Workspace) -> None:
+def test_the_plain_name_stays_also_when_the_copy_was_there_before(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave-COPY.md": LEAVE})
     assert add(workspace, base, {"leave.md": LEAVE}) == ["unchanged"]
@@ -90,9 +89,7 @@ def _texts(base: KnowledgeBase) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("old", ["leave-2024.md", "zz-leave-2024.md"])
-def test_a_version_that_is_kept_under_another_name_survives_the_next(
-    workspace: Workspace, old: str
-) -> None:
+def test_a_version_that_is_kept_under_another_name_survives_the_next(workspace, old):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     new = LEAVE.replace("three", "two")
@@ -105,9 +102,7 @@ def test_a_version_that_is_kept_under_another_name_survives_the_next(
     assert {"two" in text for text in found(base, "carried over months")} == {True, False}
 
 
-def test_a_job_that_was_left_behind_brings_no_older_version_back(
-    workspace: Workspace, home: Path
-) -> None:
+def test_a_job_that_was_left_behind_brings_no_older_version_back(workspace, home):
     base = workspace.create("handbook", QUICK)
     files = {"leave.md": LEAVE, "travel.md": TRAVEL}
     left = base.documents.add_files(
@@ -126,9 +121,7 @@ def test_a_job_that_was_left_behind_brings_no_older_version_back(
     assert stored == {hashlib.sha256(text.encode()).hexdigest() for text in (new, TRAVEL)}
 
 
-def test_a_job_that_was_left_behind_brings_no_deleted_document_back(
-    workspace: Workspace, home: Path
-) -> None:
+def test_a_job_that_was_left_behind_brings_no_deleted_document_back(workspace, home):
     base = workspace.create("handbook", QUICK)
     left = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE.encode()))])
     assert add(workspace, base, {"leave.md": LEAVE}) == ["added"]
@@ -141,7 +134,7 @@ def test_a_job_that_was_left_behind_brings_no_deleted_document_back(
     assert add(workspace, base, {"leave.md": LEAVE}) == ["added"]
 
 
-def test_files_that_swap_their_contents_are_both_there(workspace: Workspace) -> None:
+def test_files_that_swap_their_contents_are_both_there(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"a.md": LEAVE, "b.md": TRAVEL})
     add(workspace, base, {"a.md": TRAVEL, "b.md": LEAVE})
@@ -150,9 +143,7 @@ def test_files_that_swap_their_contents_are_both_there(workspace: Workspace) -> 
     assert any("Unused" in text for text in found(base, "leave"))
 
 
-def test_a_file_that_became_a_copy_does_not_answer_with_its_old_content(
-    workspace: Workspace,
-) -> None:
+def test_a_file_that_became_a_copy_does_not_answer_with_its_old_content(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"a.md": LEAVE, "b.md": TRAVEL})
     assert add(workspace, base, {"a.md": TRAVEL}) == ["replaced"]
@@ -164,7 +155,7 @@ def test_a_file_that_became_a_copy_does_not_answer_with_its_old_content(
     assert add(workspace, base, {"a.md": TRAVEL}) == ["unchanged"]
 
 
-def test_a_page_with_text_that_was_left_out_says_which(workspace: Workspace) -> None:
+def test_a_page_with_text_that_was_left_out_says_which(workspace):
     base = workspace.create("handbook", QUICK)
     shown = f"<main><p>{PROSE * 3}</p><div class=caption>Lift the lid by two.</div></main>"
     assert add(workspace, base, {"lid.html": html(shown)}) == ["added"]
@@ -172,7 +163,7 @@ def test_a_page_with_text_that_was_left_out_says_which(workspace: Workspace) -> 
     assert item.reason == "not read, as it seems to be no main text: “Lift the lid by two.”"
 
 
-def test_a_failing_document_says_why_and_the_others_go_on(workspace: Workspace) -> None:
+def test_a_failing_document_says_why_and_the_others_go_on(workspace):
     base = workspace.create("handbook", QUICK)
     files = {"empty.txt": b"", "broken.pdf": b"%PDF-1.7 nonsense", "leave.md": LEAVE}
     assert add(workspace, base, files) == ["failed", "failed", "added"]
@@ -183,7 +174,7 @@ def test_a_failing_document_says_why_and_the_others_go_on(workspace: Workspace) 
     assert [info.name for info in base.documents.documents(QUICK.index)] == ["leave.md"]
 
 
-def test_a_deleted_document_never_answers_again(workspace: Workspace, home: Path) -> None:
+def test_a_deleted_document_never_answers_again(workspace, home):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     leave = base.search("carried over", QUICK).hits[0].chunk
@@ -196,7 +187,7 @@ def test_a_deleted_document_never_answers_again(workspace: Workspace, home: Path
     assert not any("carried" in text for text in found(again, "carried over unused leave"))
 
 
-def test_a_deleted_knowledge_base_never_answers_for_the_next(workspace: Workspace) -> None:
+def test_a_deleted_knowledge_base_never_answers_for_the_next(workspace):
     for body in (LEAVE, TRAVEL):
         base = workspace.create("handbook", QUICK)
         add(workspace, base, {"note.md": body})
@@ -204,7 +195,7 @@ def test_a_deleted_knowledge_base_never_answers_for_the_next(workspace: Workspac
         workspace.delete("handbook")
 
 
-def test_deleting_an_equal_document_leaves_a_waiting_upload_its_file(workspace: Workspace) -> None:
+def test_deleting_an_equal_document_leaves_a_waiting_upload_its_file(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     [info] = base.documents.documents(QUICK.index)
@@ -217,7 +208,7 @@ def test_deleting_an_equal_document_leaves_a_waiting_upload_its_file(workspace: 
     assert base.documents.original(info.id) is None
 
 
-def test_questions_that_wait_for_their_job_keep_their_file(workspace: Workspace) -> None:
+def test_questions_that_wait_for_their_job_keep_their_file(workspace):
     base = workspace.create("handbook", QUICK)
     lines = json.dumps({"id": "q1", "question": "How long?", "answerable": False})
     add(workspace, base, {"questions.txt": lines})
@@ -229,9 +220,7 @@ def test_questions_that_wait_for_their_job_keep_their_file(workspace: Workspace)
     assert base.questions.named("set").questions == 1
 
 
-def test_a_replaced_version_leaves_no_file_unless_another_base_holds_it(
-    workspace: Workspace, home: Path
-) -> None:
+def test_a_replaced_version_leaves_no_file_unless_another_base_holds_it(workspace, home):
     base, other = workspace.create("handbook", QUICK), workspace.create("other", QUICK)
     for each in (base, other):
         add(workspace, each, {"leave.md": LEAVE})
@@ -244,7 +233,7 @@ def test_a_replaced_version_leaves_no_file_unless_another_base_holds_it(
     assert stored == {hashlib.sha256(text.encode()).hexdigest() for text in new}
 
 
-def test_a_lost_snapshot_is_made_again_from_the_database(workspace: Workspace, home: Path) -> None:
+def test_a_lost_snapshot_is_made_again_from_the_database(workspace, home):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     before = base.search("second class trains", QUICK).hits
@@ -255,7 +244,7 @@ def test_a_lost_snapshot_is_made_again_from_the_database(workspace: Workspace, h
     assert after == before
 
 
-def test_a_lost_vector_is_computed_again(workspace: Workspace, home: Path) -> None:
+def test_a_lost_vector_is_computed_again(workspace, home):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     before = base.search("leave", QUICK).hits
@@ -267,7 +256,7 @@ def test_a_lost_vector_is_computed_again(workspace: Workspace, home: Path) -> No
     assert workspace_at(home).base("handbook").search("leave", QUICK).hits == before
 
 
-def test_vectors_of_another_length_are_computed_again(workspace: Workspace, home: Path) -> None:
+def test_vectors_of_another_length_are_computed_again(workspace, home):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     before = base.search("leave", QUICK).hits
@@ -285,9 +274,7 @@ def test_vectors_of_another_length_are_computed_again(workspace: Workspace, home
         assert connection.execute(stored).scalars().all() == kept
 
 
-def test_recutting_embeds_only_new_text(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recutting_embeds_only_new_text(workspace, monkeypatch):
     embedder = Models(workspace.settings).embedder("fake")
     texts: list[str] = []
 
@@ -312,7 +299,7 @@ def test_recutting_embeds_only_new_text(
     assert any("second paragraph" in text for text in texts)
 
 
-def test_a_build_can_be_deleted_unless_it_answers(workspace: Workspace) -> None:
+def test_a_build_can_be_deleted_unless_it_answers(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     page: IndexRecipe = QUICK.with_fields({"index.chunker": "page"}).index
@@ -326,7 +313,7 @@ def test_a_build_can_be_deleted_unless_it_answers(workspace: Workspace) -> None:
         base.documents.delete_build(QUICK.index.hash)
 
 
-def test_pasted_text_is_a_document(workspace: Workspace) -> None:
+def test_pasted_text_is_a_document(workspace):
     base = workspace.create("handbook", QUICK)
     workspace.jobs.run(base.documents.add_text("Note on leave", LEAVE))
     hit = base.search("carried over", QUICK).hits[0]
@@ -334,14 +321,14 @@ def test_pasted_text_is_a_document(workspace: Workspace) -> None:
     assert base.documents.document(hit.chunk.document_id).source == "pasted text"
 
 
-def test_half_a_surrogate_pair_is_stored_as_a_question_mark(workspace: Workspace) -> None:
+def test_half_a_surrogate_pair_is_stored_as_a_question_mark(workspace):
     base = workspace.create("handbook", QUICK)
     job = workspace.jobs.run(base.documents.add_text("Note \ud800", f"{LEAVE} \udfff"))
     assert (job.status, workspace.jobs.items(job.id)[0].status) == ("done", "added")
     assert [row.name for row in base.documents.documents(QUICK.index)] == ["Note ?"]
 
 
-def test_a_question_that_is_no_text_is_refused(workspace: Workspace) -> None:
+def test_a_question_that_is_no_text_is_refused(workspace):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     conversation = base.conversations.open(None)
@@ -355,12 +342,12 @@ def test_a_question_that_is_no_text_is_refused(workspace: Workspace) -> None:
     assert base.search("x" * 8000, QUICK).question == "x" * 8000
 
 
-def test_what_no_database_can_store_is_said(workspace: Workspace) -> None:
+def test_what_no_database_can_store_is_said(workspace):
     with pytest.raises(InvalidInput, match="cannot be stored"):
         workspace.base("half \ud800 a pair")
 
 
-def test_deleting_a_base_takes_everything_with_it(workspace: Workspace, home: Path) -> None:
+def test_deleting_a_base_takes_everything_with_it(workspace, home):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     workspace.delete("handbook")
@@ -369,7 +356,7 @@ def test_deleting_a_base_takes_everything_with_it(workspace: Workspace, home: Pa
     assert [path for path in (home / "indexes").rglob("*") if path.is_file()] == []
 
 
-def test_a_document_with_too_much_text_is_refused_before_anything_is_stored(home: Path) -> None:
+def test_a_document_with_too_much_text_is_refused_before_anything_is_stored(home):
     settings = replace(workspace_at(home).settings, max_document_characters=1000)
     workspace = Workspace(settings)
     base = workspace.create("short", QUICK)

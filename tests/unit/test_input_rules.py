@@ -2,7 +2,6 @@
 
 import json
 import math
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ BEYOND = "There is a number beyond all bounds"
         {"key": ["text", 1.5, None, {"inner": ("a", 2)}]},
     ],
 )
-def test_what_every_program_reads_is_taken_in(value: Any) -> None:
+def test_what_every_program_reads_is_taken_in(value):
     assert find_fault(value) == ""
 
 
@@ -45,12 +44,12 @@ def test_what_every_program_reads_is_taken_in(value: Any) -> None:
         (math.nan, BEYOND),
     ],
 )
-def test_what_is_refused_is_found_however_deep_it_is(item: str | float, fault: str) -> None:
+def test_what_is_refused_is_found_however_deep_it_is(item, fault):
     for value in (item, [1, item], {"a": {"b": [item]}}, {item: 1}, (("x", {item}),)):
         assert find_fault(value) == fault
 
 
-def test_what_is_mended_has_no_fault_and_sound_text_stays() -> None:
+def test_what_is_mended_has_no_fault_and_sound_text_stays():
     assert storable("a\0b\ud800c\U0001f600") == "ab?c\U0001f600"
     broken = {"a\0": ["b\ud83d", 1, None, {"c": "\U0001f600"}]}
     assert mend(broken) == {"a": ["b?", 1, None, {"c": "\U0001f600"}]}
@@ -68,7 +67,7 @@ def test_what_is_mended_has_no_fault_and_sound_text_stays() -> None:
         ("{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
     ],
 )
-def test_what_is_not_json_says_why_in_plain_words(text: str, why: str) -> None:
+def test_what_is_not_json_says_why_in_plain_words(text, why):
     with pytest.raises((ValueError, RecursionError)) as raised:
         json.loads(text)
     assert why_not_json(raised.value) == why

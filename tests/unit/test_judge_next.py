@@ -22,7 +22,7 @@ def _discount(rank: int) -> float:
     return 1 / log2(1 + rank)
 
 
-def test_the_weight_is_the_difference_of_the_discounts() -> None:
+def test_the_weight_is_the_difference_of_the_discounts():
     hits = judge_next({"q": (["a", "b", "c"], ["b", "a", "d"])}, {"q": {"b"}}, k=3)
     assert [(hit.item, hit.ranks) for hit in hits] == [
         ("c", (3, None)),
@@ -34,7 +34,7 @@ def test_the_weight_is_the_difference_of_the_discounts() -> None:
     )
 
 
-def test_the_same_place_in_both_comes_last_and_depth_counts() -> None:
+def test_the_same_place_in_both_comes_last_and_depth_counts():
     rankings = {"q1": (["a", "x"], ["a", "y"]), "q2": (["z"], ["z"])}
     hits = judge_next(rankings, {}, k=1)
     assert [(hit.question_id, hit.item, hit.weight) for hit in hits] == [
@@ -44,7 +44,7 @@ def test_the_same_place_in_both_comes_last_and_depth_counts() -> None:
     assert [hit.item for hit in judge_next(rankings, {}, k=2)] == ["x", "y", "a", "z"]
 
 
-def test_with_one_run_the_top_is_judged_first() -> None:
+def test_with_one_run_the_top_is_judged_first():
     hits = judge_next({"q1": (["a", "b"], []), "q2": (["c", "d"], [])}, {"q1": ["b"]}, k=5)
     assert [hit.item for hit in hits] == ["a", "c", "d"]
     assert hits[2].weight == pytest.approx(_discount(2))
@@ -68,7 +68,7 @@ def _run(base: KnowledgeBase, recipe: Recipe) -> str:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_judging_empties_the_queue(workspace: Workspace, whole: bool) -> None:
+def test_judging_empties_the_queue(workspace, whole):
     base = _base(workspace, whole=whole)
     first, second = _run(base, WORDS), _run(base, VECTORS)
     queue = base.judging_queue.ordered(first, second, k=5)
@@ -98,7 +98,7 @@ def test_judging_empties_the_queue(workspace: Workspace, whole: bool) -> None:
         remaining -= 1
 
 
-def test_one_run_and_a_limit(workspace: Workspace) -> None:
+def test_one_run_and_a_limit(workspace):
     base = _base(workspace, whole=False)
     run = _run(base, WORDS)
     every = base.judging_queue.ordered(run)
@@ -110,7 +110,7 @@ def test_one_run_and_a_limit(workspace: Workspace) -> None:
     assert base.judging_queue.ordered(run) == []
 
 
-def test_without_a_limit_there_are_fifty_at_most(workspace: Workspace) -> None:
+def test_without_a_limit_there_are_fifty_at_most(workspace):
     base = _base(workspace, whole=False)
     label = {"document": "alpha.md", "quote": "alpha one leave."}
     rows = [
@@ -124,7 +124,7 @@ def test_without_a_limit_there_are_fifty_at_most(workspace: Workspace) -> None:
     assert base.judging_queue.ordered(run, k=5) == every[:50]
 
 
-def test_runs_that_do_not_belong_together(workspace: Workspace) -> None:
+def test_runs_that_do_not_belong_together(workspace):
     base = _base(workspace, whole=False)
     run = _run(base, WORDS)
     base.exchange.import_file("other", "x.jsonl", base.exchange.export_text(SET, "jsonl"))
@@ -135,7 +135,7 @@ def test_runs_that_do_not_belong_together(workspace: Workspace) -> None:
         base.judging_queue.ordered(run, "unknown")
 
 
-def test_a_sample_goes_on_where_it_was_interrupted() -> None:
+def test_a_sample_goes_on_where_it_was_interrupted():
     rankings = {f"q{number}": (["a", "b", "c"], ["d", "a"]) for number in range(20)}
     every = [(hit.question_id, hit.item) for hit in sample_next(rankings, {}, k=3)]
     assert sorted(every) == sorted((name, item) for name in rankings for item in "abcd")
@@ -147,13 +147,13 @@ def test_a_sample_goes_on_where_it_was_interrupted() -> None:
     assert rest == every[30:]
 
 
-def test_hits_of_questions_with_few_relevant_passages_weigh_more() -> None:
+def test_hits_of_questions_with_few_relevant_passages_weigh_more():
     rankings = {"many": (["a"], []), "one": (["b"], [])}
     hits = judge_next(rankings, {}, 1, {"many": 4.0, "one": 1.0})
     assert [(hit.item, hit.weight) for hit in hits] == [("b", 1.0), ("a", 0.25)]
 
 
-def test_a_label_knows_the_runs_that_it_came_from(workspace: Workspace) -> None:
+def test_a_label_knows_the_runs_that_it_came_from(workspace):
     base = _base(workspace, whole=False)
     first, second = _run(base, WORDS), _run(base, VECTORS)
     sampled = base.judging_queue.ordered(first, second, k=5, sampled=True)[0]
@@ -169,7 +169,7 @@ def test_a_label_knows_the_runs_that_it_came_from(workspace: Workspace) -> None:
     assert set(kept.values()) == {"file"}
 
 
-def test_the_difference_of_two_runs_says_what_is_open(workspace: Workspace) -> None:
+def test_the_difference_of_two_runs_says_what_is_open(workspace):
     base = _base(workspace, whole=False)
     first, second = _run(base, WORDS), _run(base, VECTORS)
     found = base.pooling.difference(first, second, "ndcg@5")

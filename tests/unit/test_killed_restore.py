@@ -32,9 +32,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("moves", range(6))
-def test_the_next_start_finishes_it(
-    moves: int, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_start_finishes_it(moves, home, tmp_path, monkeypatch):
     """Killed before each of its moves: what was held goes aside, what is restored in its place."""
     settings, rename, done = Settings.from_env({}, home=home), Path.rename, list[str]()
 

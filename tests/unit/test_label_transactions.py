@@ -73,9 +73,7 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, name: str, call: int) -> None:
 
 
 @pytest.mark.parametrize("grade", [-2, 4])
-def test_a_grade_that_is_none_leaves_no_question_behind(
-    base: KnowledgeBase, passage: Chunk, grade: int
-) -> None:
+def test_a_grade_that_is_none_leaves_no_question_behind(base, passage, grade):
     with pytest.raises(InvalidInput, match="no grade"):
         base.passage_labels.grade(SET, TEXT, *whole(passage), grade)
     with pytest.raises(InvalidInput, match="no grade"):
@@ -86,9 +84,7 @@ def test_a_grade_that_is_none_leaves_no_question_behind(
     assert state(base) is None
 
 
-def test_one_click_is_one_version(
-    base: KnowledgeBase, passage: Chunk, two_labels: tuple[int, object]
-) -> None:
+def test_one_click_is_one_version(base, passage, two_labels):
     version = two_labels[0]
     base.passage_labels.grade(SET, TEXT, *whole(passage), 3)
     held = [(TEXT, True, [("carried over", 3), ("Illness stops it", 3)])]
@@ -105,16 +101,12 @@ def test_one_click_is_one_version(
     assert base.questions.named(SET).version == version + 4
 
 
-def test_a_click_on_a_set_that_is_not_there_makes_its_first_version(
-    base: KnowledgeBase, passage: Chunk
-) -> None:
+def test_a_click_on_a_set_that_is_not_there_makes_its_first_version(base, passage):
     base.passage_labels.grade(SET, TEXT, *whole(passage), 3)
     assert state(base) == (1, [(TEXT, True, [(LEAVE, 3)])])
 
 
-def test_grading_that_ends_in_the_middle_leaves_nothing(
-    base: KnowledgeBase, passage: Chunk, two_labels: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_grading_that_ends_in_the_middle_leaves_nothing(base, passage, two_labels, monkeypatch):
     fail_at(monkeypatch, "set_grade", 2)
     with pytest.raises(KeyboardInterrupt):
         base.passage_labels.grade(SET, TEXT, *whole(passage), 3)
@@ -125,9 +117,7 @@ def test_grading_that_ends_in_the_middle_leaves_nothing(
     assert state(base) == two_labels
 
 
-def test_grading_words_that_ends_in_the_middle_leaves_nothing(
-    base: KnowledgeBase, passage: Chunk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_grading_words_that_ends_in_the_middle_leaves_nothing(base, passage, monkeypatch):
     base.passage_labels.grade(SET, TEXT, *whole(passage), 2)
     before = state(base)
     fail_at(monkeypatch, "remove", 1)
@@ -136,18 +126,14 @@ def test_grading_words_that_ends_in_the_middle_leaves_nothing(
     assert state(base) == before
 
 
-def test_removing_that_ends_in_the_middle_leaves_all(
-    base: KnowledgeBase, passage: Chunk, two_labels: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removing_that_ends_in_the_middle_leaves_all(base, passage, two_labels, monkeypatch):
     fail_at(monkeypatch, "remove", 2)
     with pytest.raises(KeyboardInterrupt):
         base.passage_labels.remove(SET, TEXT, *whole(passage))
     assert state(base) == two_labels
 
 
-def test_a_question_is_collected_with_all_that_was_said_of_it(
-    base: KnowledgeBase, passage: Chunk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_question_is_collected_with_all_that_was_said_of_it(base, passage, monkeypatch):
     given = [
         PassageGrade(*words(passage, "It lapses"), 3),
         PassageGrade(*words(passage, "Illness"), 0),

@@ -38,7 +38,7 @@ def _labels(base: KnowledgeBase) -> list[Label]:
     return list(base.questions.labelled(SET)[0].labels)
 
 
-def test_grading_a_span_stores_its_words(base: KnowledgeBase, question: str, leave: str) -> None:
+def test_grading_a_span_stores_its_words(base, question, leave):
     start = LEAVE.index("It lapses")
     made = base.labels.label(SET, question, leave, start - 2, start + 31, 2)
     (label,) = _labels(base)
@@ -54,7 +54,7 @@ def test_grading_a_span_stores_its_words(base: KnowledgeBase, question: str, lea
     assert base.questions.named(SET).version == 6
 
 
-def test_a_label_moves_to_other_words(base: KnowledgeBase, question: str, leave: str) -> None:
+def test_a_label_moves_to_other_words(base, question, leave):
     start = LEAVE.index("It lapses")
     made = base.labels.label(SET, question, leave, 0, 12, 3)
     base.labels.move_label(SET, made, leave, start, start + 29)
@@ -64,9 +64,7 @@ def test_a_label_moves_to_other_words(base: KnowledgeBase, question: str, leave:
     assert _labels(base) == [expected]
 
 
-def test_a_label_that_moves_onto_another_leaves_the_higher_grade(
-    base: KnowledgeBase, question: str, leave: str
-) -> None:
+def test_a_label_that_moves_onto_another_leaves_the_higher_grade(base, question, leave):
     start = LEAVE.index("It lapses")
     there = base.labels.label(SET, question, leave, start, start + 29, 0)
     made = base.labels.label(SET, question, leave, 0, 12, 3)
@@ -77,15 +75,13 @@ def test_a_label_that_moves_onto_another_leaves_the_higher_grade(
     ]
 
 
-def test_a_whole_document_can_be_judged(base: KnowledgeBase, question: str, leave: str) -> None:
+def test_a_whole_document_can_be_judged(base, question, leave):
     base.labels.label(SET, question, leave, 0, None, 1)
     (label,) = _labels(base)
     assert (label.start, label.end, label.quote) == (0, None, "")
 
 
-def test_not_relevant_is_said_and_outdoes_what_lies_inside(
-    base: KnowledgeBase, question: str, leave: str
-) -> None:
+def test_not_relevant_is_said_and_outdoes_what_lies_inside(base, question, leave):
     base.labels.label(SET, question, leave, 0, 6, 3)
     base.labels.label(SET, question, leave, 20, 60, 2)
     base.labels.label(SET, question, leave, 0, 33, 0)
@@ -93,9 +89,7 @@ def test_not_relevant_is_said_and_outdoes_what_lies_inside(
     assert spans == [(0, 6, 0), (20, 60, 2), (0, 33, 0)]
 
 
-def test_no_answer_and_relevant_labels_exclude_each_other(
-    base: KnowledgeBase, question: str, leave: str
-) -> None:
+def test_no_answer_and_relevant_labels_exclude_each_other(base, question, leave):
     base.labels.label(SET, question, leave, 0, 6, 0)
     base.labels.mark_unanswerable(SET, question)
     assert not base.questions.usable(SET)[0].answerable
@@ -112,7 +106,7 @@ def test_no_answer_and_relevant_labels_exclude_each_other(
     assert base.questions.usable(SET)[0].answerable
 
 
-def test_what_cannot_be_labelled_says_why(base: KnowledgeBase, question: str, leave: str) -> None:
+def test_what_cannot_be_labelled_says_why(base, question, leave):
     labels = base.labels
     for start, end in ((5, 5), (9, 2), (-3, 4), (0, 10_000), (33, 35)):
         with pytest.raises(InvalidInput, match=r"leave\.md"):
@@ -132,7 +126,7 @@ def test_what_cannot_be_labelled_says_why(base: KnowledgeBase, question: str, le
     assert base.questions.named(SET).version == 2
 
 
-def test_explicit_zeros_change_no_figure(base: KnowledgeBase, question: str, leave: str) -> None:
+def test_explicit_zeros_change_no_figure(base, question, leave):
     start = LEAVE.index("It lapses")
     base.labels.label(SET, question, leave, start, start + 29, 2)
     before = base.evaluator.evaluate(SET, WORDS, (1, 3))
@@ -146,9 +140,7 @@ def test_explicit_zeros_change_no_figure(base: KnowledgeBase, question: str, lea
     assert after.results[0].relevant == before.results[0].relevant == 1
 
 
-def test_zeros_of_documents_change_no_figure(
-    base: KnowledgeBase, question: str, leave: str
-) -> None:
+def test_zeros_of_documents_change_no_figure(base, question, leave):
     travel = next(
         each.id for each in base.documents.documents(QUICK.index) if each.name == "travel.md"
     )
@@ -161,9 +153,7 @@ def test_zeros_of_documents_change_no_figure(
     assert after.results[0].ranking[0][0] == leave
 
 
-def test_a_question_with_nothing_but_zeros_is_not_measured(
-    base: KnowledgeBase, question: str, leave: str
-) -> None:
+def test_a_question_with_nothing_but_zeros_is_not_measured(base, question, leave):
     base.labels.label(SET, question, leave, 0, 6, 0)
     with pytest.raises(InvalidInput, match="has a label"):
         base.evaluator.evaluate(SET, WORDS, (1,))

@@ -28,7 +28,7 @@ print(date_in("3 marzo 2026")[0], unit_at("3 giorni", 0, 1))
 """
 
 
-def test_a_table_is_all_that_a_new_language_takes(tmp_path: Path) -> None:
+def test_a_table_is_all_that_a_new_language_takes(tmp_path):
     shutil.copytree(PACKAGE, tmp_path / "rag")
     (tmp_path / "rag/answering/languages/italian.toml").write_text(ITALIAN, "utf-8")
     asked = subprocess.run(
@@ -37,7 +37,7 @@ def test_a_table_is_all_that_a_new_language_takes(tmp_path: Path) -> None:
     assert asked.stdout.split() == ["a", "price", "2026-03-03", "day"]
 
 
-def test_the_english_table_has_every_key_of_the_others() -> None:
+def test_the_english_table_has_every_key_of_the_others():
     english, *others = (
         {f"{key}.{name}" for key, rows in one.sections.items() for name in rows}
         for one in languages()
@@ -45,7 +45,7 @@ def test_the_english_table_has_every_key_of_the_others() -> None:
     assert {key for keys in others for key in keys} - english == set()
 
 
-def test_months_and_numbers_have_all_their_places() -> None:
+def test_months_and_numbers_have_all_their_places():
     counted = {"months": 12, "numbers": 10, "tens": 5}
     short = {
         (one.code, key)

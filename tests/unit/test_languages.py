@@ -1,7 +1,6 @@
 """The language of texts, and an index whose passages are cut by the analyzer of their own."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,17 +38,17 @@ def index(name: str, *texts: str) -> LexicalIndex:
         ("Rotor prüfen", "en"),
     ],
 )
-def test_a_passage_is_in_the_language_that_is_sure(text: str, code: str) -> None:
+def test_a_passage_is_in_the_language_that_is_sure(text, code):
     assert language(text) == code
 
 
-def test_a_question_is_in_the_likeliest_however_short() -> None:
+def test_a_question_is_in_the_likeliest_however_short():
     assert likeliest("Was ist das?")[0] == "de"
     assert likeliest("How do pumps work?")[0] == "en"
     assert likeliest("1234") == ("en", 0.0)
 
 
-def test_a_word_counts_as_the_analyzer_of_its_own_language_cuts_it() -> None:
+def test_a_word_counts_as_the_analyzer_of_its_own_language_cuts_it():
     both = index("auto", *[ENGLISH] * 3, *[GERMAN] * 3, "A secondary carer has leave for a child.")
     vocabulary = Vocabulary(both, 7)
     assert both.terms("secondary") == {"secondari": 1, "secondary": 1}
@@ -64,7 +63,7 @@ def test_a_word_counts_as_the_analyzer_of_its_own_language_cuts_it() -> None:
     assert [by_two.borne_out(frozenset({term})) for term in ("carer", "carers", "cat")] == [1, 1, 0]
 
 
-def test_a_passage_lacks_a_word_only_where_no_analyzer_finds_it() -> None:
+def test_a_passage_lacks_a_word_only_where_no_analyzer_finds_it():
     both = index("auto", *[ENGLISH] * 3, *[GERMAN] * 3, "A secondary carer has leave for a child.")
     question = "secondary warranty carers"
     explanation = both.explain(question, 6, **OPTIONS)
@@ -73,7 +72,7 @@ def test_a_passage_lacks_a_word_only_where_no_analyzer_finds_it() -> None:
     assert [spellings[term] for term in explanation.unmatched] == ["warranty"]
 
 
-def test_each_part_of_a_run_of_chinese_may_be_lacking() -> None:
+def test_each_part_of_a_run_of_chinese_may_be_lacking():
     leave = "员工每年享有十五天带薪年假，加班费按工资的一点五倍支付。"
     both = index("auto", *[ENGLISH] * 3, *[leave] * 3, "加班必须事先获得经理的批准。")
     explanation = both.explain("加班费是多少", 6, **OPTIONS)
@@ -81,7 +80,7 @@ def test_each_part_of_a_run_of_chinese_may_be_lacking() -> None:
     assert "班费" in explanation.unmatched
 
 
-def test_in_an_english_base_auto_is_english() -> None:
+def test_in_an_english_base_auto_is_english():
     texts = [ENGLISH, "Leaks are repaired at once.", "TX-4410-B\t12\tseal"]
     auto, english = index("auto", *texts), index("english", *texts)
     keys = np.arange(3)
@@ -91,7 +90,7 @@ def test_in_an_english_base_auto_is_english() -> None:
         assert ours.tolist() == theirs.tolist()
 
 
-def test_each_passage_is_found_by_the_words_of_its_language() -> None:
+def test_each_passage_is_found_by_the_words_of_its_language():
     mixed = index("auto", ENGLISH, GERMAN, RUSSIAN, CHINESE)
     asked = ["check the pump", "Freitag undichte Stellen", "проверка насоса", "检查水泵"]
     assert [mixed.search(q, 1, **OPTIONS)[0].tolist() for q in asked] == [[0], [1], [2], [3]]
@@ -102,7 +101,7 @@ def test_each_passage_is_found_by_the_words_of_its_language() -> None:
     assert [GERMAN[a:b] for a, b in mixed.matched_spans("Pumpe", GERMAN, fuzzy=False, prefix=False)]
 
 
-def test_function_words_of_the_question_are_dropped_in_every_cut() -> None:
+def test_function_words_of_the_question_are_dropped_in_every_cut():
     mixed = index("auto", ENGLISH, GERMAN)
     assert set(mixed.terms("Wann werden die Pumpen geprüft?")) == {
         *analyzer("german").query_tokens("Pumpen geprüft"),
@@ -110,7 +109,7 @@ def test_function_words_of_the_question_are_dropped_in_every_cut() -> None:
     }
 
 
-def test_it_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
+def test_it_is_the_same_when_it_is_read_again(tmp_path):
     mixed = index("auto", ENGLISH, GERMAN)
     mixed.save(tmp_path)
     again = LexicalIndex.load(tmp_path)

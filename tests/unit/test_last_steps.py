@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from rag import KnowledgeBase, Workspace
@@ -53,13 +50,7 @@ def _evaluate_answers(workspace: Workspace, base: KnowledgeBase) -> int:
         (_evaluate_answers, "measured", 1),
     ],
 )
-def test_a_job_is_cancelled_in_its_last_step(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    start: Callable[[Workspace, KnowledgeBase], int],
-    step: str,
-    times: int,
-) -> None:
+def test_a_job_is_cancelled_in_its_last_step(tmp_path, monkeypatch, start, step, times):
     workspace, base = stocked(tmp_path, {"leave.md": "Leave lapses in June."}, name="notes")
     base.exchange.import_file("leave", "leave.jsonl", QUESTIONS)
     reported, report = list[str](), Reporter.report

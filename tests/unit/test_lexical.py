@@ -1,7 +1,6 @@
 """Scores, explanations and spans of the lexical index on passages small enough to check by hand."""
 
 import math
-from pathlib import Path
 
 import bm25s
 import numpy as np
@@ -24,7 +23,7 @@ def index() -> LexicalIndex:
     return LexicalIndex.empty("english").added(PASSAGES.items())
 
 
-def test_score_by_hand() -> None:
+def test_score_by_hand():
     index = LexicalIndex.empty("simple").added([(1, "cat cat dog"), (2, "dog"), (3, "bird bird")])
     keys, scores = index.search("cat", 10, **BM25)
     idf = math.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
@@ -32,42 +31,42 @@ def test_score_by_hand() -> None:
     assert scores[0] == pytest.approx(idf * 2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2)), abs=1e-12)
 
 
-def test_a_repeated_query_term_counts_twice(index: LexicalIndex) -> None:
+def test_a_repeated_query_term_counts_twice(index):
     once = index.scores("seal", np.array([7]), **BM25)
     assert index.scores("seal seal", np.array([7]), **BM25)[0] == pytest.approx(2 * once[0])
 
 
-def test_ties_break_by_key() -> None:
+def test_ties_break_by_key():
     index = LexicalIndex.empty("simple").added((key, "same words") for key in (9, 2, 5, 7))
     assert index.search("words", 3, **BM25)[0].tolist() == [2, 5, 7]
 
 
 @pytest.mark.parametrize("query", ["TX-4410-B", "tx4410b", "4410", "TX‑4410‑B"])
-def test_part_numbers_are_found_whole_and_in_parts(index: LexicalIndex, query: str) -> None:
+def test_part_numbers_are_found_whole_and_in_parts(index, query):
     assert index.search(query, 5, **BM25)[0].tolist() == [11]
 
 
-def test_scores_agree_with_search(index: LexicalIndex) -> None:
+def test_scores_agree_with_search(index):
     keys, scores = index.search("worn pump seal", 10, **BM25)
     asked = np.array([42, *keys, 999])
     assert index.scores("worn pump seal", asked, **BM25).tolist() == [0.0, *scores, 0.0]
 
 
-def test_allowed_restricts_the_result_not_the_scores(index: LexicalIndex) -> None:
+def test_allowed_restricts_the_result_not_the_scores(index):
     allowed = np.array([11, 42, 1000])
     keys, scores = index.search("pump seal", 10, **BM25, allowed=allowed)
     assert keys.tolist() == [11]
     assert scores[0] == index.scores("pump seal", np.array([11]), **BM25)[0]
 
 
-def test_nothing_is_found_without_a_match(index: LexicalIndex) -> None:
+def test_nothing_is_found_without_a_match(index):
     for query, k in (("zebra", 5), ("", 5), ("seal", 0)):
         keys, scores = index.search(query, k, **BM25)
         assert (keys.tolist(), scores.tolist()) == ([], [])
     assert LexicalIndex.empty("english").search("seal", 5, **BM25)[0].tolist() == []
 
 
-def test_adding_a_key_again_replaces_its_text(index: LexicalIndex) -> None:
+def test_adding_a_key_again_replaces_its_text(index):
     changed = index.added([(42, "Old text"), (42, "A seal for zebras")])
     assert changed.search("zebra", 5, **BM25)[0].tolist() == [42]
     assert changed.search("invoices old", 5, **BM25)[0].tolist() == []
@@ -75,7 +74,7 @@ def test_adding_a_key_again_replaces_its_text(index: LexicalIndex) -> None:
     assert index.search("invoices", 5, **BM25)[0].tolist() == [42]
 
 
-def test_explanation_gives_every_figure(index: LexicalIndex) -> None:
+def test_explanation_gives_every_figure(index):
     found = index.explain("seals for the pump of zebras", 7, **BM25)
     assert [(m.term, m.matched, m.kind, m.tf, m.passages) for m in found.matches] == [
         ("seal", "seal", "exact", 2, 2),
@@ -92,13 +91,13 @@ def test_explanation_gives_every_figure(index: LexicalIndex) -> None:
     assert found.score == index.scores("seals for the pump of zebras", np.array([7]), **BM25)[0]
 
 
-def test_an_unknown_passage_cannot_be_explained(index: LexicalIndex) -> None:
+def test_an_unknown_passage_cannot_be_explained(index):
     with pytest.raises(NotFound):
         index.explain("seal", 12345, **BM25)
 
 
 @pytest.mark.parametrize("misspelt", ["transfromers", "tranformer", "transformmer"])
-def test_fuzzy_finds_misspellings(index: LexicalIndex, misspelt: str) -> None:
+def test_fuzzy_finds_misspellings(index, misspelt):
     assert index.search(misspelt, 5, **BM25)[0].tolist() == []
     keys, scores = index.search(misspelt, 5, **BM25, fuzzy=True)
     assert keys.tolist() == [3]
@@ -108,12 +107,12 @@ def test_fuzzy_finds_misspellings(index: LexicalIndex, misspelt: str) -> None:
     assert match.weight == pytest.approx(0.6 * (1 - 1 / max(9, len(match.term))), abs=1e-12)
 
 
-def test_codes_are_never_misspellings(index: LexicalIndex) -> None:
+def test_codes_are_never_misspellings(index):
     assert index.search("4411 TX-4411-B", 5, **BM25, fuzzy=True)[0].tolist() == [11]
     assert index.search("4411", 5, **BM25, fuzzy=True)[0].tolist() == []
 
 
-def test_prefix_finds_longer_words(index: LexicalIndex) -> None:
+def test_prefix_finds_longer_words(index):
     assert index.search("invo", 5, **BM25)[0].tolist() == []
     assert index.search("in", 5, **BM25, prefix=True)[0].tolist() == []
     keys, scores = index.search("invo", 5, **BM25, prefix=True)
@@ -123,7 +122,7 @@ def test_prefix_finds_longer_words(index: LexicalIndex) -> None:
     assert match.contribution == scores[0]
 
 
-def test_a_rare_variant_is_not_worth_more_than_the_word() -> None:
+def test_a_rare_variant_is_not_worth_more_than_the_word():
     texts = ["colour", "colour", "colour", "color"]
     index = LexicalIndex.empty("simple").added(enumerate(texts))
     keys, scores = index.search("colour", 10, **BM25, fuzzy=True)
@@ -131,7 +130,7 @@ def test_a_rare_variant_is_not_worth_more_than_the_word() -> None:
     assert scores[3] < scores[2] == scores[0]
 
 
-def test_matched_spans_join_what_overlaps(index: LexicalIndex) -> None:
+def test_matched_spans_join_what_overlaps(index):
     text = "Seals of TX-4410-B leak"
     spans = index.matched_spans("tx-4410-b seal", text)
     assert [text[start:end] for start, end in spans] == ["Seals", "TX-4410-B"]
@@ -139,7 +138,7 @@ def test_matched_spans_join_what_overlaps(index: LexicalIndex) -> None:
     assert index.matched_spans("leka", "It leaks", fuzzy=True) == [(3, 8)]
 
 
-def test_saved_and_loaded(index: LexicalIndex, tmp_path: Path) -> None:
+def test_saved_and_loaded(index, tmp_path):
     changed = index.removed(np.array([42]))
     changed.save(tmp_path)
     loaded = LexicalIndex.load(tmp_path)
@@ -151,13 +150,13 @@ def test_saved_and_loaded(index: LexicalIndex, tmp_path: Path) -> None:
     assert loaded.added([(1, "zebra")]).search("zebra", 1, **BM25)[0].tolist() == [1]
 
 
-def test_an_empty_index_is_saved_and_loaded(tmp_path: Path) -> None:
+def test_an_empty_index_is_saved_and_loaded(tmp_path):
     LexicalIndex.empty("german").save(tmp_path)
     assert LexicalIndex.load(tmp_path).analyzer.name == "german"
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "emptied", "other format"])
-def test_a_damaged_folder_is_refused(index: LexicalIndex, tmp_path: Path, damage: str) -> None:
+def test_a_damaged_folder_is_refused(index, tmp_path, damage):
     index.save(tmp_path)
     rows = tmp_path / "segment-0" / "rows.npy"
     if damage == "missing":
@@ -171,7 +170,7 @@ def test_a_damaged_folder_is_refused(index: LexicalIndex, tmp_path: Path, damage
 
 
 @pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.9, 0.4), (2.0, 1.0), (1.5, 0.0)])
-def test_same_scores_as_bm25s(k1: float, b: float) -> None:
+def test_same_scores_as_bm25s(k1, b):
     random = np.random.default_rng(5)
     words = np.array([f"w{i}" for i in range(60)])
     texts = [

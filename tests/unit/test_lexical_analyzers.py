@@ -30,7 +30,7 @@ from rag.lexical import analyzer, analyzer_names
         ("english", "… — !?", []),
     ],
 )
-def test_terms(name: str, text: str, terms: list[str]) -> None:
+def test_terms(name, text, terms):
     assert analyzer(name).tokens(text) == terms
 
 
@@ -46,7 +46,7 @@ def test_terms(name: str, text: str, terms: list[str]) -> None:
         ("well-known", ["well", "known"]),
     ],
 )
-def test_codes_are_terms_whole_and_in_parts(text: str, terms: list[str]) -> None:
+def test_codes_are_terms_whole_and_in_parts(text, terms):
     assert analyzer("english").tokens(text) == terms
 
 
@@ -61,11 +61,11 @@ def test_codes_are_terms_whole_and_in_parts(text: str, terms: list[str]) -> None
         ("multilingual", "what is it", ["what", "is", "it"]),
     ],
 )
-def test_questions_lose_function_words(name: str, question: str, terms: list[str]) -> None:
+def test_questions_lose_function_words(name, question, terms):
     assert analyzer(name).query_tokens(question) == terms
 
 
-def test_spans_name_the_characters_of_each_term() -> None:
+def test_spans_name_the_characters_of_each_term():
     text = "See ERR_0x1F, 東京タ."
     found = [(term, text[start:end]) for term, start, end in analyzer("english").spans(text)]
     assert found == [
@@ -78,17 +78,17 @@ def test_spans_name_the_characters_of_each_term() -> None:
     ]
 
 
-def test_every_snowball_language_has_a_row() -> None:
+def test_every_snowball_language_has_a_row():
     assert set(analyzer_names()) == {*Stemmer.algorithms(), "simple", "multilingual", "auto"}
 
 
-def test_an_unknown_name_is_refused_with_the_choices() -> None:
+def test_an_unknown_name_is_refused_with_the_choices():
     with pytest.raises(InvalidRecipe, match="klingon") as caught:
         analyzer("klingon")
     assert "german" in caught.value.hint
 
 
-def test_threads_share_an_analyzer() -> None:
+def test_threads_share_an_analyzer():
     words = [f"{stem}{ending}" for stem in ("connect", "relat", "walk") for ending in ("ed", "ing")]
     texts = [" ".join(f"{word}{'s' * i}" for word in words) for i in range(200)]
     shared = analyzer("english")

@@ -43,9 +43,7 @@ def _originals(home: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("algorithm", ["RC4-40", "RC4-128", "AES-128", "AES-256"])
-def test_the_password_opens_it_and_is_kept_nowhere(
-    workspace: Workspace, home: Path, algorithm: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_password_opens_it_and_is_kept_nowhere(workspace, home, algorithm, caplog):
     caplog.set_level(logging.DEBUG)
     right, wrong = "open sesame 71", "close sesame 72"
     base, locked = _waiting(workspace, _locked_pdf(algorithm))
@@ -64,7 +62,7 @@ def test_the_password_opens_it_and_is_kept_nowhere(
     assert (right in told, wrong in told) == (False, False)
 
 
-def test_its_pages_are_counted_and_drawn_as_of_any_other(workspace: Workspace, home: Path) -> None:
+def test_its_pages_are_counted_and_drawn_as_of_any_other(workspace, home):
     base, locked = _waiting(workspace, _locked_pdf())
     workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
     (info,) = base.documents.documents(QUICK.index)
@@ -77,7 +75,7 @@ def test_its_pages_are_counted_and_drawn_as_of_any_other(workspace: Workspace, h
     assert _originals(home) == {info.id}  # the encrypted one is gone
 
 
-def test_the_same_file_again_is_unchanged(workspace: Workspace) -> None:
+def test_the_same_file_again_is_unchanged(workspace):
     data = _locked_pdf()
     base, locked = _waiting(workspace, data)
     workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
@@ -88,7 +86,7 @@ def test_the_same_file_again_is_unchanged(workspace: Workspace) -> None:
     assert [item.status for item in workspace.jobs.items(job)] == ["unchanged"]
 
 
-def test_it_waits_through_other_uploads_and_a_restart(workspace: Workspace, home: Path) -> None:
+def test_it_waits_through_other_uploads_and_a_restart(workspace, home):
     base, locked = _waiting(workspace, _locked_pdf())
     assert add(workspace, base, {"other.md": "Other words."}) == ["added"]
     workspace.close()
@@ -100,7 +98,7 @@ def test_it_waits_through_other_uploads_and_a_restart(workspace: Workspace, home
 
 
 @pytest.mark.parametrize("way", ["left out", "replaced", "base deleted"])
-def test_what_nobody_opens_goes_with_its_bytes(workspace: Workspace, home: Path, way: str) -> None:
+def test_what_nobody_opens_goes_with_its_bytes(workspace, home, way):
     base, locked = _waiting(workspace, _locked_pdf())
     assert _originals(home) == {locked.file}
     if way == "left out":
@@ -118,13 +116,11 @@ def test_what_nobody_opens_goes_with_its_bytes(workspace: Workspace, home: Path,
         assert item.status == "cancelled"  # no page names it as missing any more
 
 
-def test_a_source_shows_no_password() -> None:
+def test_a_source_shows_no_password():
     assert PASSWORD not in repr(Source(Path("x.pdf"), password=PASSWORD))
 
 
-def test_the_command_line_reads_passwords_from_a_file(
-    workspace: Workspace, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_reads_passwords_from_a_file(workspace, home, tmp_path, capsys):
     file, keys = tmp_path / "leave.pdf", tmp_path / "keys"
     file.write_bytes(_locked_pdf(password=PASSWORD))
     keys.write_text(f"wrong one\n{PASSWORD}\n", "utf-8")
@@ -146,9 +142,7 @@ def test_the_command_line_reads_passwords_from_a_file(
     assert row["reason"] == "The password given does not open this PDF."
 
 
-def test_a_password_file_is_read_before_anything_is_added(
-    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_password_file_is_read_before_anything_is_added(workspace, tmp_path, capsys):
     file, keys = tmp_path / "leave.pdf", tmp_path / "keys"
     file.write_bytes(_locked_pdf())
     keys.write_text("\n")
@@ -159,12 +153,7 @@ def test_a_password_file_is_read_before_anything_is_added(
     assert workspace.bases() == []
 
 
-def test_the_command_line_asks_at_a_terminal(
-    workspace: Workspace,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_command_line_asks_at_a_terminal(workspace, tmp_path, capsys, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -186,9 +175,7 @@ def test_the_command_line_asks_at_a_terminal(
     assert prompts == ["Password of leave.pdf (empty to leave it out): "] * 2
 
 
-def test_a_pdf_from_an_address_keeps_it(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pdf_from_an_address_keeps_it(workspace, monkeypatch):
     address = "https://example.org/leave.pdf"
     fetched = web.Fetched(_locked_pdf(), address, address, "leave.pdf", "application/pdf")
     monkeypatch.setattr(web, "fetch", lambda *_args, **_options: fetched)

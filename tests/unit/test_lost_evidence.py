@@ -26,9 +26,7 @@ def _collection(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("chunker", ["whole", "recursive"])
-def test_absent_documents_count_as_trec_eval_counts_them(
-    home: Path, tmp_path: Path, chunker: str
-) -> None:
+def test_absent_documents_count_as_trec_eval_counts_them(home, tmp_path, chunker):
     recipe = QUICK.with_fields({"index.chunker": chunker, "search.mode": "lexical"})
     workspace = workspace_at(home)
     base = workspace.create("b", recipe)
@@ -47,7 +45,7 @@ def test_absent_documents_count_as_trec_eval_counts_them(
     assert found.metrics["recall@10"] == pytest.approx(1 / 3)
 
 
-def test_a_lost_span_counts_once(home: Path) -> None:
+def test_a_lost_span_counts_once(home):
     workspace = workspace_at(home)
     base = workspace.create("b", QUICK)
     workspace.jobs.run(base.documents.add_text("note", "Pumps are checked every spring."))
@@ -61,7 +59,7 @@ def test_a_lost_span_counts_once(home: Path) -> None:
     assert [label.document_name for _, label in base.questions.lost_labels("s")] == ["gone.md"]
 
 
-def test_a_recipe_is_measured_as_it_answers(home: Path) -> None:
+def test_a_recipe_is_measured_as_it_answers(home):
     """More candidates would stretch hybrid scores otherwise and make another ranking."""
     workspace = workspace_at(home)
     recipe = QUICK.with_fields({"search.candidates": 3, "search.top_k": 5})

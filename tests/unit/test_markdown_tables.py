@@ -7,7 +7,7 @@ from rag.readers.markdown_tables import markdown_content
 TEXT = "# Top\n\n| # | Name |\n|---|:-:|\n| 1 | a\\|b |\n|| x |\n\n## Sub\nwords"
 
 
-def test_a_table_is_rows_of_cells_without_bars_and_rules() -> None:
+def test_a_table_is_rows_of_cells_without_bars_and_rules():
     content = markdown_content(TEXT, {})
     (table,) = content.tables
     assert content.text == "# Top\n\n#\tName\n1\ta|b\n\tx\n\n## Sub\nwords"
@@ -15,7 +15,7 @@ def test_a_table_is_rows_of_cells_without_bars_and_rules() -> None:
     assert table.labels == ("#", "Name")
 
 
-def test_headings_stand_where_they_stood() -> None:
+def test_headings_stand_where_they_stood():
     content = markdown_content(TEXT, {})
     starts = [(content.text[h.start :].split("\n")[0], h.title) for h in content.headings]
     assert starts == [("# Top", "Top"), ("## Sub", "Sub")]
@@ -31,18 +31,18 @@ def test_headings_stand_where_they_stood() -> None:
         "title\n---\nwords | bars",
     ],
 )
-def test_what_is_no_table_stays_as_it_is(text: str) -> None:
+def test_what_is_no_table_stays_as_it_is(text):
     content = markdown_content(text, {})
     assert (content.text, content.tables) == (text, ())
 
 
-def test_a_row_above_the_labels_is_the_caption() -> None:
+def test_a_row_above_the_labels_is_the_caption():
     content = markdown_content("| Limits |  |\n|---|---|\n| City | EUR |\n| Rome | 120 |", {})
     (table,) = content.tables
     assert content.text == "Limits\nCity\tEUR\nRome\t120"
     assert (table.start, table.labels, table.caption) == (7, ("City", "EUR"), "Limits")
 
 
-def test_labels_are_what_stands_above_the_rule_whatever_it_is() -> None:
+def test_labels_are_what_stands_above_the_rule_whatever_it_is():
     (table,) = markdown_content("| 1 | 2 |\n|---|---|\n| a | b |", {}).tables
     assert table.labels == ("1", "2")

@@ -45,7 +45,7 @@ def texts(base: KnowledgeBase, recipe: Recipe, **search: Any) -> list[str]:
     return [hit.chunk.text for hit in base.search(QUESTION, changed).hits]
 
 
-def test_three_tenths_of_the_weight_of_the_words_are_a_match() -> None:
+def test_three_tenths_of_the_weight_of_the_words_are_a_match():
     # idf by Lucene among three: ln(1 + (3 - n + .5) / (n + .5)) is .98 for one passage, .47 for
     # two, 2.08 for none. Of all three words, the first passage has 13 %, the third 28 %.
     index = LexicalIndex.empty("english").added(
@@ -58,7 +58,7 @@ def test_three_tenths_of_the_weight_of_the_words_are_a_match() -> None:
     assert relevance_of_words("seal valve", keys, index, 3, None) is None
 
 
-def test_what_has_the_words_reaches_the_default_threshold(base: KnowledgeBase) -> None:
+def test_what_has_the_words_reaches_the_default_threshold(base):
     assert texts(base, OFF) == []
     trace = base.search(QUESTION, ON)
     [hit] = trace.hits
@@ -69,15 +69,15 @@ def test_what_has_the_words_reaches_the_default_threshold(base: KnowledgeBase) -
 
 
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
-def test_it_does_so_in_every_mode(base: KnowledgeBase, mode: str) -> None:
+def test_it_does_so_in_every_mode(base, mode):
     assert texts(base, ON, mode=mode, threshold=DEFAULT) == [LEAVE]
 
 
-def test_a_higher_threshold_is_not_reached_by_words(base: KnowledgeBase) -> None:
+def test_a_higher_threshold_is_not_reached_by_words(base):
     assert texts(base, ON, threshold=DEFAULT + 0.01) == []
 
 
-def test_an_explanation_says_what_lets_it_pass(base: KnowledgeBase) -> None:
+def test_an_explanation_says_what_lets_it_pass(base):
     [hit] = base.search(QUESTION, ON).hits
     explainer = base.explain(QUESTION, ON)
     steps = {step.stage: step.words for step in explainer.standing(hit.chunk.key).steps}

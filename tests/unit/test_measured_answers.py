@@ -1,7 +1,5 @@
 """Durations, measures, limits and ranges: figures that answer a question only with their unit."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import Document, Table, Trace, WordCorrection, unmarked
@@ -12,7 +10,7 @@ from rag.lexical import LexicalIndex, term_weights, word_shares
 from tests.unit.test_shown_quotes import ask
 
 
-def test_a_statement_that_leans_on_the_one_before_is_quoted_with_it() -> None:
+def test_a_statement_that_leans_on_the_one_before_is_quoted_with_it():
     passage = (
         "Tell the safety officer about any danger. In particular, report fire doors that do not "
         "close. Instead of a form, a call will do. In addition to that, write it down."
@@ -47,11 +45,11 @@ def test_a_statement_that_leans_on_the_one_before_is_quoted_with_it() -> None:
         ("Write {#if open}", "Write {#if open}"),
     ],
 )
-def test_marks_of_footnotes_and_attributes_are_left_out(text: str, plain: str) -> None:
+def test_marks_of_footnotes_and_attributes_are_left_out(text, plain):
     assert unmarked(text) == plain
 
 
-def test_a_text_with_another_form_has_the_word_of_the_question() -> None:
+def test_a_text_with_another_form_has_the_word_of_the_question():
     corrections = (
         WordCorrection("bike", "bike (bicycle / cycle)"),
         WordCorrection("RHA", "RHA (Regional Harbour Authority)"),
@@ -64,7 +62,7 @@ def test_a_text_with_another_form_has_the_word_of_the_question() -> None:
     assert words.for_question((WordCorrection("bkie", "bike"),)) is words
 
 
-def test_a_question_is_read_without_the_other_forms_that_were_searched() -> None:
+def test_a_question_is_read_without_the_other_forms_that_were_searched():
     trace = Trace(
         *("Is a bkie free?", "", 1, None, (), (), 0.0),
         reading="Is a bike (bicycle) free?",
@@ -74,7 +72,7 @@ def test_a_question_is_read_without_the_other_forms_that_were_searched() -> None
     assert trace.corrected == "Is a bike free?"
 
 
-def test_a_word_counts_once_where_passages_are_in_several_languages() -> None:
+def test_a_word_counts_once_where_passages_are_in_several_languages():
     texts = {
         1: "Surfbretter werden auf der Fähre für zwölf Euro befördert, wenn Platz ist.",
         2: "The ferry leaves at nine in the morning and comes back at night.",
@@ -89,7 +87,7 @@ def test_a_word_counts_once_where_passages_are_in_several_languages() -> None:
     assert share == pytest.approx(held / sum(weights.values()))
 
 
-def test_rows_of_a_group_have_its_name() -> None:
+def test_rows_of_a_group_have_its_name():
     lines = ("Room\tUnit\tClubs\tOthers", "Old hall*", "\tDay\t35\t75", "\tHour\t5\t10")
     text = "\n".join((*lines, "New hall", "\tDay\t150\t", "Garden\tDay\t20\t40", "\tHour\t3\t6"))
     table = Table(0, len(text), ("Room", "Unit", "Clubs", "Others"))
@@ -126,11 +124,11 @@ def test_rows_of_a_group_have_its_name() -> None:
         ),
     ],
 )
-def test_a_label_goes_with_its_value(passage: str, texts: list[str]) -> None:
+def test_a_label_goes_with_its_value(passage, texts):
     assert [one.text for one in statements(passage)] == texts
 
 
-def test_who_holds_an_office_now_is_answered_with_a_name(tmp_path: Path) -> None:
+def test_who_holds_an_office_now_is_answered_with_a_name(tmp_path):
     duties = (
         "# Treasurer\n\nThe treasurer keeps the current ledger of the club and pays the bills.\n"
     )

@@ -45,7 +45,7 @@ def shown(base: KnowledgeBase, question: str = ALIKE, **more: object) -> list[in
     return [each.turn for each in base.memory.examples(question, recipe, **more)]  # type: ignore[arg-type]
 
 
-def test_a_turn_is_remembered_with_outcome_sources_and_vector(base: KnowledgeBase) -> None:
+def test_a_turn_is_remembered_with_outcome_sources_and_vector(base):
     turn = told(base, ASK_LEAVE)
     [held] = base.memory.list_all()
     kept = held.interaction
@@ -60,14 +60,14 @@ def test_a_turn_is_remembered_with_outcome_sources_and_vector(base: KnowledgeBas
     assert stored == [(embedder.id, embedder.embed([ASK_LEAVE], "query")[0].tobytes())]
 
 
-def test_the_second_question_of_a_conversation_is_a_follow_up(base: KnowledgeBase) -> None:
+def test_the_second_question_of_a_conversation_is_a_follow_up(base):
     talk = base.conversations.open(None)
     told(base, ASK_LEAVE, talk=talk)
     told(base, "Why does the pump make a grinding noise?", talk=talk)
     assert [held.interaction.follow_up for held in base.memory.list_all()] == [True, False]
 
 
-def test_another_version_of_the_first_question_is_none(base: KnowledgeBase) -> None:
+def test_another_version_of_the_first_question_is_none(base):
     talk = base.conversations.open(None)
     first = told(base, ASK_LEAVE, talk=talk)
     again = base.conversations.ask(talk, ASK_LEAVE, ASKING, instead_of=first)
@@ -75,7 +75,7 @@ def test_another_version_of_the_first_question_is_none(base: KnowledgeBase) -> N
     assert [held.interaction.follow_up for held in base.memory.list_all()] == [False, False]
 
 
-def test_what_is_alike_and_was_answered_is_an_example(base: KnowledgeBase) -> None:
+def test_what_is_alike_and_was_answered_is_an_example(base):
     leave = told(base, ASK_LEAVE)
     told(base, "Why does the pump make a grinding noise?")
     [example] = base.memory.examples(ALIKE, ASKING)
@@ -86,15 +86,13 @@ def test_what_is_alike_and_was_answered_is_an_example(base: KnowledgeBase) -> No
     assert example.score == example.similarity
 
 
-def test_nothing_is_shown_unless_a_recipe_asks_for_it_and_a_model_answers(
-    base: KnowledgeBase,
-) -> None:
+def test_nothing_is_shown_unless_a_recipe_asks_for_it_and_a_model_answers(base):
     told(base, ASK_LEAVE)
     assert base.memory.examples(ALIKE, ASKING.with_fields({"answer.memory": 0})) == ()
     assert base.memory.examples(ALIKE, QUICK.with_fields({"answer.memory": 3})) == ()
 
 
-def test_a_thumb_up_raises_and_a_thumb_down_excludes(base: KnowledgeBase) -> None:
+def test_a_thumb_up_raises_and_a_thumb_down_excludes(base):
     first = told(base, ASK_LEAVE)
     second = told(base, ALIKE)
     assert shown(base) == [second, first]
@@ -108,9 +106,7 @@ def test_a_thumb_up_raises_and_a_thumb_down_excludes(base: KnowledgeBase) -> Non
     assert [each.standing for each in base.memory.list_all()] == ["thumb down", "usable"]
 
 
-def test_a_deleted_source_makes_what_rests_on_it_unused_at_the_next_question(
-    base: KnowledgeBase,
-) -> None:
+def test_a_deleted_source_makes_what_rests_on_it_unused_at_the_next_question(base):
     turn = told(base, ASK_LEAVE)
     assert shown(base) == [turn]
     base.documents.delete_documents([document_id(base, "leave.txt")])
@@ -119,9 +115,7 @@ def test_a_deleted_source_makes_what_rests_on_it_unused_at_the_next_question(
     assert (held.standing, held.gone) == ("stale", ("leave.txt",))
 
 
-def test_a_new_version_of_a_source_and_an_exclusion_count_as_a_change(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_new_version_of_a_source_and_an_exclusion_count_as_a_change(workspace, base):
     turn = told(base, ASK_LEAVE)
     pump = told(base, "Why does the pump make a grinding noise?")
     noise = "When does the pump make a grinding noise?"
@@ -134,7 +128,7 @@ def test_a_new_version_of_a_source_and_an_exclusion_count_as_a_change(
     assert {held.interaction.turn for held in base.memory.list_all() if held.gone} == {turn, pump}
 
 
-def test_a_source_whose_text_is_read_otherwise_is_stale(base: KnowledgeBase) -> None:
+def test_a_source_whose_text_is_read_otherwise_is_stale(base):
     told(base, ASK_LEAVE)
     with base._database.write() as connection:
         connection.exec_driver_sql(
@@ -143,7 +137,7 @@ def test_a_source_whose_text_is_read_otherwise_is_stale(base: KnowledgeBase) -> 
     assert [held.standing for held in base.memory.list_all()] == ["stale"]
 
 
-def test_what_was_refused_or_failed_is_held_and_never_shown(base: KnowledgeBase) -> None:
+def test_what_was_refused_or_failed_is_held_and_never_shown(base):
     trace = base.search(ALIKE, QUICK)
     for status in ("refused", "interrupted", "failed"):
         turn = base.conversations.ask(base.conversations.open(None), ALIKE, QUICK)
@@ -154,7 +148,7 @@ def test_what_was_refused_or_failed_is_held_and_never_shown(base: KnowledgeBase)
     assert {held.standing for held in base.memory.list_all()} == {"not answered"}
 
 
-def test_an_answer_that_cites_nothing_is_never_shown(base: KnowledgeBase) -> None:
+def test_an_answer_that_cites_nothing_is_never_shown(base):
     trace = base.search(ALIKE, QUICK)
     turn = base.conversations.ask(base.conversations.open(None), ALIKE, QUICK)
     base.conversations.conclude(turn, Answer("June.", (), trace, "general", "complete"))
@@ -162,9 +156,7 @@ def test_an_answer_that_cites_nothing_is_never_shown(base: KnowledgeBase) -> Non
     assert [held.standing for held in base.memory.list_all()] == ["no source"]
 
 
-def test_the_same_conversation_and_questions_to_leave_out_give_no_example(
-    base: KnowledgeBase,
-) -> None:
+def test_the_same_conversation_and_questions_to_leave_out_give_no_example(base):
     talk = base.conversations.open(None)
     told(base, ASK_LEAVE, talk=talk)
     now = base.conversations.ask(talk, ALIKE, ASKING)
@@ -174,19 +166,19 @@ def test_the_same_conversation_and_questions_to_leave_out_give_no_example(
     assert shown(base, turn=now) == [other]
 
 
-def test_a_question_that_was_asked_often_is_one_example(base: KnowledgeBase) -> None:
+def test_a_question_that_was_asked_often_is_one_example(base):
     told(base, ASK_LEAVE)
     newest = told(base, ASK_LEAVE.lower())
     assert shown(base) == [newest]
 
 
-def test_no_more_than_asked_for(base: KnowledgeBase) -> None:
+def test_no_more_than_asked_for(base):
     turns = [told(base, f"{ASK_LEAVE} {word}") for word in ("please", "thanks", "now")]
     assert len(shown(base, memory=2)) == 2
     assert set(shown(base, memory=3)) == set(turns)
 
 
-def test_vectors_of_another_embedder_are_made_when_they_are_needed(base: KnowledgeBase) -> None:
+def test_vectors_of_another_embedder_are_made_when_they_are_needed(base):
     told(base, ASK_LEAVE)
     other = ASKING.with_fields({"index.embedder": "wordllama"})
     assert [each.question for each in base.memory.examples(ALIKE, other)] == [ASK_LEAVE]
@@ -195,9 +187,7 @@ def test_vectors_of_another_embedder_are_made_when_they_are_needed(base: Knowled
         assert len(connection.exec_driver_sql(count).all()) == 2
 
 
-def test_another_knowledge_base_has_another_memory(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_another_knowledge_base_has_another_memory(workspace, base):
     turn = told(base, ASK_LEAVE)
     other = workspace.create("other", QUICK)
     assert (other.memory.list_all(), shown(other)) == ([], [])
@@ -205,7 +195,7 @@ def test_another_knowledge_base_has_another_memory(
         other.memory.correct(turn, answer="x")
 
 
-def test_the_score_is_the_cosine_and_a_twentieth_for_a_thumb_up() -> None:
+def test_the_score_is_the_cosine_and_a_twentieth_for_a_thumb_up():
     held = [Vectored(n, f"q{n}", thumb, b"") for n, thumb in ((1, 0), (2, 1), (3, 0), (4, -1))]
     vectors = np.array([[0.8, 0.6], [0.6, 0.8], [1, 0], [0.8, 0.6]], np.float32)
     found = ranked(np.array([1, 0], np.float32), vectors, held, least=0.6)

@@ -71,9 +71,7 @@ def measured(workspace: Workspace, base: KnowledgeBase) -> str:
     return found.sentence
 
 
-def test_a_memory_that_knows_helps(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_memory_that_knows_helps(parts, monkeypatch):
     workspace, base = parts
     with_chat(monkeypatch, Learner())
     assert base.memory_trials.effect(SET, RECIPE) is None
@@ -84,9 +82,7 @@ def test_a_memory_that_knows_helps(
     assert sentence.endswith(", 12 questions, 12 of them with examples.")
 
 
-def test_a_questions_own_interaction_is_no_example(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_questions_own_interaction_is_no_example(parts, monkeypatch):
     workspace, base = parts
     with_chat(monkeypatch, Learner())
     remember(base, QUESTIONS[0])
@@ -97,9 +93,7 @@ def test_a_questions_own_interaction_is_no_example(
     assert base.answer_evaluations.answers(found.run)["q0"].examples == 0
 
 
-def test_the_memory_of_another_visitor_is_another_measurement(
-    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_memory_of_another_visitor_is_another_measurement(parts, monkeypatch):
     workspace, base = parts
     with_chat(monkeypatch, Learner())
     remember(base, f"{QUESTIONS[0]} Please tell")
@@ -126,7 +120,7 @@ def test_the_memory_of_another_visitor_is_another_measurement(
         ((0.0, 0.0), "Memory changed nothing: token F1 is the same on all of 2 questions, 2"),
     ],
 )
-def test_what_two_questions_show(differences: tuple[float, float], sentence: str) -> None:
+def test_what_two_questions_show(differences, sentence):
     without = {"q1": 0.5, "q2": 0.5}
     values = dict(zip(without, (0.5 + each for each in differences), strict=True))
     figures = compare("token_f1", values, without)
@@ -134,7 +128,7 @@ def test_what_two_questions_show(differences: tuple[float, float], sentence: str
     assert effect.sentence.startswith(sentence)
 
 
-def test_quotes_have_no_use_for_memory(parts: tuple[Workspace, KnowledgeBase]) -> None:
+def test_quotes_have_no_use_for_memory(parts):
     _, base = parts
     with pytest.raises(InvalidInput, match="memory cannot change them"):
         base.memory_trials.start(SET, QUICK)

@@ -37,9 +37,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, 
     return code, json.loads(told.out) if told.out else None, told.err
 
 
-def test_one_is_shown_corrected_and_deleted(
-    asked: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_is_shown_corrected_and_deleted(asked, capsys):
     code, found, _ = run(capsys, "memory", "notes", "correct", "1", "--answer", "In June [1].")
     assert (code, found["answer"], found["corrected"]) == (0, "In June [1].", True)
     assert run(capsys, "memory", "notes", "show", "1")[1] == found
@@ -58,15 +56,13 @@ def test_one_is_shown_corrected_and_deleted(
         (("correct", "1", "--answer", " "), "Question and answer need words."),
     ],
 )
-def test_what_makes_no_sense_is_refused(
-    asked: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
-) -> None:
+def test_what_makes_no_sense_is_refused(asked, capsys, arguments, said):
     code, found, error = run(capsys, "memory", "notes", *arguments)
     assert (code, found) == (2, None)
     assert said in error
 
 
-def test_operations_count_what_was_asked(asked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_operations_count_what_was_asked(asked, capsys):
     code, found, _ = run(capsys, "operations", "notes")
     assert (code, found["questions"], found["refused"], found["thumbs_down"]) == (0, 2, 0, 1)
     assert sum(each["questions"] for each in found["periods"]) == 2
@@ -85,8 +81,6 @@ def test_operations_count_what_was_asked(asked: Path, capsys: pytest.CaptureFixt
         (["memory", "notes", "--limit", "-1"], "--limit is at least 1."),
     ],
 )
-def test_absurd_numbers_are_refused_with_a_reason(
-    asked: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
+def test_absurd_numbers_are_refused_with_a_reason(asked, capsys, words, said):
     assert main(words) == 2
     assert capsys.readouterr().err.startswith(f"Error: {said}")

@@ -52,7 +52,7 @@ def documents(trace: Trace) -> list[str]:
     return [each.document for each in trace.hits]
 
 
-def test_lists_are_interleaved_by_relevance() -> None:
+def test_lists_are_interleaved_by_relevance():
     trace = merge_traces([part("a", [0.9, 0.5]), part("b", [0.7, 0.6])], "hash", 5)
     assert documents(trace) == ["a1", "b1", "b2", "a2"]
     assert [(each.base, each.rank, each.score) for each in trace.hits] == [
@@ -64,7 +64,7 @@ def test_lists_are_interleaved_by_relevance() -> None:
     assert (trace.recipe, trace.passages, trace.threshold, trace.seconds) == ("hash", 80, 0.2, 0.5)
 
 
-def test_a_list_keeps_the_order_of_its_own_recipe() -> None:
+def test_a_list_keeps_the_order_of_its_own_recipe():
     """The first of "a" was put there by its words: its cosine alone would place it last."""
     trace = merge_traces([part("a", [0.2, 0.8]), part("b", [0.6, 0.4])], "hash", 5)
     assert documents(trace) == ["b1", "a1", "a2", "b2"]
@@ -72,14 +72,14 @@ def test_a_list_keeps_the_order_of_its_own_recipe() -> None:
     assert trace.hits[1].parts == {"dense": 0.2, "own": 9.0, "merged": 0.5}
 
 
-def test_a_weight_multiplies_relevance() -> None:
+def test_a_weight_multiplies_relevance():
     trace = merge_traces([part("a", [0.6]), part("b", [0.9], weight=0.5)], "hash", 5)
     assert documents(trace) == ["a1", "b1"]
     merge = trace.stage("merge")
     assert merge.note == "by cosine of fake, b × 0.5"
 
 
-def test_scales_that_do_not_compare_are_merged_by_ranks_and_it_is_said() -> None:
+def test_scales_that_do_not_compare_are_merged_by_ranks_and_it_is_said():
     other = part("b", [0.3, 0.2], scale="cosine of other", weight=2.0)
     trace = merge_traces([part("a", [0.9, 0.8]), other], "hash", 5)
     assert documents(trace) == ["b1", "b2", "a1", "a2"]
@@ -88,7 +88,7 @@ def test_scales_that_do_not_compare_are_merged_by_ranks_and_it_is_said() -> None
     assert "cosine of fake and cosine of other do not compare: by ranks" in merge.note
 
 
-def test_the_merged_list_is_cut_and_the_cut_is_explained() -> None:
+def test_the_merged_list_is_cut_and_the_cut_is_explained():
     trace = merge_traces([part("a", [0.9, 0.5]), part("b", [0.7, 0.6])], "hash", 3)
     merge = trace.stage("merge")
     assert (merge.taken, merge.given) == (4, 3)
@@ -97,7 +97,7 @@ def test_the_merged_list_is_cut_and_the_cut_is_explained() -> None:
     ]
 
 
-def test_a_passage_of_two_bases_comes_once_where_it_stands_best() -> None:
+def test_a_passage_of_two_bases_comes_once_where_it_stands_best():
     shared = part("b", [0.9, 0.1], documents=["same", "b2"])
     trace = merge_traces([part("a", [0.5, 0.4], documents=["a1", "same"]), shared], "hash", 5)
     assert [(each.document, each.base) for each in trace.hits] == [
@@ -109,7 +109,7 @@ def test_a_passage_of_two_bases_comes_once_where_it_stands_best() -> None:
     assert (merge.taken, merge.given, merge.note) == (4, 3, "by cosine of fake · 1 in several")
 
 
-def test_stages_of_all_parts_are_one_list() -> None:
+def test_stages_of_all_parts_are_one_list():
     rerank = Stage("rerank", 3, 3, note="chat")
     parts = [part("a", [0.9], below=[0.1]), part("b", [0.7, 0.6], stages=(rerank,))]
     trace = merge_traces(parts, "hash", 5, ["c returned nothing: down."])
@@ -128,7 +128,7 @@ def test_stages_of_all_parts_are_one_list() -> None:
 
 
 @given(RELEVANCES)
-def test_fitting_never_rises_and_keeps_the_sum(values: list[float]) -> None:
+def test_fitting_never_rises_and_keeps_the_sum(values):
     found = isotonic_fit(values)
     assert all(one >= other - 1e-12 for one, other in itertools.pairwise(found))
     assert sum(found) == pytest.approx(sum(values), abs=1e-9)
@@ -137,9 +137,7 @@ def test_fitting_never_rises_and_keeps_the_sum(values: list[float]) -> None:
 
 
 @given(RELEVANCES, RELEVANCES, st.integers(1, 20))
-def test_nothing_is_lost_and_every_list_keeps_its_order(
-    one: list[float], other: list[float], top_k: int
-) -> None:
+def test_nothing_is_lost_and_every_list_keeps_its_order(one, other, top_k):
     trace = merge_traces([part("a", one), part("b", other)], "hash", top_k)
     merge = trace.stage("merge")
     every = [*trace.hits, *(drop.hit for drop in merge.dropped)]

@@ -30,14 +30,14 @@ def url(database: str, postgres: Server, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/new.db" if is_file else postgres.url(postgres.create())
 
 
-def test_a_new_database_has_the_schema_of_the_tables(url: str) -> None:
+def test_a_new_database_has_the_schema_of_the_tables(url):
     Database(url).close()
     with create_engine(url).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
 @pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
-def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path):
     file = tmp_path / "first.db"
     with sqlite3.connect(file) as connection:
         connection.executescript(FIRST_SCHEMA.read_text())
@@ -78,11 +78,11 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) ->
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(HEAD,)]
 
 
-def test_the_newest_migration_is_the_one_that_opening_looks_for() -> None:
+def test_the_newest_migration_is_the_one_that_opening_looks_for():
     assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == HEAD
 
 
-def test_jobs_of_a_version_without_results_are_read_on(url: str) -> None:
+def test_jobs_of_a_version_without_results_are_read_on(url):
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with create_engine(url).begin() as connection:
@@ -113,7 +113,7 @@ def test_jobs_of_a_version_without_results_are_read_on(url: str) -> None:
 
 
 @pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
-def test_grades_below_zero_of_before_do_not_mislead(tmp_path: Path) -> None:
+def test_grades_below_zero_of_before_do_not_mislead(tmp_path):
     file = tmp_path / "first.db"
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(FIRST_SCHEMA.read_text())
@@ -133,7 +133,7 @@ def test_grades_below_zero_of_before_do_not_mislead(tmp_path: Path) -> None:
 
 
 @pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
-def test_systems_that_only_audits_could_ask_are_gone(tmp_path: Path) -> None:
+def test_systems_that_only_audits_could_ask_are_gone(tmp_path):
     file = tmp_path / "first.db"
     with closing(sqlite3.connect(file)) as first:
         first.executescript(FIRST_SCHEMA.read_text())
@@ -163,7 +163,7 @@ def test_systems_that_only_audits_could_ask_are_gone(tmp_path: Path) -> None:
         assert [row.definition for row in systems.newest(reader, 7)] == [plain]
 
 
-def test_opening_again_changes_nothing(url: str) -> None:
+def test_opening_again_changes_nothing(url):
     Database(url).close()
     before = _schema(url)
     Database(url).close()
@@ -171,7 +171,7 @@ def test_opening_again_changes_nothing(url: str) -> None:
     assert "document_part" in before
 
 
-def test_data_of_a_newer_version_is_left_alone(url: str) -> None:
+def test_data_of_a_newer_version_is_left_alone(url):
     with closing(Database(url)) as database, database.write() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     before = _schema(url)

@@ -52,9 +52,7 @@ def note(trace: Trace, name: str) -> str:
     return stage.note
 
 
-def test_a_search_is_done_once_until_the_documents_change(
-    workspace: Workspace, base: KnowledgeBase, server: Script
-) -> None:
+def test_a_search_is_done_once_until_the_documents_change(workspace, base, server):
     first, again = base.search(QUESTION, HYDE), base.search(QUESTION, HYDE)
     assert len(server.requests) == 1
     assert again.hits == first.hits
@@ -69,15 +67,13 @@ def test_a_search_is_done_once_until_the_documents_change(
     assert (vectors.hits, vectors.misses) == (2, 2)
 
 
-def test_a_question_is_embedded_once_for_all_recipes(base: KnowledgeBase) -> None:
+def test_a_question_is_embedded_once_for_all_recipes(base):
     base.search(QUESTION, QUICK)
     other = base.search(QUESTION, QUICK.with_fields({"search.top_k": 1}))
     assert note(other, "question") == "embedding of the question, from the cache"
 
 
-def test_another_conversation_is_another_search_where_the_recipe_looks_at_it(
-    base: KnowledgeBase, server: Script
-) -> None:
+def test_another_conversation_is_another_search_where_the_recipe_looks_at_it(base, server):
     recipe = HYDE.with_fields({"search.hyde": False, "search.rewrite": True})
     first = base.search("And then?", recipe, history=TALK)
     assert (first.question, first.typed) == ("Leave is carried over until summer.", "And then?")
@@ -87,7 +83,7 @@ def test_another_conversation_is_another_search_where_the_recipe_looks_at_it(
     assert len(server.requests) == 2
 
 
-def test_a_turn_keeps_the_complete_question_and_what_failed(base: KnowledgeBase) -> None:
+def test_a_turn_keeps_the_complete_question_and_what_failed(base):
     recipe = HYDE.with_fields({"search.hyde": False, "search.rewrite": True})
     talk = base.conversations.open(None)
     for question, used in (
@@ -107,14 +103,14 @@ def test_a_turn_keeps_the_complete_question_and_what_failed(base: KnowledgeBase)
     assert said[0].content == "Leave is carried over until summer."
 
 
-def test_a_recipe_whose_step_never_works_is_not_measured(base: KnowledgeBase) -> None:
+def test_a_recipe_whose_step_never_works_is_not_measured(base):
     base.exchange.import_file("checks", "checks.jsonl", QUESTIONS)
     with pytest.raises(ProviderUnavailable, match="'expansions' of the recipe does not work"):
         base.evaluator.evaluate("checks", QUICK.with_fields({"search.expansions": 2}))
     assert base.runs.list_all() == []
 
 
-def test_a_recipe_with_a_working_step_is_measured(base: KnowledgeBase, server: Script) -> None:
+def test_a_recipe_with_a_working_step_is_measured(base, server):
     base.exchange.import_file("checks", "checks.jsonl", QUESTIONS)
     run = base.evaluator.evaluate("checks", HYDE).run
     assert run.metrics["recall@5"] == 1.0
@@ -122,9 +118,7 @@ def test_a_recipe_with_a_working_step_is_measured(base: KnowledgeBase, server: S
     assert len(server.requests) == 4
 
 
-def test_bm25_of_several_wordings_is_a_share_or_what_saturation_levels_off(
-    base: KnowledgeBase,
-) -> None:
+def test_bm25_of_several_wordings_is_a_share_or_what_saturation_levels_off(base):
     several = HYDE.with_fields(
         {"search.mode": "hybrid", "search.hyde": False, "search.expansions": 1}
     )
@@ -137,7 +131,7 @@ def test_bm25_of_several_wordings_is_a_share_or_what_saturation_levels_off(
     assert best("saturation") == pytest.approx(0.8930117050158806)
 
 
-def test_now_and_then_a_failure_is_noted() -> None:
+def test_now_and_then_a_failure_is_noted():
     seen = Fallbacks()
     seen.note([Stage("hyde", 1, 1, note="too slow.", failed=True)])
     seen.require(9)

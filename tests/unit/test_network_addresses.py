@@ -10,9 +10,7 @@ from rag.network import addresses
 from rag.network.addresses import CheckedBackend, is_public, resolve
 
 
-def test_the_connection_goes_to_the_address_that_was_checked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch):
     """A name server that answers differently the second time (DNS rebinding) gains nothing."""
     answers = iter(["93.184.216.34", "127.0.0.1"])
     dialled: list[str] = []
@@ -35,7 +33,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
     assert dialled == ["93.184.216.34"]
 
 
-def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_private_address_among_public_ones_is_enough(monkeypatch):
     found = [(2, 1, 6, "", ("93.184.216.34", 80)), (2, 1, 6, "", ("10.0.0.1", 80))]
     monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *a, **k: found)
     with pytest.raises(BlockedAddress):
@@ -71,5 +69,5 @@ def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.Mon
         ("fec0::1", False),
     ],
 )
-def test_is_public(address: str, public: bool) -> None:
+def test_is_public(address, public):
     assert is_public(address) is public

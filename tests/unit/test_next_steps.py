@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,6 @@ from rag import (
     NextStep,
     Recipe,
     Settings,
-    Workspace,
 )
 from rag.evaluation.comparison import compare
 from rag.services import Models
@@ -56,7 +54,7 @@ def _steps(
     return next_steps(Basis(RECIPE, 40, 80, trials, rebuild, LabellingPace()))
 
 
-def test_steps_are_ranked_by_gain_per_minute() -> None:
+def test_steps_are_ranked_by_gain_per_minute():
     small, sure = [0.1, 0.1, 0.1, 0.1, 0.1] * 4, [0.4, 0.4, 0.3, 0.4, 0.4] * 4
     rebuild = Rebuild(({"index.chunk_size": 200},), ("cut",), 4, 3, 0.2, 90.0)
     steps = _steps(_fix(OFF, *small), _fix(WORDS, *sure), rebuild=rebuild)
@@ -70,7 +68,7 @@ def test_steps_are_ranked_by_gain_per_minute() -> None:
     assert steps[0].reason == ("20 held-out questions better, 0 worse, 0 the same.")
 
 
-def test_a_rebuild_names_what_it_costs() -> None:
+def test_a_rebuild_names_what_it_costs():
     rebuild = Rebuild(({"index.chunk_size": 200},), ("cut",), 4, 3, 0.2, 90.0, 12_000)
     (step,) = _steps(rebuild=rebuild)
     assert step.reason.endswith(" It embeds about 12,000 tokens.")
@@ -79,7 +77,7 @@ def test_a_rebuild_names_what_it_costs() -> None:
     assert step.reason.endswith(" It embeds about 12,000 tokens, for about 0.0240 USD.")
 
 
-def test_labels_gain_what_they_decide() -> None:
+def test_labels_gain_what_they_decide():
     fix = _fix(OFF, *([0.5, -0.5] * 10))
     assert fix.comparison.verdict == "undecided"
     (step,) = _steps(fix)
@@ -90,19 +88,19 @@ def test_labels_gain_what_they_decide() -> None:
     assert step.seconds == 20 * 2 * TYPICAL_SECONDS  # two labels a question
 
 
-def test_an_undecided_gain_is_used_or_labelled() -> None:
+def test_an_undecided_gain_is_used_or_labelled():
     fix, label = _steps(_fix(OFF, *([0.4, 0.4, -0.3, -0.3] * 5)))
     assert (fix.kind, label.kind) == ("fix", "label")
     assert (fix.gain or 0.0) > (label.gain or 0.0) >= LEAST_VALUE
 
 
-def test_labels_that_would_decide_nothing_are_not_asked_for() -> None:
+def test_labels_that_would_decide_nothing_are_not_asked_for():
     (fix,) = _steps(_fix(OFF, *([0.4, 0.4, 0.0, -0.3] * 5)))
     assert fix.kind == "fix"
     assert fix.fix.comparison.verdict == "undecided"
 
 
-def test_what_lost_where_it_was_measured_is_not_offered() -> None:
+def test_what_lost_where_it_was_measured_is_not_offered():
     loss = _fix(WORDS, *([0.5, -0.6] * 10))
     assert loss.comparison.verdict == "undecided"
     assert value_of_labels(loss.comparison, 10) > 0.001
@@ -111,32 +109,32 @@ def test_what_lost_where_it_was_measured_is_not_offered() -> None:
     assert step.kind == "nothing"
 
 
-def test_no_gain_is_seen_in_what_is_equal() -> None:
+def test_no_gain_is_seen_in_what_is_equal():
     fix = _fix(OFF, *([0.001, -0.001] * 10))
     (step,) = _steps(fix)
     assert (step.kind, step.gain) == ("nothing", 0.0)
     (step,) = _steps(_fix(OFF, *([0.0] * 10)))
 
 
-def test_a_set_that_is_too_small_to_try_fixes_needs_labels() -> None:
+def test_a_set_that_is_too_small_to_try_fixes_needs_labels():
     (step,) = _steps(note="The set is too small.")
     assert (step.kind, step.gain) == ("label", None)
 
 
-def test_steps_of_unknown_gain_come_after_the_others() -> None:
+def test_steps_of_unknown_gain_come_after_the_others():
     unknown = Rebuild(({"index.chunk_size": 200},), ("cut",), 4, 0, None, 10.0)
     kinds = [step.kind for step in _steps(_fix(OFF, *([0.2] * 20)), rebuild=unknown)]
     assert kinds == ["fix", "rebuild"]
 
 
-def test_the_value_of_labels_falls_with_what_is_known() -> None:
+def test_the_value_of_labels_falls_with_what_is_known():
     open_, clear = _comparison(*([0.5, -0.5] * 10)), _comparison(*([0.9, 0.1] * 10))
     assert value_of_labels(open_, 10) > 100 * value_of_labels(clear, 10)
     assert value_of_labels(open_, 10) < value_of_labels(open_, 40)
     assert value_of_labels(_comparison(0.5), 10) == 0.0
 
 
-def test_the_pace_of_labels_is_the_median_of_gaps_without_pauses() -> None:
+def test_the_pace_of_labels_is_the_median_of_gaps_without_pauses():
     start = datetime(2026, 1, 1, tzinfo=UTC)
     seconds = [0, 20, 40, 60, 80, 100, 130, 160, 190, 220, 250]
     mine = [("a", start + timedelta(seconds=at)) for at in seconds]
@@ -147,7 +145,7 @@ def test_the_pace_of_labels_is_the_median_of_gaps_without_pauses() -> None:
     assert pace_of(others).measured == 0
 
 
-def test_labels_of_programs_are_no_pace(workspace: Workspace) -> None:
+def test_labels_of_programs_are_no_pace(workspace):
     base_id = workspace.create("notes", RECIPE).id
     start = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -162,7 +160,7 @@ def test_labels_of_programs_are_no_pace(workspace: Workspace) -> None:
         assert labelling_pace(connection, base_id) == LabellingPace(30.0, 11)
 
 
-def test_an_index_is_changed_where_passages_are_cut_apart() -> None:
+def test_an_index_is_changed_where_passages_are_cut_apart():
     fixed = RECIPE.with_fields({"index.chunker": "fixed"})
     assert index_changes_for("cut", fixed) == [
         {"index.chunker": "recursive"},
@@ -175,7 +173,7 @@ def test_an_index_is_changed_where_passages_are_cut_apart() -> None:
     assert index_changes_for("threshold", RECIPE) == []
 
 
-def test_labels_come_after_a_change_with_a_higher_gain_per_minute() -> None:
+def test_labels_come_after_a_change_with_a_higher_gain_per_minute():
     better = replace(_fix(OFF, *([0.08] * 20)), causes=("answered",))
     open_ = replace(_fix(WORDS, *([0.5, -0.5] * 10)), causes=("top_k",))
     trials = Trials("ndcg@10", (open_, better), tried=2)
@@ -185,7 +183,7 @@ def test_labels_come_after_a_change_with_a_higher_gain_per_minute() -> None:
     assert (steps[1].gain_per_minute or 0.0) > (steps[2].gain_per_minute or 0.0)
 
 
-def test_the_largest_group_of_failures_comes_first() -> None:
+def test_the_largest_group_of_failures_comes_first():
     ranked = _fix(WORDS, *([0.4] * 20))
     trials = Trials("ndcg@10", (ranked,), tried=3)
     basis = Basis(RECIPE, 40, 80, trials, None, LabellingPace())
@@ -228,7 +226,7 @@ def test_the_largest_group_of_failures_comes_first() -> None:
     assert [step.kind for step in next_steps(none_here)] == ["fix"]
 
 
-def test_a_larger_top_k_comes_first_where_most_questions_are_below_it() -> None:
+def test_a_larger_top_k_comes_first_where_most_questions_are_below_it():
     weight = replace(_fix({"search.dense_weight": 0.8}, *([0.3] * 20)), causes=("top_k",))
     off = _fix(OFF, *([0.4] * 20))
     trials = Trials("ndcg@10", (off, weight), tried=3)
@@ -243,7 +241,7 @@ def test_a_larger_top_k_comes_first_where_most_questions_are_below_it() -> None:
     assert kinds == [("fix", ("threshold",)), ("fix", ("top_k",)), ("top_k", ("top_k",))]
 
 
-def test_a_reranker_is_advised_where_one_can_work(tmp_path: Path) -> None:
+def test_a_reranker_is_advised_where_one_can_work(tmp_path):
     quotes, written = AnswerRecipe(), AnswerRecipe(provider="ollama")
     bare = Models(Settings.from_env({}, home=tmp_path))
     url = {"TOUCHSTONE_RERANK_URL": "http://127.0.0.1:9"}

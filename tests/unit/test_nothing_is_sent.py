@@ -51,12 +51,12 @@ def paid(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> _Paid:
     return paid
 
 
-def test_a_start_sends_nothing(workspace: Workspace, paid: _Paid) -> None:
+def test_a_start_sends_nothing(workspace, paid):
     workspace.warm_up()
     assert paid.sent == []
 
 
-def test_the_kind_of_a_build_is_told_without_asking(workspace: Workspace, paid: _Paid) -> None:
+def test_the_kind_of_a_build_is_told_without_asking(workspace, paid):
     base = workspace.base("manuals")
     assert base.documents.vector_index(base.recipe().index).dimension == 64
     assert paid.sent == []
@@ -67,7 +67,7 @@ def reader(workspace: Workspace) -> ScopedWorkspace:
     return ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=row))
 
 
-def test_a_reader_has_no_attribution_from_who_is_paid(workspace: Workspace, paid: _Paid) -> None:
+def test_a_reader_has_no_attribution_from_who_is_paid(workspace, paid):
     base = reader(workspace).base("manuals")
     explainer = base.explain(QUESTION, base.recipe())
     key = explainer.trace.hits[0].chunk.key
@@ -78,9 +78,7 @@ def test_a_reader_has_no_attribution_from_who_is_paid(workspace: Workspace, paid
     assert paid.sent == []
 
 
-def test_an_index_is_built_by_a_diagnosis_of_who_may_spend(
-    workspace: Workspace, paid: _Paid
-) -> None:
+def test_an_index_is_built_by_a_diagnosis_of_who_may_spend(workspace, paid):
     _, row = workspace.access.tokens.create("writer", ["read", "write"])
     writer = ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=row))
     diagnoses, recipe = writer.base("manuals").diagnoses, workspace.base("manuals").recipe()
@@ -95,16 +93,14 @@ def test_an_index_is_built_by_a_diagnosis_of_who_may_spend(
     )
 
 
-def test_a_person_has_it(workspace: Workspace, paid: _Paid) -> None:
+def test_a_person_has_it(workspace, paid):
     base = view(workspace, signed_in(workspace, "ann")).base("manuals")
     explainer = base.explain(QUESTION, base.recipe())
     attribution = explainer.attribution(explainer.trace.hits[0].chunk.key)
     assert [word.text for word in attribution.words] == [QUESTION]
 
 
-def test_a_reader_has_it_from_who_is_free(
-    workspace: Workspace, paid: _Paid, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_has_it_from_who_is_free(workspace, paid, monkeypatch):
     monkeypatch.setattr(spending.providers, "may_cost", lambda _name, _variables: False)
     base = reader(workspace).base("manuals")
     explainer = base.explain(QUESTION, base.recipe())

@@ -1,7 +1,6 @@
 """Parts of an answer (nuggets), and passages that mislead: labels, files and figures."""
 
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -42,14 +41,14 @@ def judged(question: Question, *keys: int) -> object:
     return judge().judge(question, ranked, np.zeros(len(keys)), 10)
 
 
-def test_recall_of_parts_counts_each_part_once_and_lost_ones_too() -> None:
+def test_recall_of_parts_counts_each_part_once_and_lost_ones_too():
     figures = evidence_figures([judged(PARTS, 1, 3, 4), judged(PLAIN, 2)], (1, 3))
     assert figures["q1"]["nugget_recall@1"] == pytest.approx(1 / 3)
     assert figures["q1"]["nugget_recall@3"] == pytest.approx(2 / 3)
     assert "nugget_recall@1" not in figures["q2"]
 
 
-def test_what_misleads_is_graded_and_counted_apart() -> None:
+def test_what_misleads_is_graded_and_counted_apart():
     ranking = judged(PARTS, 3, 1, 2)
     assert ranking.grades == (MISLEADING, 2, 0)
     assert ranking.ideal == (2, 1, 1)
@@ -61,7 +60,7 @@ def test_what_misleads_is_graded_and_counted_apart() -> None:
     assert "udcg@3" not in plain[0].metrics
 
 
-def test_what_misleads_counts_as_not_relevant_in_all_other_metrics() -> None:
+def test_what_misleads_counts_as_not_relevant_in_all_other_metrics():
     other = Question("q1", PARTS.text, PARTS.evidence[:3])
     with_label, _ = measured([judged(PARTS, 3, 1, 4)], (1, 3))
     without, _ = measured([judged(other, 3, 1, 4)], (1, 3))
@@ -69,12 +68,12 @@ def test_what_misleads_counts_as_not_relevant_in_all_other_metrics() -> None:
     assert {name: with_label[0].metrics[name] for name in common} == dict(without[0].metrics)
 
 
-def test_a_passage_that_is_relevant_too_does_not_mislead() -> None:
+def test_a_passage_that_is_relevant_too_does_not_mislead():
     both = Question("q", "?", (Evidence("a", 0, 10, 1), Evidence("a", 2, 8, MISLEADING)))
     assert judged(both, 1).grades == (1,)
 
 
-def test_documents_are_judged_by_the_same_rules() -> None:
+def test_documents_are_judged_by_the_same_rules():
     whole = Question(
         "q",
         "?",
@@ -86,7 +85,7 @@ def test_documents_are_judged_by_the_same_rules() -> None:
 
 
 @given(st.lists(st.integers(-1, 3), max_size=12), st.integers(1, 12))
-def test_udcg_is_that_of_its_paper(grades: list[int], k: int) -> None:
+def test_udcg_is_that_of_its_paper(grades, k):
     weight = {-1: -1 / 3, 0: 0.0}
     hits = grades[:k]
     mean = sum(weight.get(grade, 1.0) for grade in hits) / k
@@ -94,7 +93,7 @@ def test_udcg_is_that_of_its_paper(grades: list[int], k: int) -> None:
     assert udcg(grades, k) == pytest.approx(wanted)
 
 
-def test_a_misleading_hit_costs_a_third_of_what_a_relevant_one_gives() -> None:
+def test_a_misleading_hit_costs_a_third_of_what_a_relevant_one_gives():
     def mean(grades: list[int]) -> float:
         value = udcg(grades, 4)
         return math.log(value / (1 - value))
@@ -104,7 +103,7 @@ def test_a_misleading_hit_costs_a_third_of_what_a_relevant_one_gives() -> None:
     assert mean([0, 1, -1, 0]) == pytest.approx(1 / 6)
 
 
-def test_files_keep_parts_and_grades() -> None:
+def test_files_keep_parts_and_grades():
     labels = (
         FileLabel("a.pdf", "by 31 March", grade=3, nugget="deadline"),
         FileLabel("a.pdf", "by 31 May", grade=-1),
@@ -114,14 +113,14 @@ def test_files_keep_parts_and_grades() -> None:
     assert parse("q.csv", to_csv(questions)) == questions
 
 
-def test_files_without_parts_are_read_as_before() -> None:
+def test_files_without_parts_are_read_as_before():
     old = "id,question,document,quote,grade\nq1,When?,a.pdf,by 31 March,2\n"
     (question,) = parse("q.csv", old)
     assert question.labels == (FileLabel("a.pdf", "by 31 March", grade=2),)
     assert "nugget" not in to_jsonl([question])
 
 
-def test_labels_take_a_part_and_a_grade_below_zero(tmp_path: Path) -> None:
+def test_labels_take_a_part_and_a_grade_below_zero(tmp_path):
     files = {"claims.txt": "Claims are due by 31 March.", "old.txt": "Claims were due by 31 May."}
     workspace, base = stocked(tmp_path, files)
     document, old = (row.id for row in base.documents.documents(QUICK.index))
@@ -149,7 +148,7 @@ def test_labels_take_a_part_and_a_grade_below_zero(tmp_path: Path) -> None:
     workspace.close()
 
 
-def test_a_question_with_a_missing_part_has_failed(tmp_path: Path) -> None:
+def test_a_question_with_a_missing_part_has_failed(tmp_path):
     files = {
         "claims.txt": "Claims of travel costs are due by 31 March.",
         "rates.txt": "The rate is 30 cents for a kilometre by car.",

@@ -27,9 +27,7 @@ def opened(home: Path) -> tuple[Workspace, KnowledgeBase, str, str]:
     return workspace, base, old, new
 
 
-def test_every_place_says_that_nothing_is_decided_and_why(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_every_place_says_that_nothing_is_decided_and_why(opened):
     workspace, base, old, new = opened
     (found,) = base.runs.compare([new], old)
     assert (found.figures.verdict_by_labels, found.figures.verdict) == ("worse", "undecided")
@@ -52,9 +50,7 @@ def test_every_place_says_that_nothing_is_decided_and_why(
 
 
 @pytest.mark.parametrize("held_out", [False, True])
-def test_the_best_of_a_grid_is_not_called_better_for_its_labels(
-    opened: tuple[Workspace, KnowledgeBase, str, str], held_out: bool
-) -> None:
+def test_the_best_of_a_grid_is_not_called_better_for_its_labels(opened, held_out):
     _, base, _, _ = opened
     base.question_edits.set_split(SET, 1, 0.2)
     tuner = base.tuning.tuner(SET)
@@ -66,9 +62,7 @@ def test_the_best_of_a_grid_is_not_called_better_for_its_labels(
     assert best.selection.headline == UNJUDGED
 
 
-def test_the_change_of_a_recipe_that_is_tuned_waits_for_open_hits(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-) -> None:
+def test_the_change_of_a_recipe_that_is_tuned_waits_for_open_hits(opened):
     _, base, old, new = opened
     tuner = base.tuning.tuner(SET)
     now, before = (tuner.figures([each], [M, "mrr@10"]) for each in (NEW, OLD))
@@ -86,12 +80,7 @@ def test_the_change_of_a_recipe_that_is_tuned_waits_for_open_hits(
 
 
 @pytest.mark.parametrize("tolerance", ["0", "0.02"])
-def test_the_gate_ends_with_5_where_judging_could_turn_it(
-    opened: tuple[Workspace, KnowledgeBase, str, str],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    tolerance: str,
-) -> None:
+def test_the_gate_ends_with_5_where_judging_could_turn_it(opened, capsys, tmp_path, tolerance):
     _, base, old, _ = opened
     (tmp_path / "new.json").write_text(NEW.model_dump_json())
     recipe = ("--recipe", str(tmp_path / "new.json"))
@@ -127,16 +116,14 @@ def _paired(difference: float, open_: OpenHits | None, tolerance: float) -> Pair
         (0.1, -0.05, 0.1, "passed"),
     ],
 )
-def test_an_outcome_holds_only_where_judging_leaves_it(
-    difference: float, if_judged: float, tolerance: float, outcome: str
-) -> None:
+def test_an_outcome_holds_only_where_judging_leaves_it(difference, if_judged, tolerance, outcome):
     ends = Interval(if_judged - 0.03, if_judged + 0.03)
     hits = OpenHits(10, (0.5, 0.0), if_judged, ends)
     assert _paired(difference, hits, tolerance).outcome == outcome
     assert _paired(difference, None, tolerance).outcome in ("passed", "failed")
 
 
-def test_as_many_open_hits_on_both_sides_leave_a_verdict() -> None:
+def test_as_many_open_hits_on_both_sides_leave_a_verdict():
     """One label a question, as most sets have it: what is open speaks for neither."""
     rows = {
         f"q{at}": JudgedRankings(
@@ -152,7 +139,7 @@ def test_as_many_open_hits_on_both_sides_leave_a_verdict() -> None:
     assert found.interval.low > 0.0
 
 
-def test_a_verdict_states_what_it_assumes_of_unjudged_hits() -> None:
+def test_a_verdict_states_what_it_assumes_of_unjudged_hits():
     assumption = (
         " Not judged: 84% of the first 10 hits of this run and 83% of the baseline's. The verdict "
         "assumes that they favour neither run."
@@ -167,12 +154,12 @@ def test_a_verdict_states_what_it_assumes_of_unjudged_hits() -> None:
     assert "favour neither" not in doubted.evidence
 
 
-def test_hits_that_are_all_judged_leave_no_doubt() -> None:
+def test_hits_that_are_all_judged_leave_no_doubt():
     rows = {"q": JudgedRankings(["a", "b"], ["b"], {"a": 1, "b": 0}, {"a": 1, "b": 0})}
     assert open_hits(["ndcg@2"], rows) == {"ndcg@2": None}
 
 
-def test_metrics_that_are_looked_at_together_get_what_each_gets_alone() -> None:
+def test_metrics_that_are_looked_at_together_get_what_each_gets_alone():
     dice = np.random.default_rng(8)
     pool = [f"d{at}" for at in range(25)]
     rows = {
@@ -189,7 +176,7 @@ def test_metrics_that_are_looked_at_together_get_what_each_gets_alone() -> None:
     assert together["ndcg@10"].difference == pytest.approx(-0.047684222)
 
 
-def test_open_hits_of_runs_that_cut_differently_are_judged_apart() -> None:
+def test_open_hits_of_runs_that_cut_differently_are_judged_apart():
     row = JudgedRankings(["a"], ["b"], {"r": 1}, {"b": 1})
     found = open_hits(["precision@1"], {"q": row}, same_cut=False)["precision@1"]
     # The other's first hit is relevant, so the open one is taken to be as well.
@@ -201,7 +188,7 @@ def _ndcg(ids: list[str], grades: dict[str, int]) -> float:
     return float(evaluate(Ranked.of([[grades.get(i, 0) for i in ids]], [ideal], 10), [M])[M][0])
 
 
-def test_labels_of_one_run_never_decide_against_the_better_other() -> None:
+def test_labels_of_one_run_never_decide_against_the_better_other():
     """The second run is the better one, and labels are kept only where the first found them."""
     dice = np.random.default_rng(5)
     wronged = 0

@@ -17,7 +17,7 @@ def turn(number: int, minutes: float = 0, status: str = "complete", **more: Any)
     )
 
 
-def test_figures_of_some_turns() -> None:
+def test_figures_of_some_turns():
     told = {"prompt_tokens": 100, "completion_tokens": 20, "first_token_seconds": 0.5}
     found = operation_figures(
         [
@@ -33,13 +33,13 @@ def test_figures_of_some_turns() -> None:
     assert (found.from_cache, found.thumbs_up, found.thumbs_down) == (1, 1, 1)
 
 
-def test_nothing_measured_has_no_times() -> None:
+def test_nothing_measured_has_no_times():
     found = operation_figures([turn(1, status="failed")])
     assert (found.p50, found.p95, found.first_token) == (None, None, None)
     assert operation_figures([]).refused_share is None
 
 
-def test_hours_without_a_question_are_there() -> None:
+def test_hours_without_a_question_are_there():
     found = operation_periods([turn(1), turn(2, 20), turn(3, 125)])
     assert [(each.start.hour, each.figures.questions) for each in found] == [
         (10, 2),
@@ -48,7 +48,7 @@ def test_hours_without_a_question_are_there() -> None:
     ]
 
 
-def test_a_longer_span_is_counted_by_the_day() -> None:
+def test_a_longer_span_is_counted_by_the_day():
     found = operation_periods([turn(1), turn(2, 4 * 24 * 60)])
     assert [(f"{each.start:%d %H}", each.figures.questions) for each in found] == [
         ("01 00", 1),
@@ -60,7 +60,7 @@ def test_a_longer_span_is_counted_by_the_day() -> None:
     assert operation_periods([]) == []
 
 
-def test_the_slowest_and_the_worst() -> None:
+def test_the_slowest_and_the_worst():
     turns = [
         turn(1, status="refused"),
         turn(2, metrics={"unsupported": 2}),
@@ -90,7 +90,7 @@ def test_the_slowest_and_the_worst() -> None:
     assert fault(turn(6)) is None
 
 
-def test_a_turn_from_before_anything_was_measured_has_the_time_of_its_search() -> None:
+def test_a_turn_from_before_anything_was_measured_has_the_time_of_its_search():
     old = TurnRow(1, 1, "q", "complete", "quotes", 0, 0.25, {}, START)
     assert operation_figures([old]).p50 == 0.25
     assert fault(old) is None

@@ -1,7 +1,5 @@
 """Different addresses are different documents; the same one again replaces its own version."""
 
-from pathlib import Path
-
 import pytest
 
 from rag.readers import web
@@ -36,26 +34,24 @@ A = "https://a.example"
         (f"{A}/feed", "application/json", "", "a.example/feed.json"),
     ],
 )
-def test_name_for(url: str, content_type: str, disposition: str, name: str) -> None:
+def test_name_for(url, content_type, disposition, name):
     assert name_for(url, content_type, disposition) == name
 
 
-def test_where_an_address_led_to_tells_a_vague_type() -> None:
+def test_where_an_address_led_to_tells_a_vague_type():
     assert name_for(f"{A}/latest", "", landed=f"{A}/v2/data.csv") == "a.example/latest.csv"
 
 
-def test_a_long_name_is_shortened_in_the_middle() -> None:
+def test_a_long_name_is_shortened_in_the_middle():
     name = name_for(f"{A}/{'x' * 500}/end", "text/html")
     assert name == f"a.example/{'x' * 110}…{'x' * 56}/end.html"
 
 
-def test_digits_of_an_address_stand_before_the_extension() -> None:
+def test_digits_of_an_address_stand_before_the_extension():
     assert distinguish_name("a.example/x.html", f"{A}/x") == "a.example/x (390213).html"
 
 
-def test_pages_replace_their_own_earlier_version_and_no_other(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_replace_their_own_earlier_version_and_no_other(home, monkeypatch):
     pages = {
         f"{A}/a/index.html": "About a.",
         f"{A}/b/index.html": "About b.",

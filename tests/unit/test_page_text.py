@@ -20,12 +20,12 @@ def _read(markdown: str) -> str:
 
 
 @given(st.text())
-def test_every_word_is_still_there(text: str) -> None:
+def test_every_word_is_still_there(text):
     assert _read(plain(text)) == " ".join(text.replace(JOINER, "").split()) or JOINER in text
 
 
 @given(st.text(alphabet="*_`[]()<>$#~|!:\\-+=>@./ab1"))
-def test_no_sign_is_left_that_means_something(text: str) -> None:
+def test_no_sign_is_left_that_means_something(text):
     without = re.sub(r"\\[!-/:-@\[-`{-~]", "", plain(text))
     assert not re.search(r"[!-/:-@\[-`{-~]", without)
 
@@ -43,37 +43,37 @@ def test_no_sign_is_left_that_means_something(text: str) -> None:
         ("a >= b", ">="),
     ],
 )
-def test_what_is_rewritten_after_parsing_is_broken_up(text: str, pattern: str) -> None:
+def test_what_is_rewritten_after_parsing_is_broken_up(text, pattern):
     shown = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", plain(text))
     assert re.search(pattern, text)
     assert not re.search(pattern, shown)
 
 
-def test_options_and_arrows_within_words_can_be_copied() -> None:
+def test_options_and_arrows_within_words_can_be_copied():
     command = "run --pack-size 3 --no-color a->b x<=y"
     assert _read(plain(command)) == command
     assert JOINER not in plain(command)
     assert plain("a -- b -> c").count(JOINER) == 2
 
 
-def test_matches_are_marked_and_the_rest_is_escaped() -> None:
+def test_matches_are_marked_and_the_rest_is_escaped():
     assert marked("a *b* c", [(2, 5)]) == "a :orange-background[\\*b\\*] c"
     assert marked("a b", [(2, 3)], "bold") == "a **b**"
 
 
-def test_a_mark_ends_at_every_line() -> None:
+def test_a_mark_ends_at_every_line():
     assert marked("ab\ncd", [(1, 4)]) == ("a:orange-background[b]  \n:orange-background[c]d")
 
 
-def test_overlapping_marks_become_one_after_the_other() -> None:
+def test_overlapping_marks_become_one_after_the_other():
     assert marked("abcd", [(0, 2), (1, 3)]) == ":orange-background[ab]:orange-background[c]d"
 
 
-def test_lines_and_paragraphs_stay() -> None:
+def test_lines_and_paragraphs_stay():
     assert lines("one\ntwo\n\nthree") == "one  \ntwo\n\nthree"
 
 
-def test_items_of_a_list_stay_as_far_in_as_they_are() -> None:
+def test_items_of_a_list_stay_as_far_in_as_they_are():
     listed = "2. Ages:\n   1. All: 16\n   2. Leaders: 18\n      a) of teams\n3. Limits\n\n  - Late"
     shown = "2. Ages:|\u20031. All: 16|\u20032. Leaders: 18|\u2003\u2003a) of teams|3. Limits"
     assert _read(lines(listed)) == f"{shown}\n\n\u2003- Late".replace("|", "  \n")
@@ -83,15 +83,15 @@ def test_items_of_a_list_stay_as_far_in_as_they_are() -> None:
     )
 
 
-def test_a_line_that_is_no_item_is_not_indented() -> None:
+def test_a_line_that_is_no_item_is_not_indented():
     assert lines("one\n     two\n\n        three") == "one  \ntwo\n\nthree"
 
 
-def test_tints_follow_each_other() -> None:
+def test_tints_follow_each_other():
     assert tinted([("a ", "blue-background"), ("b", "")]) == ":blue-background[a] b"
 
 
-def test_leaders_are_shortened_and_marks_stay_on_their_words() -> None:
+def test_leaders_are_shortened_and_marks_stay_on_their_words():
     fee = "c) De un cementerio a otro:......................$2.590,00"
     assert shorten_leaders(fee) == "c) De un cementerio a otro:… $2.590,00"
     assert _read(marked(fee, [(fee.index("$"), len(fee))])) == (
@@ -103,14 +103,14 @@ def test_leaders_are_shortened_and_marks_stay_on_their_words() -> None:
         assert shorten_leaders(text) == text
 
 
-def test_figures_in_words() -> None:
+def test_figures_in_words():
     assert [counted(1, "passage"), counted(1240, "passage")] == ["1 passage", "1,240 passages"]
     assert [duration(s) for s in (0.2, 40, 125, 4800)] == ["1 s", "40 s", "2 min", "1 h 20 min"]
     assert kind("application/pdf") == "PDF"
     assert kind("application/vnd.openxmlformats-officedocument.wordprocessingml.document") == "Word"
 
 
-def test_cells_and_rows_of_tables_stay_apart() -> None:
+def test_cells_and_rows_of_tables_stay_apart():
     assert lines("Code\t\tMeaning\nCV-1\tx") == (
         "Code\u2002\u2502\u2002\u2002\u2502\u2002Meaning  \nCV\\-1\u2002\u2502\u2002x"
     )
@@ -121,11 +121,11 @@ def test_cells_and_rows_of_tables_stay_apart() -> None:
 @pytest.mark.parametrize(
     ("number", "shown"), [(-0.0002, "+0.000"), (0.0004, "+0.000"), (-0.0006, "-0.001")]
 )
-def test_a_difference_is_never_a_negative_zero(number: float, shown: str) -> None:
+def test_a_difference_is_never_a_negative_zero(number, shown):
     assert f"{difference(number):+.3f}" == shown
 
 
-def test_other_numbers_of_passages_by_embedder_are_explained() -> None:
+def test_other_numbers_of_passages_by_embedder_are_explained():
     small, large = (IndexRecipe(embedder=name) for name in ("minilm", "wordllama"))
     assert token_note([(small, 3697), (large, 3697)]) == ""
     assert token_note([(small, 3697), (small, 4163)]) == ""
@@ -133,7 +133,7 @@ def test_other_numbers_of_passages_by_embedder_are_explained() -> None:
     assert token_note([(small, 3697), (other, 4163)]) == ""
 
 
-def test_rows_have_the_names_of_their_columns_and_keep_their_marks() -> None:
+def test_rows_have_the_names_of_their_columns_and_keep_their_marks():
     text = "City\tRent\nBern\t1\nOslo\t\nOdd\nRome\t3"
     words = [(text.index(word), text.index(word) + len(word)) for word in ("Bern", "Rome", "3")]
     named, spans = with_columns(text, words, [((0, len(text)), ("City", "Rent"))])
@@ -143,7 +143,7 @@ def test_rows_have_the_names_of_their_columns_and_keep_their_marks() -> None:
     assert with_columns("a\tb", [(0, 0)], [((0, 3), ("x", "y"))]) == ("x: a\ty: b", [(3, 3)])
 
 
-def test_each_of_two_tables_has_the_names_of_its_own_columns() -> None:
+def test_each_of_two_tables_has_the_names_of_its_own_columns():
     fees, rooms = "Fee\tAmount\nParking\t5\n", "Room\tSeats\nBlue\t12\n"
     text = f"{fees}\n{rooms}Left\tover"
     second = len(fees) + 1
@@ -156,7 +156,7 @@ def test_each_of_two_tables_has_the_names_of_its_own_columns() -> None:
     )
 
 
-def test_a_snippet_of_a_table_shows_the_row_with_the_rare_words() -> None:
+def test_a_snippet_of_a_table_shows_the_row_with_the_rare_words():
     names = ("Bern", "Rome", "Kiel", "Lyon", "Nice", "Metz", "Oslo", "Graz", "Linz", "Pisa")
     rows = ["Hotel\tQuarter\tA night"]
     rows += [f"Hotel {name}\tnear the main station\t{100 + at}" for at, name in enumerate(names)]
@@ -185,8 +185,6 @@ def test_a_snippet_of_a_table_shows_the_row_with_the_rare_words() -> None:
         ("„Eins“ oder auch zwei", 18, "„Eins“ oder …"),
     ],
 )
-def test_a_text_is_cut_between_words_and_its_quotation_ends(
-    text: str, most: int, shown: str
-) -> None:
+def test_a_text_is_cut_between_words_and_its_quotation_ends(text, most, shown):
     assert clipped(text, most) == shown
     assert len(shown) <= most

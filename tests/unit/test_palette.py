@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.components.shell.palette import DARK, LIGHT, Palette, template
+from pages.components.shell.palette import DARK, LIGHT, template
 
 CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 THEMES = {"light": LIGHT, "dark": DARK}
@@ -43,12 +43,12 @@ WHITE = TO_XYZ.sum(axis=1)
 LEAST_DISTANCE = 16.0  # CIE 1976; 2.3 is just noticeable
 
 
-def test_contrast_of_black_and_white_is_21() -> None:
+def test_contrast_of_black_and_white_is_21():
     assert _contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_every_meaning_stands_out_from_the_page(theme: str) -> None:
+def test_every_meaning_stands_out_from_the_page(theme):
     colours = THEMES[theme]
     low = {name: _contrast(c, colours.page) for name, c in colours.meanings.items()}
     assert {name: value for name, value in low.items() if value < 3.0} == {}
@@ -56,7 +56,7 @@ def test_every_meaning_stands_out_from_the_page(theme: str) -> None:
 
 @pytest.mark.parametrize("vision", VISION)
 @pytest.mark.parametrize("theme", THEMES)
-def test_no_two_meanings_look_alike(theme: str, vision: str) -> None:
+def test_no_two_meanings_look_alike(theme, vision):
     seen = {name: _lab(c, VISION[vision]) for name, c in THEMES[theme].meanings.items()}
     pairs = itertools.combinations(seen, 2)
     distances = {pair: float(np.linalg.norm(seen[pair[0]] - seen[pair[1]])) for pair in pairs}
@@ -64,7 +64,7 @@ def test_no_two_meanings_look_alike(theme: str, vision: str) -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_theme_draws_with_the_same_colours(theme: str) -> None:
+def test_the_theme_draws_with_the_same_colours(theme):
     section = _section(theme)
     colours = THEMES[theme]
     assert section["chartCategoricalColors"] == list(colours.meanings.values())
@@ -74,7 +74,7 @@ def test_the_theme_draws_with_the_same_colours(theme: str) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("part", ["main", "sidebar"])
-def test_text_is_readable_on_every_surface(theme: str, part: str) -> None:
+def test_text_is_readable_on_every_surface(theme, part):
     section = _section(theme) if part == "main" else _section(theme)["sidebar"]
     surfaces = [section["backgroundColor"], section["secondaryBackgroundColor"]]
     inks = [section["textColor"], section["linkColor"], section["codeTextColor"]]
@@ -90,13 +90,13 @@ def test_text_is_readable_on_every_surface(theme: str, part: str) -> None:
     assert _contrast("#FFFFFF", accent) >= 3.0  # the icon beside it
 
 
-def test_headings_have_weights_that_streamlit_takes() -> None:
+def test_headings_have_weights_that_streamlit_takes():
     weights = tomllib.loads(CONFIG.read_text())["theme"]["headingFontWeights"]
     assert [weight for weight in weights if weight % 50] == []
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_named_text_colours_are_readable(theme: str) -> None:
+def test_named_text_colours_are_readable(theme):
     section = _section(theme)
     named = {k: v for k, v in section.items() if k.endswith("Color") and k[:-5] in _NAMED}
     assert set(named) == {f"{name}Color" for name in _NAMED}
@@ -104,7 +104,7 @@ def test_named_text_colours_are_readable(theme: str) -> None:
 
 
 @pytest.mark.parametrize("colours", THEMES.values(), ids=THEMES)
-def test_the_plotly_template_takes_its_colours_from_the_palette(colours: Palette) -> None:
+def test_the_plotly_template_takes_its_colours_from_the_palette(colours):
     layout = template(colours).layout
     assert list(layout.colorway) == list(colours.meanings.values())
     assert layout.font.color == colours.text

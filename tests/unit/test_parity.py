@@ -40,7 +40,7 @@ def _stored(
     return run_id
 
 
-def test_values_worked_out_by_hand(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_values_worked_out_by_hand(workspace, base):
     one = [_result("equal", "abc"), _result("swapped", "abc"), _result("short", "abcd")]
     other = [_result("equal", "abc"), _result("swapped", "bad"), _result("short", "ab")]
     one += [_result("none", ""), _result("gone", "a"), _result("reworded", "a", "Old?")]
@@ -62,16 +62,14 @@ def test_values_worked_out_by_hand(workspace: Workspace, base: KnowledgeBase) ->
     assert (cut.overlap, cut.equal) == (1.0, 3)
 
 
-def test_a_run_agrees_with_itself(base: KnowledgeBase) -> None:
+def test_a_run_agrees_with_itself(base):
     words = _run(base, WORDS)
     found = base.parity.between(words, words)
     assert (found.overlap, found.rank_biased_overlap) == (1.0, pytest.approx(1.0))
     assert (found.equal, found.left_out) == (len(found.questions), 0)
 
 
-def test_passages_of_another_cut_are_matched_by_what_they_share(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_passages_of_another_cut_are_matched_by_what_they_share(workspace, base):
     small = WORDS.with_fields({"index.chunk_size": 12})
     assert workspace.jobs.run(base.documents.build(small.index)).status == "done"
     fine, coarse = _run(base, small), _run(base, WORDS)
@@ -79,9 +77,7 @@ def test_passages_of_another_cut_are_matched_by_what_they_share(
     assert (by_id["q2"].overlap, by_id["q2"].first_difference) == (1.0, None)
 
 
-def test_runs_without_a_common_question_are_refused(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_runs_without_a_common_question_are_refused(workspace, base):
     words = _run(base, WORDS)
     foreign = _stored(workspace, base, "foreign", [_result("x", "a")])
     with pytest.raises(InvalidInput, match="no question in common"):
@@ -92,12 +88,7 @@ def test_runs_without_a_common_question_are_refused(
         base.parity.between(words, "missing")
 
 
-def test_the_verb_fails_below_its_minimum(
-    workspace: Workspace,
-    base: KnowledgeBase,
-    home: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_verb_fails_below_its_minimum(workspace, base, home, capsys):
     one = _stored(workspace, base, "one", [_result("q", "ab", "Where?")])
     other = _stored(workspace, base, "other", [_result("q", "ac", "Where?")])
     called = ["parity", "handbook", one, other, "--json"]

@@ -39,7 +39,7 @@ def edit(base: KnowledgeBase, kind: str, quote: str, words: str = "") -> int:
     return base.passage_edits.add("rules.txt", kind, span, words)  # type: ignore[arg-type]
 
 
-def test_excluded_text_is_not_found_and_comes_back(base: KnowledgeBase) -> None:
+def test_excluded_text_is_not_found_and_comes_back(base):
     assert "March" in found(base, "March", WORDS)[0]
     number = edit(base, "exclude", OLD)
     assert found(base, "March", WORDS) == []
@@ -49,7 +49,7 @@ def test_excluded_text_is_not_found_and_comes_back(base: KnowledgeBase) -> None:
     assert "March" in found(base, "March", WORDS)[0]
 
 
-def test_a_document_is_left_out_once_all_of_its_words_are(base: KnowledgeBase) -> None:
+def test_a_document_is_left_out_once_all_of_its_words_are(base):
     def left_out() -> bool:
         (info,) = base.documents.documents(base.recipe().index)
         return info.left_out
@@ -64,7 +64,7 @@ def test_a_document_is_left_out_once_all_of_its_words_are(base: KnowledgeBase) -
     assert [*seen, left_out()] == [False, False, False, True, False]
 
 
-def test_another_cut_and_another_build_keep_the_edits(base: KnowledgeBase) -> None:
+def test_another_cut_and_another_build_keep_the_edits(base):
     edit(base, "exclude", OLD)
     whole = WORDS.with_fields({"index.chunker": "whole"})
     job = base.documents.build(whole.index)
@@ -73,14 +73,14 @@ def test_another_cut_and_another_build_keep_the_edits(base: KnowledgeBase) -> No
     assert len(found(base, "leave", whole)) == 1
 
 
-def test_a_boundary_that_is_set_parts_and_one_taken_away_joins(base: KnowledgeBase) -> None:
+def test_a_boundary_that_is_set_parts_and_one_taken_away_joins(base):
     edit(base, "split", "It lapses")
     assert any(each.startswith("It lapses") for each in texts(base))
     edit(base, "join", f"{OLD}\n\n{TRAVEL}")
     assert texts(base)[-1].endswith(f"{OLD}\n\n{TRAVEL}")
 
 
-def test_added_words_find_a_passage_and_are_not_shown(base: KnowledgeBase) -> None:
+def test_added_words_find_a_passage_and_are_not_shown(base):
     assert found(base, "vacation PN-4711", WORDS) == []
     number = edit(base, "words", LEAVE, "vacation PN-4711")
     (text,) = found(base, "PN-4711", WORDS)
@@ -91,9 +91,7 @@ def test_added_words_find_a_passage_and_are_not_shown(base: KnowledgeBase) -> No
     assert found(base, "vacation PN-4711", WORDS) == []
 
 
-def test_a_new_version_keeps_edits_at_their_words_and_lists_the_lost(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_new_version_keeps_edits_at_their_words_and_lists_the_lost(workspace, base):
     edit(base, "exclude", OLD)
     edit(base, "words", TRAVEL, "railway")
     shorter = f"A new preface.\n\n{LEAVE}\n\n{OLD}\n"
@@ -107,7 +105,7 @@ def test_a_new_version_keeps_edits_at_their_words_and_lists_the_lost(
     assert found(base, "March", WORDS) == []
 
 
-def test_edits_count_as_another_state_of_the_documents(base: KnowledgeBase) -> None:
+def test_edits_count_as_another_state_of_the_documents(base):
     label = {"document": "rules.txt", "quote": "carried over until 30 June"}
     row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}
     base.exchange.import_file("s", "s.jsonl", json.dumps(row))
@@ -124,7 +122,7 @@ def test_edits_count_as_another_state_of_the_documents(base: KnowledgeBase) -> N
     assert base.documents_hash() == before
 
 
-def test_what_cannot_be_is_refused_and_changes_nothing(base: KnowledgeBase) -> None:
+def test_what_cannot_be_is_refused_and_changes_nothing(base):
     before = texts(base)
     with pytest.raises(InvalidInput, match="does not have these words"):
         edit(base, "exclude", "not in there")
@@ -143,9 +141,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(base: KnowledgeBase) -> N
     assert texts(base) == before
 
 
-def test_the_command_line_edits_lists_and_takes_back(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_edits_lists_and_takes_back(base, tmp_path, capsys):
     at = ["--home", str(tmp_path / "home")]
     verb = ["edit-passages", "rules", "rules.txt"]
     assert main([*verb, "--exclude", OLD, "--split", "It lapses", *at]) == 0
@@ -158,9 +154,7 @@ def test_the_command_line_edits_lists_and_takes_back(
     assert main([*verb, "--exclude", "not there", *at]) == 2
 
 
-def test_a_bundle_brings_the_edits(
-    workspace: Workspace, base: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_a_bundle_brings_the_edits(workspace, base, tmp_path):
     edit(base, "exclude", OLD)
     label = {"document": "rules.txt", "quote": "carried over until 30 June"}
     row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}

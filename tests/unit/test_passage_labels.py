@@ -39,7 +39,7 @@ def _grades(base: KnowledgeBase) -> dict[int, int]:
     return dict(base.passage_labels.of(SET, TEXT, SMALL).grades)
 
 
-def test_a_set_tells_which_questions_are_in_it(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+def test_a_set_tells_which_questions_are_in_it(base, chunks):
     assert not base.passage_labels.contains(SET)(TEXT)
     _grade(base, chunks[0], 2)
     asked = base.passage_labels.contains(SET)
@@ -47,7 +47,7 @@ def test_a_set_tells_which_questions_are_in_it(base: KnowledgeBase, chunks: list
     assert not asked("Is that so?")
 
 
-def test_exact_evidence_stays_exact(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+def test_exact_evidence_stays_exact(base, chunks):
     question = base.question_edits.collect(SET, TEXT)
     start = chunks[0].start + chunks[0].text.index("carried")
     base.labels.label(SET, question, chunks[0].document_id, start, start + 12, 1)
@@ -57,9 +57,7 @@ def test_exact_evidence_stays_exact(base: KnowledgeBase, chunks: list[Chunk]) ->
     assert _grades(base) == {chunks[0].key: 3}
 
 
-def test_exact_words_take_the_place_of_the_whole_passage(
-    base: KnowledgeBase, chunks: list[Chunk]
-) -> None:
+def test_exact_words_take_the_place_of_the_whole_passage(base, chunks):
     first = chunks[0]
     start = first.start + first.text.index("carried")
     _grade(base, first, 1)
@@ -69,7 +67,7 @@ def test_exact_words_take_the_place_of_the_whole_passage(
     assert found.grades == {first.key: 2}
 
 
-def test_all_words_of_a_passage_are_the_passage(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+def test_all_words_of_a_passage_are_the_passage(base, chunks):
     first = chunks[0]
     _grade(base, first, 1)
     end = first.start + len(first.text.rstrip())
@@ -78,7 +76,7 @@ def test_all_words_of_a_passage_are_the_passage(base: KnowledgeBase, chunks: lis
     assert (label.start, label.end, label.grade) == (first.start, end, 3)
 
 
-def test_a_longer_label_is_left_alone(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+def test_a_longer_label_is_left_alone(base, chunks):
     question = base.question_edits.collect(SET, TEXT)
     base.labels.label(SET, question, chunks[0].document_id, 0, chunks[1].end, 2)
     assert _grades(base) == {chunks[0].key: 2, chunks[1].key: 2}
@@ -88,13 +86,13 @@ def test_a_longer_label_is_left_alone(base: KnowledgeBase, chunks: list[Chunk]) 
     assert _grades(base) == {chunks[0].key: 3, chunks[1].key: 2}
 
 
-def test_a_whole_document_grades_all_its_passages(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+def test_a_whole_document_grades_all_its_passages(base, chunks):
     question = base.question_edits.collect(SET, TEXT)
     base.labels.label(SET, question, chunks[0].document_id, 0, None, 2)
     assert _grades(base) == {chunk.key: 2 for chunk in chunks}
 
 
-def test_removing_takes_what_is_inside(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+def test_removing_takes_what_is_inside(base, chunks):
     _grade(base, chunks[0], 2)
     _grade(base, chunks[1], 0)
     first = chunks[0]
@@ -104,9 +102,7 @@ def test_removing_takes_what_is_inside(base: KnowledgeBase, chunks: list[Chunk])
     assert base.passage_labels.remove(SET, TEXT, *place) == 0
 
 
-def test_labels_of_a_deleted_document_count_for_nothing(
-    base: KnowledgeBase, chunks: list[Chunk]
-) -> None:
+def test_labels_of_a_deleted_document_count_for_nothing(base, chunks):
     _grade(base, chunks[0], 2)
     base.documents.delete_documents([chunks[0].document_id])
     found = base.passage_labels.of(SET, TEXT, SMALL)

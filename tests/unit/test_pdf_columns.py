@@ -16,14 +16,14 @@ CUT = 50.0
 ABOVE = Rule(0.0, 90.0, CUT)
 
 
-def test_a_line_counts_as_one_in_whatever_order_its_parts_were_drawn() -> None:
+def test_a_line_counts_as_one_in_whatever_order_its_parts_were_drawn():
     parts = [Rule(60.0, 100.0, MIDDLE), Rule(0.0, 30.0, MIDDLE), Rule(30.0, 60.0, MIDDLE)]
     assert Drawn(across=parts).rules_off(TOP, BOTTOM, 0.0, 100.0)
     # The same stretch drawn twice is as long as drawn once.
     assert not Drawn(across=[parts[0], parts[0]]).rules_off(TOP, BOTTOM, 0.0, 100.0)
 
 
-def test_boundaries_go_from_left_to_right_be_they_drawn_or_white() -> None:
+def test_boundaries_go_from_left_to_right_be_they_drawn_or_white():
     rows = [
         Row(
             [
@@ -39,14 +39,14 @@ def test_boundaries_go_from_left_to_right_be_they_drawn_or_white() -> None:
     assert found.cuts == pytest.approx([40.0, 100.0], abs=0.5)
 
 
-def test_one_box_is_turned_as_many_are() -> None:
+def test_one_box_is_turned_as_many_are():
     turn = Turn((1.0, 2.0, 3.0), (4.0, 5.0, 6.0), 100.0, 200.0)
     # From (1 + 4 + 3, 4 + 10 + 6) to (3 + 8 + 3, 12 + 20 + 6).
     assert turn.box(1.0, 2.0, 3.0, 4.0) == (8.0, 20.0, 14.0, 38.0)
     assert turn.boxes(np.array([[1.0, 2.0, 3.0, 4.0]])).tolist() == [[8.0, 20.0, 14.0, 38.0]]
 
 
-def test_a_caption_after_a_gap_does_not_hide_the_table_below_it() -> None:
+def test_a_caption_after_a_gap_does_not_hide_the_table_below_it():
     def row(top: float, *texts: str) -> Row:
         words = [Word(t, 100.0 * n, top, 100.0 * n + 40, top + 10, n) for n, t in enumerate(texts)]
         return Row([Segment([word]) for word in words], top, top + 10, 10)
@@ -67,9 +67,7 @@ def test_a_caption_after_a_gap_does_not_hide_the_table_below_it() -> None:
         ([["June", "3"], ["July", "4"]], (), 50.0, False),
     ],
 )
-def test_a_table_goes_on_under_the_same_columns_without_its_header(
-    rows: list[list[str]], labels: tuple[str, ...], middle: float, expected: bool
-) -> None:
+def test_a_table_goes_on_under_the_same_columns_without_its_header(rows, labels, middle, expected):
     before = FoundTable([["Month", "Sum"], ["May", "2"]], labels, (10.0, 50.0))
     assert FoundTable(rows, (), (10.0, middle)).continues(before) is expected
 
@@ -93,7 +91,7 @@ def cells(*rules: Rule) -> list[str]:
         Rule(90.0, MIDDLE, CUT),
     ],
 )
-def test_a_line_along_a_row_parts_its_words(rule: Rule) -> None:
+def test_a_line_along_a_row_parts_its_words(rule):
     assert cells(rule) == ["mine", "theirs"]
 
 
@@ -106,5 +104,5 @@ def test_a_line_along_a_row_parts_its_words(rule: Rule) -> None:
         Rule(90.0, 120.0, CUT - 2.0),
     ],
 )
-def test_a_line_that_ends_before_or_stands_elsewhere_does_not(rule: Rule) -> None:
+def test_a_line_that_ends_before_or_stands_elsewhere_does_not(rule):
     assert cells(rule) == ["mine theirs", ""]

@@ -51,7 +51,7 @@ def drawn(*pages: list[tuple[float, float, str]]) -> bytes:
     return buffer.getvalue()
 
 
-def test_what_pages_repeat_is_their_head_and_not_in_the_text(tmp_path: Path) -> None:
+def test_what_pages_repeat_is_their_head_and_not_in_the_text(tmp_path):
     pages = [
         [(60, 770, "Corvane manual"), (60, 600, f"Chapter words {n}."), (500, 20, f"Page {n}")]
         for n in (1, 2, 3, 4)
@@ -61,7 +61,7 @@ def test_what_pages_repeat_is_their_head_and_not_in_the_text(tmp_path: Path) -> 
     assert [page.head for page in found.pages] == [f"Corvane manual Page {n}" for n in (1, 2, 3, 4)]
 
 
-def test_left_and_right_pages_have_heads_of_their_own(tmp_path: Path) -> None:
+def test_left_and_right_pages_have_heads_of_their_own(tmp_path):
     pages = [
         [(60, 770, "The book" if n % 2 else "The chapter"), (60, 500 + n, f"Words of {n} here.")]
         for n in range(1, 9)
@@ -71,12 +71,12 @@ def test_left_and_right_pages_have_heads_of_their_own(tmp_path: Path) -> None:
     assert "The" not in found.text
 
 
-def test_pages_that_hold_nothing_but_a_repeated_line_keep_it(tmp_path: Path) -> None:
+def test_pages_that_hold_nothing_but_a_repeated_line_keep_it(tmp_path):
     found = document(tmp_path, drawn(*[[(60, 770, f"Slide {n}")] for n in (1, 2, 3, 4)]))
     assert found.text == "Slide 1\n\nSlide 2\n\nSlide 3\n\nSlide 4"
 
 
-def test_two_pages_repeat_nothing(tmp_path: Path) -> None:
+def test_two_pages_repeat_nothing(tmp_path):
     pages = [[(60, 770, "Same head"), (60, 600, f"Words {n}.")] for n in (1, 2)]
     assert document(tmp_path, drawn(*pages)).text.count("Same head") == 2
 
@@ -97,7 +97,7 @@ def placed(rows: list[tuple[str, ...]], top: float) -> list[tuple[float, float, 
     ]
 
 
-def test_a_title_is_glued_to_its_table_and_prose_is_not(tmp_path: Path) -> None:
+def test_a_title_is_glued_to_its_table_and_prose_is_not(tmp_path):
     lines = [(60.0, 700.0, PROSE[:90]), (60.0, 686.0, PROSE[91:]), (60.0, 650.0, "Table 3: Stock")]
     found = document(tmp_path, drawn([*lines, *placed(ROWS, 630)]))
     (table,) = found.tables
@@ -108,7 +108,7 @@ def test_a_title_is_glued_to_its_table_and_prose_is_not(tmp_path: Path) -> None:
     assert (table.labels, table.caption) == (("Item", "2022", "2023"), "Table 3: Stock")
 
 
-def test_the_last_lines_of_running_text_are_no_caption(tmp_path: Path) -> None:
+def test_the_last_lines_of_running_text_are_no_caption(tmp_path):
     found = document(tmp_path, drawn([(60, 660, f"{PROSE[:80]}."), *placed(ROWS, 640)]))
     (table,) = found.tables
     assert table.caption == ""
@@ -124,7 +124,7 @@ def test_the_last_lines_of_running_text_are_no_caption(tmp_path: Path) -> None:
     ],
     ids=["contents", "list", "prose in two columns"],
 )
-def test_what_is_no_table_is_none(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
+def test_what_is_no_table_is_none(tmp_path, rows):
     lines = [
         (60 + (200 if len(left) > 1 else 20) * column, 600 - 14 * row, cell)
         for row, (left, right) in enumerate(rows)
@@ -146,19 +146,19 @@ def _across(*, by_cell: int = 1) -> list[tuple[float, float, str]]:
     return found
 
 
-def test_columns_that_are_drawn_across_are_read_one_after_the_other(tmp_path: Path) -> None:
+def test_columns_that_are_drawn_across_are_read_one_after_the_other(tmp_path):
     heading = (50.0, 730.0, "A heading that stands over both of the columns and more of the page")
     text = document(tmp_path, drawn([heading, *_across()])).text
     assert text.split("\n") == [heading[2], "", *_LEFT, "", *_RIGHT]
 
 
-def test_cells_of_several_lines_are_no_columns(tmp_path: Path) -> None:
+def test_cells_of_several_lines_are_no_columns(tmp_path):
     text = document(tmp_path, drawn(_across(by_cell=4))).text
     lines = [line for line in text.split("\n") if line]
     assert lines == [words for _, _, words in _across(by_cell=4)]
 
 
-def test_words_drawn_twice_are_read_once(tmp_path: Path) -> None:
+def test_words_drawn_twice_are_read_once(tmp_path):
     twice = [(60 + shift, 600.0, "Important heading") for shift in (0.0, 0.3)]
     assert document(tmp_path, drawn(twice)).text == "Important heading"
 
@@ -188,13 +188,13 @@ def with_ligatures(line: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def test_both_letters_of_a_ligature_are_read(tmp_path: Path) -> None:
+def test_both_letters_of_a_ligature_are_read(tmp_path):
     data = with_ligatures(b"The o\200er is o\200icial.")
     assert document(tmp_path, data).text == "The offer is official."
 
 
 @pytest.mark.parametrize("text", ["1", "12", "off", "Page", "Index"])
-def test_a_page_of_few_letters_is_read(tmp_path: Path, text: str) -> None:
+def test_a_page_of_few_letters_is_read(tmp_path, text):
     pages = [[(60.0, 600.0, "The notice period is four weeks.")], [(60.0, 600.0, text)]]
     assert document(tmp_path, drawn(*pages)).text.endswith(text)
 
@@ -216,19 +216,17 @@ def test_a_page_of_few_letters_is_read(tmp_path: Path, text: str) -> None:
         ("", False),
     ],
 )
-def test_text_is_told_from_what_fonts_without_characters_give(text: str, good: bool) -> None:
+def test_text_is_told_from_what_fonts_without_characters_give(text, good):
     assert (plausibility(text) >= 0.7) == good
 
 
-def test_pages_whose_fonts_say_nothing_are_named(tmp_path: Path) -> None:
+def test_pages_whose_fonts_say_nothing_are_named(tmp_path):
     found = document(tmp_path, drawn([(60, 700, "A page that can be read.")], SHIFTED))
     assert found.receipt.left_out == (Omission("unreadable_page", 1, "page 2", len(found.text)),)
     assert "recognised_pages" not in found.receipt.read  # what the page shows is no better
 
 
-def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(tmp_path, monkeypatch):
     shown = Recognised(PROSE, 91.0)
     recogniser = SimpleNamespace(read=lambda _picture: shown)
     monkeypatch.setattr(reader, "available", lambda: True)
@@ -241,9 +239,7 @@ def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(
     assert content.left_out == ()
 
 
-def test_the_more_plausible_of_two_readings_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_more_plausible_of_two_readings_is_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(reader, "_page_text", lambda _reader, _index: PROSE)
     path = tmp_path / "content"
     path.write_bytes(drawn(SHIFTED))
@@ -265,7 +261,7 @@ def fees(top: int, *rows: tuple[str, ...]) -> list[tuple[int, int, str]]:
     ]
 
 
-def test_titles_of_groups_leave_a_table_its_labels(tmp_path: Path) -> None:
+def test_titles_of_groups_leave_a_table_its_labels(tmp_path):
     first = fees(
         *(700, FEES, ("Category: Taxi licences",)),
         *((f"B-{n}", f"Taxi number {n}", "Each", f"${n}20.00", f"${n}50.00") for n in range(1, 4)),
@@ -291,7 +287,7 @@ def test_titles_of_groups_leave_a_table_its_labels(tmp_path: Path) -> None:
         ["The roads below are those that the council has agreed to keep up.", "They are old."],
     ],
 )
-def test_another_table_does_not_get_the_labels(tmp_path: Path, between: list[str]) -> None:
+def test_another_table_does_not_get_the_labels(tmp_path, between):
     taxis = [
         (f"B-{n}", f"Taxi number {n}", "Each", f"${n}20.00", f"${n}50.00") for n in range(1, 5)
     ]
@@ -305,7 +301,7 @@ def test_another_table_does_not_get_the_labels(tmp_path: Path, between: list[str
     assert [table.labels for table in found.tables] == [FEES, ()]
 
 
-def test_a_row_of_units_belongs_to_the_header(tmp_path: Path) -> None:
+def test_a_row_of_units_belongs_to_the_header(tmp_path):
     page = fees(740, FEES)
     page += [
         (COLUMNS[3], 710, "EUR"),

@@ -44,9 +44,7 @@ def _is_by_column(words: list[Word], drawn: Drawn) -> bool:
         (4.0, -5.0, False),
     ],
 )
-def test_words_are_one_line_up_to_a_gap_and_an_overlap(
-    gap: float, raised: float, one_line: bool
-) -> None:
+def test_words_are_one_line_up_to_a_gap_and_an_overlap(gap, raised, one_line):
     assert len(list(_pieces(_across(gap, raised)))) == (30 if one_line else 60)
 
 
@@ -61,9 +59,7 @@ def test_words_are_one_line_up_to_a_gap_and_an_overlap(
         ([Rule(0.0, 220.0, 12.1), Rule(0.0, 220.0, 12.2), Rule(0.0, 220.0, 26.0)], True),
     ],
 )
-def test_more_than_two_rules_across_a_gutter_make_a_table(
-    rules: list[Rule], is_prose: bool
-) -> None:
+def test_more_than_two_rules_across_a_gutter_make_a_table(rules, is_prose):
     assert _is_by_column(_across(), Drawn(across=rules)) == is_prose
 
 
@@ -86,13 +82,11 @@ def _grid(first_cells: list[str], ruled: int) -> list[GridRow]:
         (["a", "", ""], 0, 3),  # no line, and no row that one could part from the first
     ],
 )
-def test_lines_are_believed_from_four_fifths_of_the_rows_on(
-    first_cells: list[str], ruled: int, rows: int
-) -> None:
+def test_lines_are_believed_from_four_fifths_of_the_rows_on(first_cells, ruled, rows):
     assert len(_grid(first_cells, ruled)) == rows
 
 
-def test_a_page_of_as_many_turned_letters_is_read_as_it_stands() -> None:
+def test_a_page_of_as_many_turned_letters_is_read_as_it_stands():
     buffer = io.BytesIO()
     canvas = Canvas(buffer, pagesize=(400, 400))
     canvas.drawString(100, 300, "upright")

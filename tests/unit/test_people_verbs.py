@@ -24,7 +24,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_members_come_and_go(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_members_come_and_go(workspace, capsys):
     assert told(capsys, "members", "manuals") == {"members": []}
     told(capsys, "members", "manuals", "add", "Ann@Example.org", "--role", "owner")
     told(capsys, "members", "manuals", "add", "ben@example.org")
@@ -41,9 +41,7 @@ def test_members_come_and_go(workspace: Workspace, capsys: pytest.CaptureFixture
         assert main(["members", "manuals", *wrong]) == 2
 
 
-def test_people_are_listed_and_deleted(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_people_are_listed_and_deleted(workspace, capsys):
     told(capsys, "members", "manuals", "add", "ben@example.org")
     secret = told(capsys, "token", "create", "ci", "--owner", "ben@example.org")["token"]
     assert workspace.access.tokens.holder(secret) is not None
@@ -58,9 +56,7 @@ def test_people_are_listed_and_deleted(
     assert told(capsys, "people") == {"people": []}
 
 
-def test_links_are_made_and_revoked(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_links_are_made_and_revoked(workspace, capsys):
     made = told(capsys, "link", "manuals", "create", "fair", "--days", "3")
     secret = made.pop("path").removeprefix("/share/")
     assert told(capsys, "link", "manuals") == {"links": [made]}
@@ -72,9 +68,7 @@ def test_links_are_made_and_revoked(
     assert main(["link", "manuals", "create", "--days", "0"]) == 2
 
 
-def test_the_log_is_listed_and_saved(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_log_is_listed_and_saved(workspace, capsys, tmp_path):
     ann = workspace.access.people.sign_in(Claims("i", "ann", "ann@example.org"))
     ScopedWorkspace(workspace, Principal(ann)).base("manuals").save_recipe(QUICK)
     (entry,) = told(capsys, "audit", "--kind", "recipe", "--days", "1")["entries"]
@@ -89,7 +83,7 @@ def test_the_log_is_listed_and_saved(
     assert file.read_text().splitlines()[1].endswith("manuals,recipe,save_recipe,")
 
 
-def test_what_is_old_is_deleted(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_old_is_deleted(home, capsys):
     workspace = workspace_at(home)
     base = workspace.create("manuals", QUICK)
     add(workspace, base, {"leave.md": "Leave is thirty days."})

@@ -24,22 +24,22 @@ from rag.types import told_apart
         (np.float64("nan"), 0, "NaN%"),
     ],
 )
-def test_halves_of_percents_are_rounded_up(share: float, digits: int, shown: str) -> None:
+def test_halves_of_percents_are_rounded_up(share, digits, shown):
     assert percent(share, digits) == shown
 
 
-def test_whole_percents_and_points_are_rounded_alike() -> None:
+def test_whole_percents_and_points_are_rounded_alike():
     assert whole_percent(5 / 8) == "63%"
     assert [signed(100 * change, 0) for change in (0.125, -0.125, -0.001)] == ["+13", "−13", "+0"]
     assert str(half_up(2.5)) == "3"
 
 
-def test_a_change_below_half_a_point_is_not_shown_as_none() -> None:
+def test_a_change_below_half_a_point_is_not_shown_as_none():
     changes = (0.004, -0.0006, 0.005, -0.031)
     assert [signed_points(change) for change in changes] == ["+0.4", "−0.1", "+1", "−3"]
 
 
-def test_numbers_have_as_many_digits_as_tell_them_apart() -> None:
+def test_numbers_have_as_many_digits_as_tell_them_apart():
     assert told_apart(0.1, 0.2) == ("0.100", "0.200")
     assert told_apart(0.19996, 0.2) == ("0.19996", "0.20000")
     assert told_apart(0.2, 0.2) == ("0.200", "0.200")

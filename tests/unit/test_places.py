@@ -31,11 +31,11 @@ DOCUMENT = Document(
         (15, 16, Place(2, "Head 1 > Head 2")),
     ],
 )
-def test_the_place_of_a_passage(start: int, end: int, place: Place) -> None:
+def test_the_place_of_a_passage(start, end, place):
     assert place_of(DOCUMENT, start, end) == place
 
 
-def test_without_pages_and_headings() -> None:
+def test_without_pages_and_headings():
     assert place_of(Document("d", "d.txt", "", "text/plain", "abc"), 0, 3) == Place(None, "")
 
 
@@ -48,9 +48,7 @@ def test_without_pages_and_headings() -> None:
         (74.9, "recognised from the picture, many words wrong"),
     ],
 )
-def test_a_place_says_how_surely_its_words_were_recognised(
-    confidence: float | None, said: str
-) -> None:
+def test_a_place_says_how_surely_its_words_were_recognised(confidence, said):
     pages = (Page(1, 0, 5), Page(2, 7, 12, confidence=confidence))
     document = Document("d", "d.pdf", "", "application/pdf", "plain\n\nwords", pages)
     assert place_of(document, 0, 5).recognised == ""

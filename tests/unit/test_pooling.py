@@ -24,7 +24,7 @@ def _value(metric: str, ids: list[str], grades: dict[str, int], k: int) -> float
     return float(evaluate(Ranked.of([gains], [ideal], max(len(ids), 1)), [metric])[metric][0])
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     # One relevant passage, which only the second has; the first has two that nobody judged.
     pair = OpenPair(["a", "b"], ["r"], {"r": 1}, 2, 1)
     second = 1 / log2(3)
@@ -35,7 +35,7 @@ def test_by_hand() -> None:
     assert difference_bounds("precision", pair) == (-0.5, 0.5)
 
 
-def test_one_run_alone_may_lack_any_number_of_passages() -> None:
+def test_one_run_alone_may_lack_any_number_of_passages():
     low, high = difference_bounds("ndcg", OpenPair(["r", "x"], (), {"r": 1}, 2, 3))
     assert low == pytest.approx(1 / (3 * (1 + 1 / log2(3))))
     assert high == pytest.approx(1.0)  # if the open one has grade 1, nothing better is possible
@@ -52,9 +52,7 @@ RANKING = st.lists(st.sampled_from(ITEMS), unique=True, max_size=3)
     st.sampled_from(BOUNDED),
     st.integers(1, 3),
 )
-def test_no_judgement_leads_out_of_the_bounds(
-    first: list[str], second: list[str], grades: dict[str, int], measure: str, k: int
-) -> None:
+def test_no_judgement_leads_out_of_the_bounds(first, second, grades, measure, k):
     low, high = difference_bounds(measure, OpenPair(first, second, grades, k, 2))
     open_ = sorted({*first, *second} - grades.keys())
     found = []
@@ -74,7 +72,7 @@ def test_no_judgement_leads_out_of_the_bounds(
         assert low == pytest.approx(min(found)) or low >= 0
 
 
-def test_metrics_of_judged_hits_alone() -> None:
+def test_metrics_of_judged_hits_alone():
     grades = {"r": 1, "n": 0, "s": 1}
     assert condensed_ndcg(["x", "r", "y", "s"], grades, 2) == 1.0
     # One of the two relevant ones stands below the only one judged not relevant.
@@ -83,7 +81,7 @@ def test_metrics_of_judged_hits_alone() -> None:
     assert bpref(["r"], {"n": 0}) == 0.0
 
 
-def test_a_comparison_says_what_is_open_and_what_it_could_do() -> None:
+def test_a_comparison_says_what_is_open_and_what_it_could_do():
     rows = {
         str(number): JudgedRankings(["x", "y"], ["r", "n"], {"r": 1, "n": 0}, {"r": 1, "n": 0})
         for number in range(5)
@@ -97,7 +95,7 @@ def test_a_comparison_says_what_is_open_and_what_it_could_do() -> None:
     assert judged.sentence == ""
 
 
-def test_the_bounds_of_runs_that_cut_differently_are_those_of_each_alone() -> None:
+def test_the_bounds_of_runs_that_cut_differently_are_those_of_each_alone():
     row = JudgedRankings(["a", "r"], ["n", "x"], {"r": 1}, {"s": 1, "n": 0})
     found = pooled_difference("precision@2", {"q": row}, same_cut=False)
     # The first has 0.5 to 1, the second 0 to 0.5, and nothing that one has tells of the other.
@@ -108,7 +106,7 @@ def test_the_bounds_of_runs_that_cut_differently_are_those_of_each_alone() -> No
     assert pooled_difference("precision@2", {"q": row}, same_cut=False).bounds == (-0.5, 0.5)
 
 
-def test_pooled_labels_never_turn_the_true_difference_out_of_the_bounds() -> None:
+def test_pooled_labels_never_turn_the_true_difference_out_of_the_bounds():
     """Labels kept only where the first run found them: it looks better, and the bounds know."""
     rng = np.random.default_rng(5)
     inside = 0

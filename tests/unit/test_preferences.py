@@ -68,9 +68,7 @@ def told(workspace: Workspace, base: KnowledgeBase, job: int) -> str:
     return done.message
 
 
-def test_the_better_run_wins_in_both_orders(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_better_run_wins_in_both_orders(workspace, base, monkeypatch):
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
     said = told(workspace, base, base.preferences.start(better, worse, JUDGE))
@@ -87,9 +85,7 @@ def test_the_better_run_wins_in_both_orders(
     assert back.rate == pytest.approx(1 - found.rate)
 
 
-def test_five_questions_decide_nothing(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_five_questions_decide_nothing(workspace, base, monkeypatch):
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
     told(workspace, base, base.preferences.start(better, worse, JUDGE))
@@ -100,18 +96,14 @@ def test_five_questions_decide_nothing(
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_judge_that_goes_by_the_place_comes_to_ties(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, place: int
-) -> None:
+def test_a_judge_that_goes_by_the_place_comes_to_ties(workspace, base, monkeypatch, place):
     better, worse = runs(workspace, base, monkeypatch, Prefers(place))
     told(workspace, base, base.preferences.start(better, worse, JUDGE))
     found = base.preferences.between(better, worse, JUDGE)
     assert (found.wins, found.losses, found.ties, found.rate) == (0, 0, COUNT, 0.5)
 
 
-def test_a_budget_pauses_and_nothing_is_asked_twice(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_budget_pauses_and_nothing_is_asked_twice(workspace, base, monkeypatch):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
@@ -122,9 +114,7 @@ def test_a_budget_pauses_and_nothing_is_asked_twice(
     assert base.preferences.between(better, worse, JUDGE).open == 0
 
 
-def test_replies_that_are_no_preference_count_toward_the_budget(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replies_that_are_no_preference_count_toward_the_budget(workspace, base, monkeypatch):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers(place=7)  # no grade of the rubric
     better, worse = runs(workspace, base, monkeypatch, chat)
@@ -132,9 +122,7 @@ def test_replies_that_are_no_preference_count_toward_the_budget(
     assert chat.calls == 4  # two questions, each asked twice in the first order
 
 
-def test_runs_without_answers_have_nothing_to_compare(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_without_answers_have_nothing_to_compare(workspace, base, monkeypatch):
     better, _ = runs(workspace, base, monkeypatch, Prefers())
     bare = base.evaluator.evaluate(SET, ASKING).run.id
     with pytest.raises(InvalidInput, match=f"Run {bare} has no answers"):

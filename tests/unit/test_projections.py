@@ -28,7 +28,7 @@ def flat(count: int, dimension: int = 8, seed: int = 1) -> Vectors:
     return (dice.normal(size=(count, 2)) * [3.0, 1.0] @ basis + 5).astype(np.float32)
 
 
-def test_what_lies_in_a_plane_is_shown_whole() -> None:
+def test_what_lies_in_a_plane_is_shown_whole():
     vectors = flat(200)
     found = drawn(vectors)
     assert found.explained == pytest.approx(1.0)
@@ -38,13 +38,13 @@ def test_what_lies_in_a_plane_is_shown_whole() -> None:
     assert found.points[:, 0].var() > found.points[:, 1].var()
 
 
-def test_the_variance_shown_is_that_of_a_full_decomposition() -> None:
+def test_the_variance_shown_is_that_of_a_full_decomposition():
     vectors = np.random.default_rng(3).normal(size=(300, 16)).astype(np.float32)
     values = np.linalg.svd(vectors - vectors.mean(axis=0), compute_uv=False) ** 2
     assert drawn(vectors).explained == pytest.approx(values[:2].sum() / values.sum(), rel=1e-4)
 
 
-def test_a_map_is_the_same_twice_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_map_is_the_same_twice_and_in_blocks(monkeypatch):
     vectors = np.random.default_rng(4).normal(size=(100, 12)).astype(np.float32)
     whole = drawn(vectors)
     monkeypatch.setattr(projections, "_BLOCK", 7)
@@ -52,7 +52,7 @@ def test_a_map_is_the_same_twice_and_in_blocks(monkeypatch: pytest.MonkeyPatch) 
 
 
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 99))
-def test_newcomers_are_placed_by_the_same_formula(count: int, dimension: int, seed: int) -> None:
+def test_newcomers_are_placed_by_the_same_formula(count, dimension, seed):
     vectors = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
     found = drawn(vectors)
     assert found.points.shape == (count, 2)
@@ -61,7 +61,7 @@ def test_newcomers_are_placed_by_the_same_formula(count: int, dimension: int, se
     assert found.place(vectors) == pytest.approx(found.points, abs=1e-4)
 
 
-def test_progress_is_told_and_stops_the_work() -> None:
+def test_progress_is_told_and_stops_the_work():
     heard: list[tuple[int, int]] = []
 
     def stop(done: int, total: int, _message: str) -> None:
@@ -74,18 +74,18 @@ def test_progress_is_told_and_stops_the_work() -> None:
     assert heard == [(50, 100)]
 
 
-def test_nothing_to_draw_is_said() -> None:
+def test_nothing_to_draw_is_said():
     with pytest.raises(InvalidInput, match="no passages"):
         drawn(np.empty((0, 4), np.float32))
 
 
-def test_a_newcomer_without_a_formula_stands_among_its_nearest() -> None:
+def test_a_newcomer_without_a_formula_stands_among_its_nearest():
     points = np.array([[0, 0], [1, 0], [9, 9]] + [[50, 50]] * 9, np.float32)
     cosines = np.array([0.9, 0.9, 0.0] + [-1.0] * 9, np.float32)
     assert among(points, cosines)[0] == pytest.approx([0.5, 0.0], abs=0.01)
 
 
-def test_umap_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_umap_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(InvalidInput) as caught:
         drawn(flat(20), "umap")

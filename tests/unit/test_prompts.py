@@ -1,7 +1,5 @@
 """Prompts of a knowledge base: changed, compared, reset; turns know which they were asked by."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import PROMPTS, InvalidInput, NotFound
@@ -9,7 +7,7 @@ from rag.answering.asking.wording import digest
 from tests.runs import handbook
 
 
-def test_a_prompt_is_changed_and_reset_and_versions_stay(home: Path) -> None:
+def test_a_prompt_is_changed_and_reset_and_versions_stay(home):
     _, base = handbook(home)
     shipped = PROMPTS["strict"].text
     assert base.prompts.wording().text("strict") == shipped
@@ -31,7 +29,7 @@ def test_a_prompt_is_changed_and_reset_and_versions_stay(home: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"), [("Be brief.", "{mark}, {no_answer}"), (" ", "between 1 and 20,000")]
 )
-def test_a_prompt_keeps_the_places_that_make_it_safe(home: Path, text: str, said: str) -> None:
+def test_a_prompt_keeps_the_places_that_make_it_safe(home, text, said):
     _, base = handbook(home)
     with pytest.raises(InvalidInput) as caught:
         base.prompts.save("strict", text)
@@ -39,12 +37,12 @@ def test_a_prompt_keeps_the_places_that_make_it_safe(home: Path, text: str, said
     assert base.prompts.versions("strict") == []
 
 
-def test_an_unknown_prompt(home: Path) -> None:
+def test_an_unknown_prompt(home):
     with pytest.raises(NotFound):
         handbook(home)[1].prompts.save("pirate", "x")
 
 
-def test_what_a_model_gets_is_the_text_in_use(home: Path) -> None:
+def test_what_a_model_gets_is_the_text_in_use(home):
     _, base = handbook(home)
     base.prompts.save("strict", PROMPTS["strict"].text + "\n8. Write in verse.")
     recipe = base.recipe().with_fields({"answer.mode": "strict"})

@@ -61,9 +61,7 @@ def _made(workspace: Workspace, base: KnowledgeBase, kinds: Sequence[Kind], numb
     return job
 
 
-def test_without_a_model_queries_are_cut_and_wait(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_without_a_model_queries_are_cut_and_wait(workspace, base):
     job = _made(workspace, base, OFFLINE_KINDS, 3)
     assert workspace.jobs.get(job).message == "3 of 3 questions proposed"
     found = base.proposals.list_all(SET)
@@ -81,9 +79,7 @@ def test_without_a_model_queries_are_cut_and_wait(
     assert base.questions.usable(SET) == []
 
 
-def test_accepted_ones_count_and_rejected_ones_are_kept(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_accepted_ones_count_and_rejected_ones_are_kept(workspace, base):
     _made(workspace, base, ["cloze"], 3)
     one, two, three = [item.id for item in base.proposals.list_all(SET)]
     base.question_edits.edit_question(SET, one, text="How long may it run?")
@@ -104,9 +100,7 @@ def test_accepted_ones_count_and_rejected_ones_are_kept(
         base.proposals.accept(SET, ["unknown"])
 
 
-def test_importing_a_set_leaves_proposals_waiting(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_importing_a_set_leaves_proposals_waiting(workspace, base):
     _made(workspace, base, ["cloze"], 2)
     waiting = base.proposals.list_all(SET)
     rows = [{"id": "q1", "text": "Why?"}, {"id": waiting[0].id, "text": "Mine now?"}]
@@ -116,9 +110,7 @@ def test_importing_a_set_leaves_proposals_waiting(
     assert len(base.exchange.export_text(SET, "jsonl").splitlines()) == 2
 
 
-def test_a_model_writes_every_kind(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_writes_every_kind(workspace, base, monkeypatch):
     chat = ScriptedChat(_sentence)
     _speak(monkeypatch, chat)
     _made(workspace, base, ["factual", "two-passage", "unanswerable"], 6)
@@ -135,9 +127,7 @@ def test_a_model_writes_every_kind(
             assert document.text[label.start : label.end] == label.quote
 
 
-def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(workspace, base, monkeypatch):
     replies = [*["nonsense"] * 3, _sentence, _sentence, _sentence]
     _speak(monkeypatch, ScriptedChat(*replies))
     job = _made(workspace, base, ["factual"], 3)
@@ -148,9 +138,7 @@ def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(
     assert len(base.proposals.list_all(SET)) == 3
 
 
-def test_an_unreachable_model_ends_the_job_but_loses_nothing(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_model_ends_the_job_but_loses_nothing(workspace, base, monkeypatch):
     def refuse(_messages: Sequence[Message]) -> str:
         raise ProviderUnavailable("The server is away.", "Start it.")
 
@@ -172,9 +160,7 @@ def test_an_unreachable_model_ends_the_job_but_loses_nothing(
         (["cloze"], 501, "1 to 500"),
     ],
 )
-def test_what_cannot_be_asked_for(
-    base: KnowledgeBase, kinds: Sequence[Kind], number: int, said: str
-) -> None:
+def test_what_cannot_be_asked_for(base, kinds, number, said):
     with pytest.raises(InvalidInput, match=said):
         base.proposals.request(SET, kinds, number, QUICK)
     assert base.questions.list_all() == []
@@ -183,21 +169,19 @@ def test_what_cannot_be_asked_for(
     assert [found.name for found in base.questions.list_all()] == [SET]
 
 
-def test_nothing_can_be_made_from_nothing(workspace: Workspace) -> None:
+def test_nothing_can_be_made_from_nothing(workspace):
     empty = workspace.create("empty", QUICK)
     with pytest.raises(InvalidInput, match="no passage"):
         empty.proposals.request(SET, ["cloze"], 3, QUICK)
 
 
-def test_a_passage_comes_again_only_with_another_kind(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_passage_comes_again_only_with_another_kind(workspace, base):
     job = base.proposals.request(SET, ["cloze", "keywords"], 500, QUICK)
     items = [(each.payload["kind"], each.payload["key"]) for each in workspace.jobs.items(job)]
     assert len(items) == len(set(items)) == 2 * len({key for _, key in items})
 
 
-def test_a_passage_with_nothing_to_ask_for_gives_way_to_another(workspace: Workspace) -> None:
+def test_a_passage_with_nothing_to_ask_for_gives_way_to_another(workspace):
     base = workspace.create("pumps", QUICK)
     pump = "The Hollin pump weighs 12 kg without its housing."
     add(workspace, base, {"short.md": "Grease it.", "pump.md": pump})

@@ -32,7 +32,7 @@ def fail(bounds: RequestLimiter) -> None:
         raise Busy("It is away.")
 
 
-def test_requests_are_spread_over_the_minute() -> None:
+def test_requests_are_spread_over_the_minute():
     clock = Clock()
     bounds = care(clock, per_minute=30)
     assert [bounds.call_paced(clock) for _ in range(4)] == [100.0, 102.0, 104.0, 106.0]
@@ -40,7 +40,7 @@ def test_requests_are_spread_over_the_minute() -> None:
     assert bounds.call_paced(clock) == 200.0
 
 
-def test_too_long_a_queue_is_refused() -> None:
+def test_too_long_a_queue_is_refused():
     clock = Clock()
     bounds = RequestLimiter("Somebody", 8, 1, clock, lambda _: None)
     bounds.call_paced(clock)
@@ -50,7 +50,7 @@ def test_too_long_a_queue_is_refused() -> None:
     assert "TOUCHSTONE_PROVIDER_RATE" in told.value.hint
 
 
-def test_after_failures_in_a_row_it_is_left_alone_and_then_tried_once() -> None:
+def test_after_failures_in_a_row_it_is_left_alone_and_then_tried_once():
     clock = Clock()
     bounds = care(clock)
     for _ in range(FAILURES_IN_A_ROW):
@@ -67,7 +67,7 @@ def test_after_failures_in_a_row_it_is_left_alone_and_then_tried_once() -> None:
         pass
 
 
-def test_a_failure_of_the_one_that_tries_closes_it_again() -> None:
+def test_a_failure_of_the_one_that_tries_closes_it_again():
     clock = Clock()
     bounds = care(clock)
     for _ in range(FAILURES_IN_A_ROW):
@@ -78,7 +78,7 @@ def test_a_failure_of_the_one_that_tries_closes_it_again() -> None:
         pytest.fail("asked")
 
 
-def test_an_answer_between_failures_counts_anew() -> None:
+def test_an_answer_between_failures_counts_anew():
     bounds = care(Clock())
     for turn in range(3 * FAILURES_IN_A_ROW):
         if turn % 2:
@@ -91,7 +91,7 @@ def test_an_answer_between_failures_counts_anew() -> None:
                 raise ProviderRejected("No.")
 
 
-def test_no_more_are_under_way_than_may_be() -> None:
+def test_no_more_are_under_way_than_may_be():
     bounds = care(Clock(), at_once=2)
     inside, most, peak = threading.Semaphore(0), 0, 0
     lock = threading.Lock()
@@ -121,7 +121,7 @@ def test_no_more_are_under_way_than_may_be() -> None:
     assert peak == 2
 
 
-def test_a_server_that_is_down_is_not_asked_by_the_sixth_question() -> None:
+def test_a_server_that_is_down_is_not_asked_by_the_sixth_question():
     with scripted(openai_error(503, "down")) as script:
         variables = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{script.url}/v1"}
         model = providers.embedder(
@@ -135,7 +135,7 @@ def test_a_server_that_is_down_is_not_asked_by_the_sixth_question() -> None:
         assert len(script.requests) == FAILURES_IN_A_ROW
 
 
-def test_bounds_come_from_the_settings() -> None:
+def test_bounds_come_from_the_settings():
     slow = {"TOUCHSTONE_PROVIDER_RATE": "mistral=3, openai=600"}
     with scripted(openai_vectors([1.0])) as script:
         variables = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{script.url}/v1", **slow}
@@ -148,7 +148,7 @@ def test_bounds_come_from_the_settings() -> None:
         assert "openai=500" in told.value.hint
 
 
-def test_a_stream_that_is_left_gives_its_slot_back() -> None:
+def test_a_stream_that_is_left_gives_its_slot_back():
     body = 'data: {"choices": [{"index": 0, "delta": {"content": "Good "}}]}\n\n' * 3
     with scripted(Reply(body=body, content_type="text/event-stream")) as script:
         variables = {

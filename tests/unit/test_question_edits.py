@@ -34,7 +34,7 @@ def _rows(base: KnowledgeBase) -> list[QuestionRow]:
     return [QuestionRow(item.id, item.text, item.answerable, item.tags) for item in found]
 
 
-def test_what_cannot_be_says_why_and_counts_no_version(base: KnowledgeBase) -> None:
+def test_what_cannot_be_says_why_and_counts_no_version(base):
     edits = base.question_edits
     for act in (
         lambda: edits.add_question(SET, "   "),
@@ -51,7 +51,7 @@ def test_what_cannot_be_says_why_and_counts_no_version(base: KnowledgeBase) -> N
     assert _version(base) == 1
 
 
-def test_a_question_of_the_chat_is_collected_once(base: KnowledgeBase) -> None:
+def test_a_question_of_the_chat_is_collected_once(base):
     first = base.question_edits.collect("from chat", "How long may leave be kept?", tags=["chat"])
     again = base.question_edits.collect("from chat", "how long  may leave be kept?")
     other = base.question_edits.collect("from chat", "Who approves it?")
@@ -60,7 +60,7 @@ def test_a_question_of_the_chat_is_collected_once(base: KnowledgeBase) -> None:
     assert base.questions.usable("from chat")[0].tags == ("chat",)
 
 
-def test_a_table_stores_only_what_changed_in_it(base: KnowledgeBase) -> None:
+def test_a_table_stores_only_what_changed_in_it(base):
     for text in ("one?", "two?", "three?"):
         base.question_edits.add_question(SET, text)
     loaded = _rows(base)
@@ -78,7 +78,7 @@ def test_a_table_stores_only_what_changed_in_it(base: KnowledgeBase) -> None:
     assert _version(base) == version + 1
 
 
-def test_a_table_is_stored_whole_or_not_at_all(base: KnowledgeBase) -> None:
+def test_a_table_is_stored_whole_or_not_at_all(base):
     base.question_edits.add_question(SET, "one?")
     loaded = _rows(base)
     with pytest.raises(InvalidInput, match="1 to"):
@@ -93,7 +93,7 @@ def test_a_table_is_stored_whole_or_not_at_all(base: KnowledgeBase) -> None:
         base.question_edits.save_table(SET, loaded, [QuestionRow(loaded[0].id, "one more?")])
 
 
-def test_users_who_edit_at_once_lose_nothing(base: KnowledgeBase, home: Path) -> None:
+def test_users_who_edit_at_once_lose_nothing(base, home):
     shared = base.question_edits.add_question(SET, "shared?")
     others = [workspace_at(home).base("handbook") for _ in range(3)]
 
@@ -116,7 +116,7 @@ def test_users_who_edit_at_once_lose_nothing(base: KnowledgeBase, home: Path) ->
     assert _version(base) == 1 + 1 + 18 + 2
 
 
-def test_a_renamed_set_keeps_its_runs_and_baseline(base: KnowledgeBase) -> None:
+def test_a_renamed_set_keeps_its_runs_and_baseline(base):
     question = base.question_edits.add_question(SET, "How long may leave be carried over?")
     document = base.documents.documents(QUICK.index)[0].id
     base.labels.label(SET, question, document, 0, 11, 2)
@@ -135,7 +135,7 @@ def test_a_renamed_set_keeps_its_runs_and_baseline(base: KnowledgeBase) -> None:
     assert _version(base) == seen + 1
 
 
-def test_the_split_is_stored_with_the_set(base: KnowledgeBase) -> None:
+def test_the_split_is_stored_with_the_set(base):
     ids = [base.question_edits.add_question(SET, f"{number}?") for number in range(40)]
     first = base.questions.split(SET)
     assert sorted([*first.tuning, *first.held_out]) == sorted(ids)

@@ -34,7 +34,7 @@ def collection(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_a_question_file_ends_lines_at_line_feeds_only() -> None:
+def test_a_question_file_ends_lines_at_line_feeds_only():
     label = FileLabel("d1", quote=SEPARATORS)
     question = FileQuestion("q1", SEPARATORS, True, (SEPARATORS,), (label,))
     assert parse("x.jsonl", to_jsonl([question])) == [question]
@@ -42,7 +42,7 @@ def test_a_question_file_ends_lines_at_line_feeds_only() -> None:
 
 
 @given(st.text(alphabet="'=+-@\ta ", min_size=1).filter(str.strip))
-def test_no_cell_of_a_csv_is_a_formula_and_all_come_back(text: str) -> None:
+def test_no_cell_of_a_csv_is_a_formula_and_all_come_back(text):
     text = text.strip()
     question = FileQuestion(text, text, True, (text,), (FileLabel(text, quote=text),))
     written = to_csv([question])
@@ -51,19 +51,19 @@ def test_no_cell_of_a_csv_is_a_formula_and_all_come_back(text: str) -> None:
     assert parse("x.csv", written) == [question]
 
 
-def test_a_csv_from_elsewhere_keeps_its_signs() -> None:
+def test_a_csv_from_elsewhere_keeps_its_signs():
     [found] = parse("x.csv", "id,question,quote,document\nq1,-5 degrees?,'tis,a.md\n")
     assert (found.text, found.labels[0].quote) == ("-5 degrees?", "'tis")
 
 
-def test_a_collection_ends_lines_at_line_feeds_only(tmp_path: Path) -> None:
+def test_a_collection_ends_lines_at_line_feeds_only(tmp_path):
     query = json.dumps({"_id": "q\u2028 1", "text": SEPARATORS}, ensure_ascii=False)
     folder = collection(tmp_path, queries__jsonl=query + "\r\n", qrels="q\u2028 1\td\x851\t2\r\n")
     (found,) = beir.read_questions(folder, "test")
     assert (found.text, found.labels) == (SEPARATORS, (FileLabel("d\x851", grade=2),))
 
 
-def test_judgements_end_lines_at_line_feeds_and_cells_at_ascii_space_only() -> None:
+def test_judgements_end_lines_at_line_feeds_and_cells_at_ascii_space_only():
     found = trec.read_qrels("x.qrels", "q1 0 a\u2028b 1\r\nq1\t0\tc\xa0d\t-2\n")
     assert found == {"q1": (FileLabel("a\u2028b"), FileLabel("c\xa0d", grade=-2))}
 
@@ -75,19 +75,19 @@ NO_GRADES = {
 
 
 @pytest.mark.parametrize(("value", "said"), NO_GRADES.items())
-def test_a_grade_is_a_whole_number(value: str, said: str) -> None:
+def test_a_grade_is_a_whole_number(value, said):
     line = f'{{"text": "Why?", "evidence": [{{"document": "d1", "grade": {value}}}]}}'
     with pytest.raises(InvalidFile, match=f"^Line 2: {said}"):
         parse("x.jsonl", FINE + line)
 
 
 @pytest.mark.parametrize("value", ["2", "2.0", '"2"'])
-def test_a_whole_number_is_read_in_any_spelling(value: str) -> None:
+def test_a_whole_number_is_read_in_any_spelling(value):
     line = f'{{"text": "Why?", "evidence": [{{"document": "d1", "grade": {value}}}]}}'
     assert parse("x.jsonl", line)[0].labels == (FileLabel("d1", grade=2),)
 
 
-def test_a_number_of_five_thousand_digits_is_bad_json() -> None:
+def test_a_number_of_five_thousand_digits_is_bad_json():
     with pytest.raises(InvalidFile, match=r"^Line 2 is not JSON"):
         parse("x.jsonl", FINE + '{"text": "Why?", "weight": ' + "9" * 5000 + "}")
 
@@ -103,7 +103,7 @@ def test_a_number_of_five_thousand_digits_is_bad_json() -> None:
         ({"start": 0.5, "end": 3}, "“0.5” is not a whole number"),
     ],
 )
-def test_a_span_has_two_ends_in_order(offsets: dict[str, float], why: str, tmp_path: Path) -> None:
+def test_a_span_has_two_ends_in_order(offsets, why, tmp_path):
     label = {"document": "d1", "quote": "leave", **offsets}
     with pytest.raises(InvalidFile, match=f"^Line 2: .*{why}"):
         parse("x.jsonl", FINE + json.dumps({"text": "Why?", "evidence": [label]}))
@@ -113,7 +113,7 @@ def test_a_span_has_two_ends_in_order(offsets: dict[str, float], why: str, tmp_p
         beir.read_questions(folder, "test")
 
 
-def test_a_span_beyond_the_text_is_not_found_there() -> None:
+def test_a_span_beyond_the_text_is_not_found_there():
     text = Haystack("Short.")
     assert text.locate("", 2, 60) is None
     assert text.locate("ort.", 2, 60) == (2, 6)
@@ -124,9 +124,7 @@ def test_a_span_beyond_the_text_is_not_found_there() -> None:
     ("value", "meaning"),
     [(True, True), (False, False), ("false", False), ("No", False), ("0", False), (" yes ", True)],
 )
-def test_answerable_is_a_boolean_or_a_word_for_one(
-    value: object, meaning: bool, tmp_path: Path
-) -> None:
+def test_answerable_is_a_boolean_or_a_word_for_one(value, meaning, tmp_path):
     row = {"text": "Why?", "answerable": value}
     assert parse("x.jsonl", json.dumps(row))[0].answerable is meaning
     assert parse("x.csv", f"question,answerable\nWhy?,{value}\n")[0].answerable is meaning
@@ -136,7 +134,7 @@ def test_answerable_is_a_boolean_or_a_word_for_one(
 
 
 @pytest.mark.parametrize("value", ["perhaps", 1, None, []])
-def test_anything_else_is_not(value: object, tmp_path: Path) -> None:
+def test_anything_else_is_not(value, tmp_path):
     row = {"text": "Why?", "answerable": value}
     with pytest.raises(InvalidFile, match=r"^Line 2: answerable: .* is neither true nor false"):
         parse("x.jsonl", FINE + json.dumps(row))
@@ -145,20 +143,20 @@ def test_anything_else_is_not(value: object, tmp_path: Path) -> None:
         beir.read_questions(collection(tmp_path, queries__jsonl=query), "test")
 
 
-def test_a_csv_word_that_is_neither_names_its_line() -> None:
+def test_a_csv_word_that_is_neither_names_its_line():
     with pytest.raises(InvalidFile, match=r"^Line 3: answerable: “maybe”"):
         parse("x.csv", "question,answerable\nA?,true\nB?,maybe\n")
 
 
 @pytest.mark.parametrize("limit", [1 << 17, (1 << 31) - 1])
-def test_a_csv_cell_that_is_too_long_names_its_line(limit: int) -> None:
+def test_a_csv_cell_that_is_too_long_names_its_line(limit):
     before = csv.field_size_limit(limit)  # documents that were read before may have raised it
     with pytest.raises(InvalidFile, match=r"^Line 3 cannot be read as CSV: field larger"):
         parse("x.csv", "question,quote\nA?,\nB?," + "x" * 140_000 + "\n")
     csv.field_size_limit(before)
 
 
-def test_json_that_is_nested_too_deep_names_its_line(tmp_path: Path) -> None:
+def test_json_that_is_nested_too_deep_names_its_line(tmp_path):
     with pytest.raises(InvalidFile, match=r"^Line 2 is not JSON: it is nested too deep"):
         parse("x.jsonl", FINE + DEEP)
     with pytest.raises(InvalidFile, match=r"^corpus\.jsonl, line 1"):
@@ -183,9 +181,7 @@ BAD_LINES = [
 @pytest.mark.parametrize(
     ("sign", "said"), [(HALF, "half a character (a lone surrogate)"), (NUL, "a character 0")]
 )
-def test_text_that_cannot_be_stored_is_refused_with_its_line(
-    line: str, sign: str, said: str
-) -> None:
+def test_text_that_cannot_be_stored_is_refused_with_its_line(line, sign, said):
     said = said if "%s" in line else "a number beyond all bounds"
     bad = line.replace("%s", sign)
     with pytest.raises(InvalidFile, match=r"^Line 2: ") as refused:
@@ -197,7 +193,7 @@ def test_text_that_cannot_be_stored_is_refused_with_its_line(
     assert notes.skipped == (refused.value.message,)
 
 
-def test_a_pair_of_surrogates_is_a_character() -> None:
+def test_a_pair_of_surrogates_is_a_character():
     (found,) = parse("x.jsonl", '{"text": "a \\ud83d\\ude00"}')
     assert found.text == "a \U0001f600"
 
@@ -205,18 +201,14 @@ def test_a_pair_of_surrogates_is_a_character() -> None:
 @pytest.mark.parametrize(
     ("name", "line"), [("x.csv", "question\nFine?\nW\0hy?"), ("x.txt", "Fine?\n\nW\0hy?")]
 )
-def test_a_table_with_text_that_cannot_be_stored_is_refused_with_its_line(
-    name: str, line: str
-) -> None:
+def test_a_table_with_text_that_cannot_be_stored_is_refused_with_its_line(name, line):
     with pytest.raises(InvalidFile, match=r"^Line 3: There is a character 0") as refused:
         parse(name, line)
     assert refused.value.hint
 
 
 @pytest.mark.parametrize("sign", [HALF, NUL])
-def test_a_collection_with_text_that_cannot_be_stored_is_refused_with_its_line(
-    tmp_path: Path, sign: str
-) -> None:
+def test_a_collection_with_text_that_cannot_be_stored_is_refused_with_its_line(tmp_path, sign):
     query = '{"_id": "q1", "text": "x%s"}'.replace("%s", sign)
     with pytest.raises(InvalidFile, match=r"^queries\.jsonl, line 1: There is "):
         beir.read_questions(collection(tmp_path, queries__jsonl=query), "test")
@@ -225,30 +217,30 @@ def test_a_collection_with_text_that_cannot_be_stored_is_refused_with_its_line(
         beir.read_questions(collection(tmp_path / "judged", qrels=judged), "test")
 
 
-def test_documents_of_a_collection_are_made_storable(tmp_path: Path) -> None:
+def test_documents_of_a_collection_are_made_storable(tmp_path):
     row = '{"_id": "d\\udc80", "title": "\\ud800", "text": "x\\ud800\\u0000y"}'
     (document,) = beir.read_documents(collection(tmp_path, corpus__jsonl=row))
     assert (document.id, document.full_text) == ("d?", "?\n\nx?y")
 
 
-def test_judgements_with_text_that_cannot_be_stored_are_refused_with_their_line() -> None:
+def test_judgements_with_text_that_cannot_be_stored_are_refused_with_their_line():
     with pytest.raises(InvalidFile, match=r"^x\.qrels, line 2: There is a character 0"):
         trec.read_qrels("x.qrels", f"q1 0 a.md 1\nq1 0 b{chr(0)}.md 1")
 
 
-def test_evidence_without_a_document_names_its_line() -> None:
+def test_evidence_without_a_document_names_its_line():
     with pytest.raises(InvalidFile, match=r"^Line 2: evidence needs a document"):
         parse("x.jsonl", FINE + '{"text": "Why?", "evidence": [{"quote": "leave"}]}')
 
 
 @pytest.mark.parametrize("row", ["[1]", '"x"', "{}", "7"])
-def test_a_corpus_line_that_is_no_document_is_named(row: str, tmp_path: Path) -> None:
+def test_a_corpus_line_that_is_no_document_is_named(row, tmp_path):
     folder = collection(tmp_path, corpus__jsonl=row)
     with pytest.raises(InvalidFile, match=r"^corpus\.jsonl, line 1: expected an object"):
         list(beir.read_documents(folder))
 
 
-def test_judgements_in_json_lines_are_those_of_mteb(tmp_path: Path) -> None:
+def test_judgements_in_json_lines_are_those_of_mteb(tmp_path):
     folder = collection(tmp_path, queries__jsonl='{"_id": "q1", "text": "When?"}')
     for path in folder.joinpath("qrels").iterdir():
         path.unlink()

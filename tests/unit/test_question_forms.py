@@ -1,7 +1,5 @@
 """What a question asks for, a limit, a price, an option, a figure in words, and its answer."""
 
-from pathlib import Path
-
 import pytest
 
 from rag.answering import Vocabulary
@@ -41,18 +39,18 @@ COUNCIL = {
 }
 
 
-def test_a_limit_is_there_in_other_words(tmp_path: Path) -> None:
+def test_a_limit_is_there_in_other_words(tmp_path):
     files = {"cycle.md": "# Cycle scheme\n\nThe maximum value you can apply for is 2500 pounds.\n"}
     answer = ask(tmp_path, files, "What is the limit of the cycle scheme?")
     assert (answer.state, answer.assessment.missing) == ("answered", ())
 
 
-def test_what_nobody_says_the_price_of_is_not_answered(tmp_path: Path) -> None:
+def test_what_nobody_says_the_price_of_is_not_answered(tmp_path):
     answer = ask(tmp_path, {"leaflet.md": LEAFLET}, "What is the price of a pack of tablets?")
     assert answer.state == "doubtful"
 
 
-def test_a_version_is_the_same_with_a_letter_and_without() -> None:
+def test_a_version_is_the_same_with_a_letter_and_without():
     words = Vocabulary()
     for question, other in (("When was 2.0.0 released?", "v2.0.0"), ("Is v2.0.0 out?", "2.0.0")):
         version = next(term for term in key_terms(question, words) if "2.0.0" in term.text)
@@ -69,11 +67,11 @@ def test_a_version_is_the_same_with_a_letter_and_without() -> None:
         ),
     ],
 )
-def test_statements_say_what_they_are_about(passage: str, texts: list[str]) -> None:
+def test_statements_say_what_they_are_about(passage, texts):
     assert [statement.text for statement in statements(passage)] == texts
 
 
-def test_minutes_that_are_named_by_their_days_are_no_editions(tmp_path: Path) -> None:
+def test_minutes_that_are_named_by_their_days_are_no_editions(tmp_path):
     files = dict(COUNCIL)
     files["council-2024-01-17.md"] += (
         "\n\nThe plan is to release the website in the middle of this year.\n"
@@ -99,11 +97,11 @@ def test_minutes_that_are_named_by_their_days_are_no_editions(tmp_path: Path) ->
         ),
     ],
 )
-def test_rules_are_no_front_matter_and_conditions_no_labels(passage: str, texts: list[str]) -> None:
+def test_rules_are_no_front_matter_and_conditions_no_labels(passage, texts):
     assert [statement.text for statement in statements(passage)] == texts
 
 
-def test_minutes_are_not_left_out_for_those_of_a_later_day(tmp_path: Path) -> None:
+def test_minutes_are_not_left_out_for_those_of_a_later_day(tmp_path):
     answer = ask(tmp_path, COUNCIL, "Who currently pays for the lamps at the old mill?")
     assert answer.citations[0].hit.document == "council-2024-01-17.md"
     assert "left out" not in answer.assessment.reason

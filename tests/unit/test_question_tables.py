@@ -57,9 +57,7 @@ def sheet() -> bytes:
         ("f.xlsx", sheet()),
     ],
 )
-def test_tables_are_understood_as_people_write_them(
-    base: KnowledgeBase, name: str, content: str | bytes
-) -> None:
+def test_tables_are_understood_as_people_write_them(base, name, content):
     packed = content.encode() if isinstance(content, str) else content
     assert base.exchange.import_file("set", name, packed).number == 2
     assert asked(base) == QUESTIONS
@@ -68,20 +66,20 @@ def test_tables_are_understood_as_people_write_them(
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv"])
-def test_a_plain_list_has_one_question_a_line(base: KnowledgeBase, name: str) -> None:
+def test_a_plain_list_has_one_question_a_line(base, name):
     lines = ["How long may leave be carried over?", "", "Who approves travel?"]
     assert base.exchange.import_file("set", name, "\n".join(lines).encode()).number == 2
     assert asked(base) == [lines[0], lines[2]]
 
 
-def test_judgements_in_a_text_file_stay_judgements(base: KnowledgeBase) -> None:
+def test_judgements_in_a_text_file_stay_judgements(base):
     base.exchange.import_file("set", "a.txt", "How long may leave be carried over?")
     assert base.exchange.import_file("set", "b.txt", b"q1 0 leave.md 1\n").number == 1
     assert base.exchange.holds_judgements("b.txt", b"q1 0 leave.md 1\n")
     assert not base.exchange.holds_judgements("c.txt", b"Is leave limited to 30\n")
 
 
-def test_columns_can_be_named_and_the_hint_says_which_there_are(base: KnowledgeBase) -> None:
+def test_columns_can_be_named_and_the_hint_says_which_there_are(base):
     content = f"Nr;Frage;Datei\nA7;{QUESTIONS[0]};leave.md\n".encode()
     with pytest.raises(InvalidFile, match=r"No column of a\.csv is called question") as raised:
         base.exchange.import_file("set", "a.csv", content)
@@ -94,7 +92,7 @@ def test_columns_can_be_named_and_the_hint_says_which_there_are(base: KnowledgeB
         base.exchange.import_file("set", "a.csv", content, columns={"question": "Titel"})
 
 
-def test_the_columns_of_a_table_are_shown_with_its_first_rows(base: KnowledgeBase) -> None:
+def test_the_columns_of_a_table_are_shown_with_its_first_rows(base):
     table = base.exchange.table("a.xlsx", sheet())
     assert table.columns == ("Question", "Document", "Quote", "Grade")
     assert table.rows[0] == (QUESTIONS[0], "leave.md", "three months", "2")
@@ -102,7 +100,7 @@ def test_the_columns_of_a_table_are_shown_with_its_first_rows(base: KnowledgeBas
     assert base.exchange.table("a.jsonl", b"{}") is None
 
 
-def test_what_is_no_workbook_is_refused(base: KnowledgeBase) -> None:
+def test_what_is_no_workbook_is_refused(base):
     with pytest.raises(UnreadableDocument, match="damaged"):
         base.exchange.import_file("set", "a.xlsx", b"PK no workbook")
 
@@ -110,7 +108,7 @@ def test_what_is_no_workbook_is_refused(base: KnowledgeBase) -> None:
 PASSAGES = "question,document,passage,relevance\n"
 
 
-def test_columns_that_are_no_field_are_refused_with_a_guess(base: KnowledgeBase) -> None:
+def test_columns_that_are_no_field_are_refused_with_a_guess(base):
     content = f"{PASSAGES}{QUESTIONS[0]},leave.md,three months,2\n".encode()
     with pytest.raises(InvalidFile, match="no field: passage, relevance") as raised:
         base.exchange.import_file("set", "a.csv", content)
@@ -122,7 +120,7 @@ def test_columns_that_are_no_field_are_refused_with_a_guess(base: KnowledgeBase)
     assert [(label.quote, label.grade) for label in question.labels] == [("three months", 2)]
 
 
-def test_columns_are_left_out_where_that_is_said_or_they_are_empty(base: KnowledgeBase) -> None:
+def test_columns_are_left_out_where_that_is_said_or_they_are_empty(base):
     content = f"question,Notes,Empty\n{QUESTIONS[0]},by Ann,\n".encode()
     with pytest.raises(InvalidFile, match="no field: Notes"):
         base.exchange.import_file("set", "a.csv", content)
@@ -130,7 +128,7 @@ def test_columns_are_left_out_where_that_is_said_or_they_are_empty(base: Knowled
     assert (came.number, came.unused) == (1, ("Notes", "Empty"))
 
 
-def test_unknown_keys_of_jsonl_are_guessed_too(base: KnowledgeBase) -> None:
+def test_unknown_keys_of_jsonl_are_guessed_too(base):
     line = b'{"text": "Why?", "evidence": [{"document": "leave.md", "relevance": 2}]}'
     with pytest.raises(InvalidFile, match="unknown key “relevance”") as raised:
         base.exchange.import_file("set", "a.jsonl", line)
@@ -138,7 +136,7 @@ def test_unknown_keys_of_jsonl_are_guessed_too(base: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("ids", [("", ""), ("a", ""), ("a", "b")])
-def test_rows_of_one_text_are_one_question(base: KnowledgeBase, ids: tuple[str, str]) -> None:
+def test_rows_of_one_text_are_one_question(base, ids):
     rows = [
         f"{ids[0]},{QUESTIONS[0]},leave;plain,leave.md,three months",
         f"{ids[1]},{QUESTIONS[0].upper()} ,more,leave.md,Unused leave",
@@ -153,9 +151,7 @@ def test_rows_of_one_text_are_one_question(base: KnowledgeBase, ids: tuple[str, 
     assert (second.text, second.labels) == (QUESTIONS[1], ())
 
 
-def test_an_id_of_two_questions_and_a_quote_of_no_document_are_refused(
-    base: KnowledgeBase,
-) -> None:
+def test_an_id_of_two_questions_and_a_quote_of_no_document_are_refused(base):
     rows = f"a,{QUESTIONS[0]},,\na,{QUESTIONS[1]},,\nb,Why?,,three months\n"
     content = f"id,question,document,quote\n{rows}".encode()
     with pytest.raises(InvalidFile):

@@ -60,7 +60,7 @@ BY_HAND = [
 FROM_FILE = [(WHEN, [("Illness stops that", 1, "file")])]
 
 
-def test_what_an_import_replaces_is_brought_back(base: KnowledgeBase) -> None:
+def test_what_an_import_replaces_is_brought_back(base):
     assert held(base) == BY_HAND
     version = base.questions.named(SET).version
     assert base.exchange.import_file(SET, "x.jsonl", FILE).replaced == version
@@ -75,7 +75,7 @@ def test_what_an_import_replaces_is_brought_back(base: KnowledgeBase) -> None:
     assert held(base) == FROM_FILE
 
 
-def test_a_version_that_is_not_kept_is_named_with_those_that_are(base: KnowledgeBase) -> None:
+def test_a_version_that_is_not_kept_is_named_with_those_that_are(base):
     version = base.exchange.import_file(SET, "x.jsonl", FILE).replaced
     with pytest.raises(NotFound, match="Version 99") as raised:
         base.questions.restore_version(SET, 99)
@@ -83,9 +83,7 @@ def test_a_version_that_is_not_kept_is_named_with_those_that_are(base: Knowledge
     assert held(base) == FROM_FILE
 
 
-def test_labels_that_come_back_are_where_their_words_are_by_then(
-    base: KnowledgeBase, workspace: Workspace
-) -> None:
+def test_labels_that_come_back_are_where_their_words_are_by_then(base, workspace):
     version = base.exchange.import_file(SET, "x.jsonl", FILE).replaced
     assert version is not None
     add(workspace, base, {"leave.md": f"Of leave in general.\n\n{LEAVE}"})
@@ -96,7 +94,7 @@ def test_labels_that_come_back_are_where_their_words_are_by_then(
     assert base.questions.labelled(SET)[0].labels[0].start == start
 
 
-def test_the_same_questions_again_replace_nothing(base: KnowledgeBase) -> None:
+def test_the_same_questions_again_replace_nothing(base):
     base.exchange.import_file("other", "x.jsonl", FILE)
     assert base.exchange.import_file("other", "x.jsonl", FILE).replaced is None
     assert base.questions.kept_versions("other") == []
@@ -104,7 +102,7 @@ def test_the_same_questions_again_replace_nothing(base: KnowledgeBase) -> None:
     assert base.exchange.import_file("empty", "x.jsonl", FILE).replaced is None
 
 
-def test_the_newest_versions_are_kept(base: KnowledgeBase) -> None:
+def test_the_newest_versions_are_kept(base):
     for number in range(MOST_KEPT + 2):
         base.exchange.import_file("other", "x.jsonl", line(f"Number {number}?"))
     kept = [each.version for each in base.questions.kept_versions("other")]
@@ -114,7 +112,7 @@ def test_the_newest_versions_are_kept(base: KnowledgeBase) -> None:
     assert base.questions.kept_versions("other") == []
 
 
-def test_adding_leaves_what_is_there_as_it_is(base: KnowledgeBase) -> None:
+def test_adding_leaves_what_is_there_as_it_is(base):
     (when, who) = (item.id for item in base.questions.labelled(SET))
     version = base.questions.named(SET).version
     again = {"document": "leave.md", "quote": "It lapses after three months.", "grade": 1}
@@ -133,18 +131,14 @@ def test_adding_leaves_what_is_there_as_it_is(base: KnowledgeBase) -> None:
     assert base.questions.named(SET).version == version + 1
 
 
-def test_a_question_without_an_answer_gets_one_by_a_label_that_is_added(
-    base: KnowledgeBase,
-) -> None:
+def test_a_question_without_an_answer_gets_one_by_a_label_that_is_added(base):
     base.exchange.import_file("other", "x.jsonl", line(WHEN, answerable=False))
     base.exchange.import_file("other", "x.jsonl", FILE, existing="add")
     (question,) = base.questions.labelled("other")
     assert (question.answerable, len(question.labels)) == (True, 1)
 
 
-def test_a_question_without_an_answer_gets_none_by_a_label_of_no_relevance(
-    base: KnowledgeBase,
-) -> None:
+def test_a_question_without_an_answer_gets_none_by_a_label_of_no_relevance(base):
     nothing = {"document": "leave.md", "quote": "Illness stops that", "grade": 0}
     judged = json.dumps({"id": "a", "text": WHEN, "evidence": [nothing]})
     base.exchange.import_file("other", "x.jsonl", line(WHEN, answerable=False))
@@ -154,7 +148,7 @@ def test_a_question_without_an_answer_gets_none_by_a_label_of_no_relevance(
     assert [(label.quote, label.grade) for label in question.labels] == [("Illness stops that", 0)]
 
 
-def test_a_set_that_is_there_can_be_refused(base: KnowledgeBase) -> None:
+def test_a_set_that_is_there_can_be_refused(base):
     with pytest.raises(AlreadyExists, match="'checks' exists already"):
         base.exchange.import_file(SET, "x.jsonl", FILE, existing="refuse")
     assert held(base) == BY_HAND
@@ -164,9 +158,7 @@ def test_a_set_that_is_there_can_be_refused(base: KnowledgeBase) -> None:
         base.exchange.import_file(SET, "x.jsonl", FILE, existing="merge")
 
 
-def test_the_api_replaces_by_default_and_brings_back(
-    base: KnowledgeBase, workspace: Workspace
-) -> None:
+def test_the_api_replaces_by_default_and_brings_back(base, workspace):
     inside, address = client(workspace), f"/api/v1/knowledge-bases/{base.id}/question-sets"
     version = base.questions.named(SET).version
 
@@ -187,7 +179,7 @@ def test_the_api_replaces_by_default_and_brings_back(
     assert inside.post(f"{address}/{SET}/versions/99/restore").status_code == 404
 
 
-def test_an_edit_that_changes_nothing_makes_no_version(base: KnowledgeBase) -> None:
+def test_an_edit_that_changes_nothing_makes_no_version(base):
     base.question_edits.add_question(SET, "Who won?", answerable=False)
     (when, who, won), version = base.questions.labelled(SET), base.questions.named(SET).version
     (label,) = who.labels

@@ -21,6 +21,6 @@ from rag.answering.quoting import in_quotation_marks, words_of_quotation
         ('"', "“”"),
     ],
 )
-def test_no_mark_stands_twice_at_the_end_of_a_quotation(statement: str, quotation: str) -> None:
+def test_no_mark_stands_twice_at_the_end_of_a_quotation(statement, quotation):
     assert in_quotation_marks(statement) == quotation
     assert words_of_quotation(quotation) == words_of_quotation(statement)

@@ -19,7 +19,7 @@ def fates(*texts: str) -> list[tuple[int, str]]:
     return [(fate.number, fate.reason) for fate in result.values()]
 
 
-def test_what_is_quoted_has_its_number_and_the_rest_a_reason() -> None:
+def test_what_is_quoted_has_its_number_and_the_rest_a_reason():
     twin_text = f"{POLICY} See the handbook of the staff."
     first, other, twin, heading = fates(POLICY, OTHER, twin_text, "## Leave")
     assert first == (1, "")
@@ -29,7 +29,7 @@ def test_what_is_quoted_has_its_number_and_the_rest_a_reason() -> None:
     assert heading == (0, "it has headings only")
 
 
-def test_more_than_three_quotes_are_not_shown() -> None:
+def test_more_than_three_quotes_are_not_shown():
     texts = [
         f"{team} may carry over {days} days of unused leave into the following year."
         for team, days in (("Drivers", 8), ("Cooks", 9), ("Nurses", 10), ("Clerks", 11))
@@ -39,13 +39,13 @@ def test_more_than_three_quotes_are_not_shown() -> None:
     assert [reason for number, reason in result if not number] == ["3 sentences score higher"]
 
 
-def test_a_passage_that_only_asks_has_no_sentence_to_quote() -> None:
+def test_a_passage_that_only_asks_has_no_sentence_to_quote():
     (_, asks) = fates(POLICY, "How long may leave be carried over?")
     assert asks == (0, "no sentence stands alone: each is cut off, asks, or repeats the question")
 
 
 @pytest.mark.parametrize("texts", [(POLICY, OTHER), (OTHER, POLICY, POLICY), ("## Leave", OTHER)])
-def test_the_numbers_are_those_of_the_answer(texts: tuple[str, ...]) -> None:
+def test_the_numbers_are_those_of_the_answer(texts):
     found = trace(hits(*texts), QUESTION)
     stream = answering.answer(found, AnswerRecipe(), embedder=MINILM, chat=None)
     assert "".join(stream)

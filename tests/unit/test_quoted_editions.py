@@ -54,7 +54,7 @@ def _answer(base: KnowledgeBase, question: str) -> Answer:
     return base.ask(question, base.recipe()).answer
 
 
-def test_an_edition_that_says_it_of_another_matter_does_not_repeat_it(base: KnowledgeBase) -> None:
+def test_an_edition_that_says_it_of_another_matter_does_not_repeat_it(base):
     answer = _answer(base, "Does the company pay 75% of the dental premium?")
     assert answer.state == "conflicting"
     assert answer.assessment.reason == "benefits-2020.md and benefits.md give different figures."
@@ -67,7 +67,7 @@ def test_an_edition_that_says_it_of_another_matter_does_not_repeat_it(base: Know
     assert agreed.state == "answered"
 
 
-def test_a_line_that_only_the_older_edition_has_is_named_as_such(base: KnowledgeBase) -> None:
+def test_a_line_that_only_the_older_edition_has_is_named_as_such(base):
     answer = _answer(base, "Which employees get a helmet with a reflector?")
     reason = answer.assessment.reason
     named = ("employees", "helmet", "reflector", "2020", "benefits-2020.md", "benefits.md")
@@ -110,7 +110,7 @@ def _of_editions(folder: Path, section: str) -> Answer:
     return answer
 
 
-def test_a_section_that_only_an_old_edition_has_is_named_as_such(tmp_path: Path) -> None:
+def test_a_section_that_only_an_old_edition_has_is_named_as_such(tmp_path):
     answer = _of_editions(tmp_path, "The board")
     assert [citation.hit.document for citation in answer.citations] == [
         "dues-v1.11.md",

@@ -35,7 +35,7 @@ carried over into the following year. Days that were carried over have to be tak
 OTHER = "Expenses are reimbursed within ten days. Receipts are kept for seven years."
 
 
-def test_the_sentence_that_answers_comes_first() -> None:
+def test_the_sentence_that_answers_comes_first():
     text, citations = quotes(QUESTION, hits(OTHER, POLICY), MINILM)
     first = "Up to eight days of unused leave may be carried over into the following year."
     assert text.startswith(f"“{first}” [1]")
@@ -45,17 +45,17 @@ def test_the_sentence_that_answers_comes_first() -> None:
     assert citations[0].quote in POLICY
 
 
-def test_the_same_every_time() -> None:
+def test_the_same_every_time():
     found = hits(OTHER, POLICY, POLICY.upper())
     assert quotes(QUESTION, found, MINILM) == quotes(QUESTION, found, MINILM)
 
 
-def test_what_was_said_is_not_said_again() -> None:
+def test_what_was_said_is_not_said_again():
     text, _ = quotes(QUESTION, hits(POLICY, POLICY), MINILM)
     assert text.count("Up to eight days") == 1
 
 
-def test_headings_alone_are_quoted_only_when_there_is_nothing_else() -> None:
+def test_headings_alone_are_quoted_only_when_there_is_nothing_else():
     text, citations = quotes("Carrying over?", hits("## Carrying over", OTHER), MINILM)
     assert "Carrying over" not in text
     assert (citations[0].n, citations[0].hit.rank) == (1, 2)
@@ -63,14 +63,14 @@ def test_headings_alone_are_quoted_only_when_there_is_nothing_else() -> None:
     assert alone == "“Carrying over” [1]"
 
 
-def test_a_table_row_is_quoted_with_its_columns() -> None:
+def test_a_table_row_is_quoted_with_its_columns():
     table = "| Model | Price |\n|---|---|\n| T12 | 640 EUR |\n| T30 | 910 EUR |"
     text, citations = quotes("What is the price of the T30?", hits(table), MINILM)
     assert text.startswith("“Model: T30 · Price: 910 EUR” [1]")
     assert citations[0].quote == "| T30 | 910 EUR |"
 
 
-def test_a_list_item_is_quoted_with_what_introduces_it() -> None:
+def test_a_list_item_is_quoted_with_what_introduces_it():
     text, _ = quotes(
         "Who may enter the laboratory?",
         [hit("The laboratory may be entered by:\n\n- trained staff\n- visitors with a guide")],
@@ -97,7 +97,7 @@ def test_a_list_item_is_quoted_with_what_introduces_it() -> None:
         ("", []),
     ],
 )
-def test_sentences(text: str, sentences: list[str]) -> None:
+def test_sentences(text, sentences):
     assert [text[start:end] for start, end in sentence_spans(text)] == sentences
 
 
@@ -174,18 +174,18 @@ def test_sentences(text: str, sentences: list[str]) -> None:
         ("", []),
     ],
 )
-def test_statements(passage: str, said: list[str]) -> None:
+def test_statements(passage, said):
     assert [statement.text for statement in statements(passage)] == said
 
 
-def test_an_endless_sentence_is_cut_between_words() -> None:
+def test_an_endless_sentence_is_cut_between_words():
     found = statements("word " * 300)
     assert all(len(statement.quote) <= 400 for statement in found)
     assert " ".join(statement.text for statement in found) == ("word " * 300).strip()
 
 
 @given(st.text(alphabet="aB1.:;|#-\n !?", max_size=120))
-def test_statements_quote_the_passage_where_they_say(passage: str) -> None:
+def test_statements_quote_the_passage_where_they_say(passage):
     for statement in statements(passage):
         end = statement.start + len(statement.quote)
         assert passage[statement.start : end] == statement.quote
@@ -193,7 +193,7 @@ def test_statements_quote_the_passage_where_they_say(passage: str) -> None:
 
 
 @given(st.text(alphabet="aB1.*`_[](|)#->\n ", max_size=120))
-def test_words_are_found_where_they_were_when_marks_are_gone(text: str) -> None:
+def test_words_are_found_where_they_were_when_marks_are_gone(text):
     spans = [(at, at + 1) for at, sign in enumerate(text) if sign in "aB"]
     said, moved = without_markup(text, spans)
     for (start, end), (low, high) in zip(spans, moved, strict=True):
@@ -213,7 +213,7 @@ def test_words_are_found_where_they_were_when_marks_are_gone(text: str) -> None:
         ("&amp;lt;", "&lt;"),
     ],
 )
-def test_entities_are_shown_as_their_characters(text: str, shown: str) -> None:
+def test_entities_are_shown_as_their_characters(text, shown):
     assert unmarked(text) == shown
 
 
@@ -229,25 +229,25 @@ def test_entities_are_shown_as_their_characters(text: str, shown: str) -> None:
         ("Item [see\n| a | other](z) |", "Item [see\na | other](z)"),
     ],
 )
-def test_words_of_a_link_end_with_their_block(text: str, shown: str) -> None:
+def test_words_of_a_link_end_with_their_block(text, shown):
     assert unmarked(text) == shown
 
 
-def test_entities_in_cells_are_shown_as_their_characters() -> None:
+def test_entities_in_cells_are_shown_as_their_characters():
     assert unmarked_cell("*R&amp;D*&nbsp;1") == "R&D 1"
 
 
 @given(
     st.lists(st.sampled_from(["a", "B", "&lt;", "&#xA0;", "**", "`", " ", "\n", "."]), max_size=40)
 )
-def test_words_are_found_where_they_were_when_entities_are_characters(parts: list[str]) -> None:
+def test_words_are_found_where_they_were_when_entities_are_characters(parts):
     text = "".join(parts)
     spans = [(at, at + 1) for at, sign in enumerate(text) if sign in "aB"]
     said, moved = without_markup(text, spans)
     assert [said[low:high] for low, high in moved] == [text[start:end] for start, end in spans]
 
 
-def test_a_quote_has_no_entities() -> None:
+def test_a_quote_has_no_entities():
     text, (citation, *_) = quotes(
         "What does the course fee reduction allow?",
         hits("**B.&#xA0;**The course fee reduction allows courses for Smith &amp; Sons."),
@@ -287,7 +287,7 @@ def _of_manual(start: int, end: int) -> Hit:
     return Hit(chunk, "manual.pdf", 1, 0.5, 0.5, {})
 
 
-def test_running_heads_are_not_quoted_and_what_is_quoted_stands_where_it_says() -> None:
+def test_running_heads_are_not_quoted_and_what_is_quoted_stands_where_it_says():
     found = _of_manual(0, len(MANUAL.text))
     question = "What does the manual of the T30 by Acme say about the pump on page 2?"
     text, citations = quotes(question, [found], MINILM, PassageReader(_Held(MANUAL)))
@@ -302,7 +302,7 @@ def test_running_heads_are_not_quoted_and_what_is_quoted_stands_where_it_says() 
     assert citations[0].quote in MANUAL.text
 
 
-def test_a_line_runs_on_two_pages_at_least_and_on_two_fifths_of_them() -> None:
+def test_a_line_runs_on_two_pages_at_least_and_on_two_fifths_of_them():
     def lines(document: Document) -> list[str]:
         return [document.text[start:end] for start, end in running_lines(document)]
 
@@ -317,7 +317,7 @@ def test_a_line_runs_on_two_pages_at_least_and_on_two_fifths_of_them() -> None:
     assert lines(of_six).count(head) == 6
 
 
-def test_a_citation_has_the_page_of_its_words_and_one_that_is_gone_says_so() -> None:
+def test_a_citation_has_the_page_of_its_words_and_one_that_is_gone_says_so():
     at = MANUAL.text.index("cleaned")  # the passage begins in the last line of a page
     found = _of_manual(at, len(MANUAL.text))
     question = "How is the lid of the pump opened?"
@@ -339,13 +339,13 @@ def test_a_citation_has_the_page_of_its_words_and_one_that_is_gone_says_so() -> 
     assert answered(None).note == "Deleted or replaced while this was answered: manual.pdf."
 
 
-def test_what_only_repeats_the_question_is_not_quoted() -> None:
+def test_what_only_repeats_the_question_is_not_quoted():
     table = "CV-1\nLid open\nClose it\nCV-2\nToo hot\nWait an hour"
     text, _ = quotes("What is CV-2?", hits("CV-2", table), MINILM)
     assert text == "“CV-2 · Too hot · Wait an hour” [1]"
 
 
-def test_what_a_passage_cuts_off_is_not_quoted() -> None:
+def test_what_a_passage_cuts_off_is_not_quoted():
     whole = "The pump is oiled every week by the night shift."
     cut = "and oiled with the pump running. The pump is oiled by the day shift only when it"
     found = Hit(Chunk(9, "d", 40, 40 + len(cut), cut, 1), "d.md", 1, 0.9, 0.9, {})
@@ -361,7 +361,7 @@ def test_what_a_passage_cuts_off_is_not_quoted() -> None:
         ("What does “idle” mean?", "‘Idle’ means"),
     ],
 )
-def test_definitions_answer_only_questions_for_them(question: str, first: str) -> None:
+def test_definitions_answer_only_questions_for_them(question, first):
     text, _ = quotes(
         question,
         hits(
@@ -375,7 +375,7 @@ def test_definitions_answer_only_questions_for_them(question: str, first: str) -
     assert first in text.partition("” [1]")[0]
 
 
-def test_an_overlong_sentence_is_cut_behind_a_clause() -> None:
+def test_an_overlong_sentence_is_cut_behind_a_clause():
     clause = "the manager of the branch may approve a payment that exceeds the limit of the account"
     text = "; ".join([clause] * 8) + "."
     pieces = [statement.text for statement in statements(text)]
@@ -384,7 +384,7 @@ def test_an_overlong_sentence_is_cut_behind_a_clause() -> None:
     assert " ".join(pieces) == text
 
 
-def test_under_an_answer_without_doubt_only_names_and_restrictions_are_missing() -> None:
+def test_under_an_answer_without_doubt_only_names_and_restrictions_are_missing():
     question = "How long may an employee carry unused leave over to the following year?"
     stream = answering.answer(
         trace(hits(POLICY), question), AnswerRecipe(), embedder=MINILM, chat=None
@@ -394,7 +394,7 @@ def test_under_an_answer_without_doubt_only_names_and_restrictions_are_missing()
     assert (assessment.state, assessment.missing) == ("answered", ())
 
 
-def test_lines_of_a_printed_page_flow_but_those_of_code_do_not() -> None:
+def test_lines_of_a_printed_page_flow_but_those_of_code_do_not():
     text = "It may, if\nit rains,\nbe late.\nNext\n\nsent\n```\ncd a\ngit pull\n```"
     assert flowing(text) == (
         "It may, if it rains, be late.\nNext\n\nsent\n```\ncd a\ngit pull\n```"

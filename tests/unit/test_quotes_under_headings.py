@@ -1,8 +1,6 @@
 """Quotes by what stands over them: headings of their own, announcements of lists, numbered names;
 and by the form that answers the question: a reason, an instruction, a time of the day."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import Answer, Assessment, Chunk, Document
@@ -62,15 +60,13 @@ def _assessed(answer: Answer) -> Assessment:
         ("Which baggage limit is there?", "Two bags"),
     ],
 )
-def test_a_short_line_is_quoted_by_its_own_heading(
-    tmp_path: Path, question: str, answer: str
-) -> None:
+def test_a_short_line_is_quoted_by_its_own_heading(tmp_path, question, answer):
     shown = ask(tmp_path, {"travel.md": BUS}, question)
     assert _assessed(shown).state == "answered"
     assert shown.text.startswith(f"“{answer}”")
 
 
-def test_a_line_that_is_no_heading_is_none_below_a_known_heading() -> None:
+def test_a_line_that_is_no_heading_is_none_below_a_known_heading():
     text = "Two bags\n\nCall the office."
     assert [one.text for one in statements(text)] == ["Call the office."]
     assert [one.text for one in statements(text, {0})] == ["Two bags", "Call the office."]
@@ -82,9 +78,7 @@ def test_a_line_that_is_no_heading_is_none_below_a_known_heading() -> None:
         ("What does privacy level 3 disable?", "answered", "Disable all details"),
     ],
 )
-def test_the_numbered_thing_of_a_question_is_quoted(
-    tmp_path: Path, question: str, state: str, quote: str
-) -> None:
+def test_the_numbered_thing_of_a_question_is_quoted(tmp_path, question, state, quote):
     shown = ask(tmp_path, {"privacy.md": LEVELS}, question)
     assert (_assessed(shown).state, shown.text[1 : 1 + len(quote)]) == (state, quote)
 
@@ -100,9 +94,7 @@ def test_the_numbered_thing_of_a_question_is_quoted(
         ("Parking from zone 1 up to zone 5 costs 3 euros.\n", "What is parking in zone 3?"),
     ],
 )
-def test_a_reference_or_a_range_is_no_other_number(
-    tmp_path: Path, text: str, question: str
-) -> None:
+def test_a_reference_or_a_range_is_no_other_number(tmp_path, text, question):
     shown = ask(tmp_path, {"rules.md": text}, question)
     assert (_assessed(shown).probability or 0.0) > 0.02
 
@@ -114,11 +106,11 @@ def test_a_reference_or_a_range_is_no_other_number(
         ("- Name:\n- Phone:\n- Return it by Friday.\n", ["Return it by Friday."]),
     ],
 )
-def test_an_announcement_takes_no_sentence_along(list_: str, texts: list[str]) -> None:
+def test_an_announcement_takes_no_sentence_along(list_, texts):
     assert [one.text for one in statements(list_)] == texts
 
 
-def test_the_end_of_a_sentence_is_no_running_line() -> None:
+def test_the_end_of_a_sentence_is_no_running_line():
     end = "left and draw cards until the row is full."
     pages = [f"Rules of the game {n}\n{end}\n" for n in (1, 2)]
     text = "".join(pages)
@@ -139,9 +131,7 @@ def test_the_end_of_a_sentence_is_no_running_line() -> None:
 @pytest.mark.parametrize(
     ("outdated", "first"), [(0.0, "leave-2023.md"), (OUTDATED, "leave-2025.md")]
 )
-def test_like_sentences_are_quoted_from_the_edition_in_force(
-    monkeypatch: pytest.MonkeyPatch, outdated: float, first: str
-) -> None:
+def test_like_sentences_are_quoted_from_the_edition_in_force(monkeypatch, outdated, first):
     monkeypatch.setattr("rag.answering.extractive.OUTDATED", outdated)
     editions = [
         hit("Unused annual leave lapses at the end of the year.", 1, document="leave-2023.md"),
@@ -151,7 +141,7 @@ def test_like_sentences_are_quoted_from_the_edition_in_force(
     assert citations[0].hit.document == first
 
 
-def test_a_row_is_set_against_the_row_of_its_name_in_the_other_edition(tmp_path: Path) -> None:
+def test_a_row_is_set_against_the_row_of_its_name_in_the_other_edition(tmp_path):
     head = (
         "| Amount | {} | Payment on the start date | Payment after probation |\n|---|---|---|---|\n"
     )

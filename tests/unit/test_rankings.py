@@ -10,7 +10,7 @@ def _run(base: KnowledgeBase, recipe: Recipe) -> str:
     return base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run.id
 
 
-def test_each_side_is_the_stored_ranking_with_its_passages(base: KnowledgeBase) -> None:
+def test_each_side_is_the_stored_ranking_with_its_passages(base):
     words, vectors = _run(base, WORDS), _run(base, VECTORS)
     found = base.rankings.side_by_side(vectors, words, "q1")
     assert found.question == "How long may unused leave be carried over?"
@@ -28,7 +28,7 @@ def test_each_side_is_the_stored_ranking_with_its_passages(base: KnowledgeBase) 
     assert "carried over until 30 June" in best.chunk.text
 
 
-def test_other_ranks_point_at_each_other(base: KnowledgeBase) -> None:
+def test_other_ranks_point_at_each_other(base):
     words, vectors = _run(base, WORDS), _run(base, VECTORS)
     found = base.rankings.side_by_side(vectors, words, "q4")
     after = {place.chunk.id: place.rank for place in found.after if place.chunk}
@@ -41,7 +41,7 @@ def test_other_ranks_point_at_each_other(base: KnowledgeBase) -> None:
     }
 
 
-def test_what_is_gone_keeps_its_place(base: KnowledgeBase) -> None:
+def test_what_is_gone_keeps_its_place(base):
     words = _run(base, WORDS)
     infos = base.documents.documents(WORDS.index)
     base.documents.delete_documents([info.id for info in infos if info.name == "pump.txt"])
@@ -49,7 +49,7 @@ def test_what_is_gone_keeps_its_place(base: KnowledgeBase) -> None:
     assert (place.rank, place.document, place.chunk, place.other) == (1, "", None, 1)
 
 
-def test_an_unknown_question_is_refused(base: KnowledgeBase) -> None:
+def test_an_unknown_question_is_refused(base):
     words = _run(base, WORDS)
     with pytest.raises(NotFound, match="did not measure question 'q9'"):
         base.rankings.side_by_side(words, words, "q9")

@@ -29,12 +29,12 @@ GERMAN = "Die Größe der Straße, für alle Übungen: äöü ÄÖÜ ß. Natürl
         ("", ""),
     ],
 )
-def test_normalise(raw: str, expected: str) -> None:
+def test_normalise(raw, expected):
     assert normalise(raw) == expected
 
 
 @given(st.text(st.characters(codec=None)))
-def test_normalising_twice_changes_nothing(text: str) -> None:
+def test_normalising_twice_changes_nothing(text):
     once = normalise(text)
     assert normalise(once) == once
     assert unicodedata.is_normalized("NFC", once)
@@ -44,7 +44,7 @@ def test_normalising_twice_changes_nothing(text: str) -> None:
 
 
 @given(st.text(), st.text())
-def test_blocks_joined_by_newlines_stay_normalised(first: str, second: str) -> None:
+def test_blocks_joined_by_newlines_stay_normalised(first, second):
     joined = f"{normalise(first)}\n\n{normalise(second).strip()}"
     assert normalise(joined) == joined.lstrip("\ufeff")
 
@@ -61,7 +61,7 @@ def test_blocks_joined_by_newlines_stay_normalised(first: str, second: str) -> N
         ("utf-16-be", b""),
     ],
 )
-def test_unicode_encodings(encoding: str, mark: bytes) -> None:
+def test_unicode_encodings(encoding, mark):
     assert decode(mark + GERMAN.encode(encoding)) == (GERMAN, encoding, False)
 
 
@@ -91,26 +91,26 @@ def test_unicode_encodings(encoding: str, mark: bytes) -> None:
         ("항구 규칙: 하루 만원입니다", "cp949"),
     ],
 )
-def test_legacy_encodings_are_guessed(text: str, encoding: str) -> None:
+def test_legacy_encodings_are_guessed(text, encoding):
     assert decode(text.encode(encoding)) == (text, encoding, True)
 
 
-def test_the_telling_bytes_may_come_late() -> None:
+def test_the_telling_bytes_may_come_late():
     text = "plain words, nothing else. " * 10_000 + GERMAN
     assert decode(text.encode("cp1252"))[0] == text
 
 
-def test_a_declared_encoding_is_believed() -> None:
+def test_a_declared_encoding_is_believed():
     assert decode("żółw".encode("iso8859-2"), "ISO-8859-2") == ("żółw", "iso8859-2", False)
     assert decode("żółw".encode(), "ISO-8859-2") == ("żółw", "utf-8", False)
 
 
-def test_a_few_spoilt_bytes_do_not_change_the_encoding() -> None:
+def test_a_few_spoilt_bytes_do_not_change_the_encoding():
     spoilt = (GERMAN * 10).encode() + b"\xff end"
     assert decode(spoilt)[:2] == (GERMAN * 10 + "\ufffd end", "utf-8")
 
 
-def test_binary_data_is_refused() -> None:
+def test_binary_data_is_refused():
     with pytest.raises(UnreadableDocument) as caught:
         decode(bytes(range(256)) * 20)
     assert caught.value.reason == "wrong_extension"
@@ -120,7 +120,7 @@ def test_binary_data_is_refused() -> None:
     st.text(alphabet="aé\u0301\u0308e \r\n\ufeff\x00\u2028가\u11a8", max_size=60),
     st.lists(st.integers(1, 12), min_size=1, max_size=12),
 )
-def test_normalising_in_parts_is_normalising_at_once(text: str, sizes: list[int]) -> None:
+def test_normalising_in_parts_is_normalising_at_once(text, sizes):
     pieces, start = [], 0
     for size in itertools.cycle(sizes):
         if start >= len(text):

@@ -56,18 +56,18 @@ CORE = "docProps/core.xml"
         (None, None),
     ],
 )
-def test_a_day_is_taken_as_written_or_not_at_all(value: str | None, day: str | None) -> None:
+def test_a_day_is_taken_as_written_or_not_at_all(value, day):
     assert stated_day(value) == day
 
 
 @given(st.one_of(st.text(), st.from_regex(r"(D:)?\d{4}-?\d{2}-?\d{2}", fullmatch=True)))
-def test_whatever_is_written_a_day_is_a_day_of_the_past(value: str) -> None:
+def test_whatever_is_written_a_day_is_a_day_of_the_past(value):
     found = stated_day(value)
     latest = datetime.now(UTC).date() + timedelta(days=1)
     assert found is None or date(1981, 1, 1) <= date.fromisoformat(found) <= latest
 
 
-def test_the_future_begins_the_day_after_tomorrow() -> None:
+def test_the_future_begins_the_day_after_tomorrow():
     first, second = (TODAY + timedelta(days=days) for days in (1, 3))
     assert stated_day(first.isoformat()) == first.isoformat()
     assert stated_day(second.isoformat()) is None
@@ -143,9 +143,7 @@ def day_of(folder: Path, name: str, data: bytes) -> str | None:
 
 
 @pytest.mark.parametrize(("name", "data"), OFFICE.items(), ids=OFFICE.keys())
-def test_an_office_file_is_from_the_day_it_was_last_saved(
-    tmp_path: Path, name: str, data: bytes
-) -> None:
+def test_an_office_file_is_from_the_day_it_was_last_saved(tmp_path, name, data):
     assert day_of(tmp_path, name, data) == "2024-01-31"
     elsewhere = changed(data, lambda core: core, to="package/properties.psmdcp")
     assert day_of(tmp_path, name, elsewhere) == "2024-01-31"
@@ -163,15 +161,13 @@ def test_an_office_file_is_from_the_day_it_was_last_saved(
         ({}, None),
     ],
 )
-def test_the_day_it_was_made_is_the_second_choice(
-    tmp_path: Path, moments: dict[str, datetime | str], day: str | None
-) -> None:
+def test_the_day_it_was_made_is_the_second_choice(tmp_path, moments, day):
     data = changed(word(), lambda _core: core_properties(**moments))
     assert day_of(tmp_path, "x.docx", data) == day
 
 
 @pytest.mark.parametrize(("name", "data"), OFFICE.items(), ids=OFFICE.keys())
-def test_a_file_without_properties_is_from_no_day(tmp_path: Path, name: str, data: bytes) -> None:
+def test_a_file_without_properties_is_from_no_day(tmp_path, name, data):
     """The libraries for these formats would say that it is from today."""
     assert day_of(tmp_path, name, changed(data, lambda _core: core_properties())) is None
 
@@ -186,7 +182,7 @@ def test_a_file_without_properties_is_from_no_day(tmp_path: Path, name: str, dat
     ],
     ids=["damaged", "empty", "entity", "long"],
 )
-def test_from_damaged_properties_no_day_comes_and_no_error(tmp_path: Path, core: bytes) -> None:
+def test_from_damaged_properties_no_day_comes_and_no_error(tmp_path, core):
     path = tmp_path / "content"
     path.write_bytes(changed(word(), lambda _core: core))
     assert office_day(path) is None
@@ -211,9 +207,7 @@ def test_from_damaged_properties_no_day_comes_and_no_error(tmp_path: Path, core:
     ],
 )
 @pytest.mark.parametrize("prose", [PROSE * 4, "Short."], ids=["long", "short"])
-def test_a_web_page_is_from_the_day_that_its_markup_tells(
-    tmp_path: Path, head: str, body: str, day: str | None, prose: str
-) -> None:
+def test_a_web_page_is_from_the_day_that_its_markup_tells(tmp_path, head, body, day, prose):
     page = html(f"<article><h1>Top</h1>{body}<p>{prose}</p></article>", head)
     assert day_of(tmp_path, "x.html", page) == day
 
@@ -227,7 +221,7 @@ def test_a_web_page_is_from_the_day_that_its_markup_tells(
         ("once", None),
     ],
 )
-def test_a_pdf_is_from_the_day_it_was_made(tmp_path: Path, stamp: str, day: str | None) -> None:
+def test_a_pdf_is_from_the_day_it_was_made(tmp_path, stamp, day):
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf("Hotels may cost 140 euros."))))
     writer.add_metadata({"/CreationDate": stamp})
     buffer = io.BytesIO()
@@ -250,9 +244,7 @@ def names(base: KnowledgeBase, **filters: str) -> set[str]:
     return {hit.document for hit in base.search("hotels", recipe).hits}
 
 
-def test_filters_use_a_date_where_there_is_one_else_the_day_it_was_added(
-    base: KnowledgeBase,
-) -> None:
+def test_filters_use_a_date_where_there_is_one_else_the_day_it_was_added(base):
     assert names(base, after="2024-01-31", before="2024-01-31") == set(OFFICE)
     assert names(base, after="2024-02-01") == {"notes.txt"}
     assert names(base, before="2024-01-30") == set()

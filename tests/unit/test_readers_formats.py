@@ -37,7 +37,7 @@ LOOKS = (
 )
 
 
-def test_odt_has_numbers_notes_tables_and_no_struck_text(tmp_path: Path) -> None:
+def test_odt_has_numbers_notes_tables_and_no_struck_text(tmp_path):
     body = """<text:tracked-changes><text:changed-region>was 80</text:changed-region>
 </text:tracked-changes><text:list text:style-name="clauses"><text:list-item><text:h
  text:outline-level="1">Rent</text:h><text:list><text:list-item><text:p>It is
@@ -68,9 +68,7 @@ def test_odt_has_numbers_notes_tables_and_no_struck_text(tmp_path: Path) -> None
     assert [heading.title for heading in odt.headings] == ["§ 1 Rent", "§ 2 Notice"]
 
 
-def test_odt_of_libreoffice_states_lines_by_type_and_styles_marks_of_notes_twice(
-    tmp_path: Path,
-) -> None:
+def test_odt_of_libreoffice_states_lines_by_type_and_styles_marks_of_notes_twice(tmp_path):
     looks = LOOKS.replace("through-style=", "through-type=")
     body = """<text:p>It is <text:span text:style-name="struck">80</text:span> 90<text:span
  text:style-name="up"><text:note><text:note-citation>1</text:note-citation><text:note-body>
@@ -78,7 +76,7 @@ def test_odt_of_libreoffice_states_lines_by_type_and_styles_marks_of_notes_twice
     assert document(tmp_path, open_text(body, looks), "x.odt").text == "It is 90¹.\n\n¹ Net."
 
 
-def test_rtf_has_rows_that_name_groups_and_cells_over_several_rows(tmp_path: Path) -> None:
+def test_rtf_has_rows_that_name_groups_and_cells_over_several_rows(tmp_path):
     three = rb"\cellx900\cellx1800\cellx2700"
     rows = (
         rb"\trowd" + three + rb" Zone\cell Boat\cell Fee\cell\row",
@@ -98,7 +96,7 @@ def test_rtf_has_rows_that_name_groups_and_cells_over_several_rows(tmp_path: Pat
     ]
 
 
-def test_ods_has_merged_cells_and_notes_but_no_hidden_rows(tmp_path: Path) -> None:
+def test_ods_has_merged_cells_and_notes_but_no_hidden_rows(tmp_path):
     rows = (
         '<table:table-column/><table:table-column table:visibility="collapse"/>'
         '<table:table-column table:number-columns-repeated="16000"/>'
@@ -125,7 +123,7 @@ def test_ods_has_merged_cells_and_notes_but_no_hidden_rows(tmp_path: Path) -> No
     assert page_name(ods.name, ods.page_at(10), ods.heading_at(10)) == "sheet Fees"
 
 
-def test_rtf_has_code_pages_notes_and_tables_but_no_struck_text(tmp_path: Path) -> None:
+def test_rtf_has_code_pages_notes_and_tables_but_no_struck_text(tmp_path):
     rtf = rb"""{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 A;}{\f1\fcharset204 B;}}
 {\stylesheet{\s1 Heading;}}{\header Page head\par}\pard\outlinelevel0 Rent\par
 \pard It is {\strike 80 }90{\super 1} \'80{\footnote \chftn\~Net.}, {\f1\'e4\'e0}, \u8364?.\par
@@ -147,7 +145,7 @@ def test_rtf_has_code_pages_notes_and_tables_but_no_struck_text(tmp_path: Path) 
     }
 
 
-def test_chapters_of_a_book_come_in_its_order(tmp_path: Path) -> None:
+def test_chapters_of_a_book_come_in_its_order(tmp_path):
     chapters = (
         '<a id="x"/><h1>Caf&eacute;</h1><p>90<sup>1</sup>&nbsp;euros &amp; a tip.</p><img/>',
         "<h2>Rules</h2><p>No <del>dogs</del> boats.</p>",
@@ -158,7 +156,7 @@ def test_chapters_of_a_book_come_in_its_order(tmp_path: Path) -> None:
     assert left_out(book) == {"struck_passage": (1, ""), "picture": (1, "book/c 0.xhtml")}
 
 
-def test_notebook_has_code_and_its_text_but_no_pictures(tmp_path: Path) -> None:
+def test_notebook_has_code_and_its_text_but_no_pictures(tmp_path):
     cells = [
         {"cell_type": "markdown", "source": "# Rates\nAll in euros."},
         {
@@ -180,7 +178,7 @@ def test_notebook_has_code_and_its_text_but_no_pictures(tmp_path: Path) -> None:
     assert left_out(notebook) == dict.fromkeys(("picture", "output", "error_output"), (1, "cell 2"))
 
 
-def test_turns_of_a_transcript_have_their_times_as_places(tmp_path: Path) -> None:
+def test_turns_of_a_transcript_have_their_times_as_places(tmp_path):
     vtt = """WEBVTT
 
 NOTE made by hand
@@ -236,14 +234,14 @@ intro
         ),
     ],
 )
-def test_what_is_damaged_is_refused(tmp_path: Path, data: bytes, name: str, reason: str) -> None:
+def test_what_is_damaged_is_refused(tmp_path, data, name, reason):
     with pytest.raises(UnreadableDocument) as caught:
         document(tmp_path, data, name)
     assert caught.value.reason == reason
 
 
 @pytest.mark.parametrize("name", ["x.odt", "x.epub"])
-def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, name: str) -> None:
+def test_what_unpacks_to_too_much_is_refused(tmp_path, name):
     kind = "application/epub+zip" if name == "x.epub" else "application/vnd.oasis.opendocument.text"
     path = tmp_path / "content"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,7 +1,5 @@
 """Headings of Markdown."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,19 +43,19 @@ def found(text: str) -> list[tuple[int, int, str]]:
         ("", []),
     ],
 )
-def test_headings(text: str, expected: list[tuple[int, int, str]]) -> None:
+def test_headings(text, expected):
     assert found(text) == expected
 
 
 @given(st.text(st.sampled_from("#=-`~ \nab|<>!*1."), max_size=60))
-def test_headings_are_sorted_and_stand_at_line_starts(text: str) -> None:
+def test_headings_are_sorted_and_stand_at_line_starts(text):
     starts = [heading.start for heading in headings(text)]
     assert starts == sorted(set(starts))
     assert all(start == 0 or text[start - 1] == "\n" for start in starts)
     assert all(heading.title for heading in headings(text))
 
 
-def test_plain_title_keeps_what_is_not_markup() -> None:
+def test_plain_title_keeps_what_is_not_markup():
     assert plain_title("snake_case 2 * 3 and \\*stars") == "snake_case 2 * 3 and *stars"
 
 
@@ -80,11 +78,11 @@ def test_plain_title_keeps_what_is_not_markup() -> None:
         ("point = {.left}", "point = {.left}"),
     ],
 )
-def test_plain_title_has_no_attributes(markup: str, title: str) -> None:
+def test_plain_title_has_no_attributes(markup, title):
     assert plain_title(markup) == title
 
 
-def test_plain_title_has_the_characters_of_entities() -> None:
+def test_plain_title_has_the_characters_of_entities():
     assert plain_title("**R&amp;D** (&lt;1&nbsp;%)&#x20;") == "R&D (<1 %)"
     assert plain_title("AT&T; \\&amp;?a=1&copy=2") == "AT&T; &amp;?a=1&copy=2"
     assert plain_title("Write `&amp;`") == "Write &amp;"
@@ -101,11 +99,11 @@ def test_plain_title_has_the_characters_of_entities() -> None:
         ("1 - 2 = -1", False),
     ],
 )
-def test_looks_like_markdown(text: str, expected: bool) -> None:
+def test_looks_like_markdown(text, expected):
     assert looks_like_markdown(text) is expected
 
 
-def test_pasted_text_becomes_a_document() -> None:
+def test_pasted_text_becomes_a_document():
     document = read_text("# Top\r\nWords\n", "My note")
     assert (document.name, document.media_type, document.text) == (
         "My note",
@@ -118,7 +116,7 @@ def test_pasted_text_becomes_a_document() -> None:
     assert read_text("plain", "x").id != document.id
 
 
-def test_html_tables_of_markdown_are_tables(tmp_path: Path) -> None:
+def test_html_tables_of_markdown_are_tables(tmp_path):
     table = (
         "<table>\n<tr><th>Source</th><th>Kept</th></tr>\n<tr>\n <td>Zoom | calls\n </td>\n"
         " <td><ul><li>30 days</li></ul></td></tr>\n</table>"
@@ -137,7 +135,7 @@ def test_html_tables_of_markdown_are_tables(tmp_path: Path) -> None:
     assert document.heading_at(one.start) == "Data"
 
 
-def test_indented_html_tables_are_tables_but_not_those_of_code(tmp_path: Path) -> None:
+def test_indented_html_tables_are_tables_but_not_those_of_code(tmp_path):
     rows = "<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>"
     path = tmp_path / "a.md"
     path.write_text(
@@ -168,11 +166,11 @@ def test_indented_html_tables_are_tables_but_not_those_of_code(tmp_path: Path) -
         ("title: no fields\n", ""),
     ],
 )
-def test_title_of_front_matter(text: str, title: str) -> None:
+def test_title_of_front_matter(text, title):
     assert front_matter_title(text) == title
 
 
-def test_the_title_of_front_matter_is_the_title_of_the_document(tmp_path: Path) -> None:
+def test_the_title_of_front_matter_is_the_title_of_the_document(tmp_path):
     path = tmp_path / "toil.md"
     path.write_text("---\ntitle: TOIL\n---\n\nIntro.\n\n## How it is calculated\n\nWords.\n")
     document = read(path, path.name)

@@ -22,7 +22,7 @@ def put(folder: Path, data: bytes) -> Path:
     return path
 
 
-def test_word_keeps_the_order_of_the_document(tmp_path: Path) -> None:
+def test_word_keeps_the_order_of_the_document(tmp_path):
     document = read(put(tmp_path, word()), "x.docx")
     assert document.text == (
         "Preface.\n\nTravel\n\nBook early.\n\nCity\tLimit\nRome\t120\nOslo\t180\n\n"
@@ -34,7 +34,7 @@ def test_word_keeps_the_order_of_the_document(tmp_path: Path) -> None:
     assert document.pages == ()
 
 
-def test_word_reads_links_insertions_and_content_controls_but_not_deletions(tmp_path: Path) -> None:
+def test_word_reads_links_insertions_and_content_controls_but_not_deletions(tmp_path):
     document = docx.Document()
     paragraph = document.add_paragraph("Fee: ")
     for wrapper, tag, text in (("w:ins", "w:t", "20"), ("w:del", "w:delText", "10")):
@@ -52,7 +52,7 @@ def test_word_reads_links_insertions_and_content_controls_but_not_deletions(tmp_
     assert read(put(tmp_path, buffer.getvalue()), "x.docx").text == "Fee: 20\n\ncontrolled"
 
 
-def test_word_knows_headings_by_outline_level(tmp_path: Path) -> None:
+def test_word_knows_headings_by_outline_level(tmp_path):
     document = docx.Document()
     paragraph = document.add_paragraph("Kapitel")
     level = OxmlElement("w:outlineLvl")
@@ -64,7 +64,7 @@ def test_word_knows_headings_by_outline_level(tmp_path: Path) -> None:
     assert [(item.start, item.level, item.title) for item in found] == [(0, 2, "Kapitel")]
 
 
-def test_word_knows_items_of_lists_by_their_styles(tmp_path: Path) -> None:
+def test_word_knows_items_of_lists_by_their_styles(tmp_path):
     document = docx.Document()
     document.add_paragraph("Dogs are not allowed in the following buildings:")
     document.add_paragraph("Library", style="List Bullet")
@@ -85,7 +85,7 @@ def test_word_knows_items_of_lists_by_their_styles(tmp_path: Path) -> None:
     )
 
 
-def test_slides_are_pages(tmp_path: Path) -> None:
+def test_slides_are_pages(tmp_path):
     document = read(put(tmp_path, slides()), "x.pptx")
     spans = [(page.number, document.text[page.start : page.end]) for page in document.pages]
     assert spans == [
@@ -97,7 +97,7 @@ def test_slides_are_pages(tmp_path: Path) -> None:
     assert [table.labels for table in document.tables] == [("Year", "Growth")]
 
 
-def test_word_tables_have_labels_over_spanned_columns_and_their_caption(tmp_path: Path) -> None:
+def test_word_tables_have_labels_over_spanned_columns_and_their_caption(tmp_path):
     document = docx.Document()
     document.add_paragraph("Before.")
     document.add_paragraph("Table 4: Limits of travel", style="Caption")
@@ -128,7 +128,7 @@ def test_word_tables_have_labels_over_spanned_columns_and_their_caption(tmp_path
         ("x.xlsx", "xl/workbook.xml"),
     ],
 )
-def test_what_would_unpack_to_too_much_is_refused(tmp_path: Path, name: str, member: str) -> None:
+def test_what_would_unpack_to_too_much_is_refused(tmp_path, name, member):
     path = put(tmp_path, zip_bomb(member, 3_000_000))
     with pytest.raises(
         UnreadableDocument, match=r"The unpacked file has 3 MB. The limit is 2 MB"
@@ -137,7 +137,7 @@ def test_what_would_unpack_to_too_much_is_refused(tmp_path: Path, name: str, mem
     assert caught.value.reason == "too_large"
 
 
-def test_what_unpacks_to_many_times_its_size_is_refused(tmp_path: Path) -> None:
+def test_what_unpacks_to_many_times_its_size_is_refused(tmp_path):
     path = put(tmp_path, zip_bomb("word/document.xml", 30_000_000))
     with pytest.raises(UnreadableDocument, match="times its size") as caught:
         read(path, "x.docx")
@@ -147,7 +147,7 @@ def test_what_unpacks_to_many_times_its_size_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data"), [("x.docx", word()), ("x.pptx", slides()), ("x.xlsx", workbook(A=[["a"]]))]
 )
-def test_half_an_archive_is_damaged(tmp_path: Path, name: str, data: bytes) -> None:
+def test_half_an_archive_is_damaged(tmp_path, name, data):
     with pytest.raises(UnreadableDocument) as caught:
         read(put(tmp_path, data[: len(data) // 2]), name)
     assert caught.value.reason == "damaged"
@@ -183,9 +183,7 @@ LAUGHS = '<!ENTITY e "ha">' + "".join(
         ("x.xlsx", workbook(A=[["Rome"]]), "xl/worksheets/sheet1.xml", "Rome"),
     ],
 )
-def test_a_file_with_entities_is_refused_and_not_cut(
-    tmp_path: Path, name: str, data: bytes, member: str, old: str, entities: str
-) -> None:
+def test_a_file_with_entities_is_refused_and_not_cut(tmp_path, name, data, member, old, entities):
     used = changed(data, member, old, f"{old} &e; then")
     with zipfile.ZipFile(io.BytesIO(used)) as archive:
         root = re.search(r"<[a-z:]+", archive.read(member).decode())
@@ -201,7 +199,7 @@ def test_a_file_with_entities_is_refused_and_not_cut(
     ["x" * 11_000_000, "<w:r>" * 300 + "</w:r>" * 300, "</w:t></w:r><w:r><w:t>" * 600_000],
     ids=["a long text", "deep nesting", "many elements"],
 )
-def test_a_part_that_is_too_large_is_not_called_damaged(tmp_path: Path, new: str) -> None:
+def test_a_part_that_is_too_large_is_not_called_damaged(tmp_path, new):
     data = changed(word(), "word/document.xml", "Book", new)
     with pytest.raises(UnreadableDocument, match=r"too large|more than 300 MB") as caught:
         read(put(tmp_path, data), "x.docx", limits=Limits(memory_mb=300))

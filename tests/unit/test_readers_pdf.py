@@ -20,7 +20,7 @@ def put(folder: Path, data: bytes) -> Path:
     return path
 
 
-def test_pages_outline_and_title(tmp_path: Path) -> None:
+def test_pages_outline_and_title(tmp_path):
     outline = ((1, 1, "Start"), (3, 1, "Second part"), (3, 2, "Detail"))
     data = pdf(
         "Start\nfirst page",
@@ -69,17 +69,17 @@ def test_pages_outline_and_title(tmp_path: Path) -> None:
         ("x\u00b2", "x\u00b2"),
     ],
 )
-def test_clean_page(raw: str, clean: str) -> None:
+def test_clean_page(raw, clean):
     assert clean_page(raw) == clean
 
 
-def test_a_word_hyphenated_at_the_end_of_a_line_is_whole(tmp_path: Path) -> None:
+def test_a_word_hyphenated_at_the_end_of_a_line_is_whole(tmp_path):
     data = pdf("We show that this is a desir-\nable property of the mod-\nels, as GPT-\n3 has it.")
     text = read(put(tmp_path, data), "halves.pdf").text
     assert text == "We show that this is a desirable property of the models, as GPT-\n3 has it."
 
 
-def test_title_offset_prefers_lines_and_goes_on() -> None:
+def test_title_offset_prefers_lines_and_goes_on():
     page = "we bar all\n1 Bar\ntext\n2.1 Bar\n"
     first, after = title_offset("bar", page, 0)
     assert page[first:after] == "1 Bar"
@@ -89,7 +89,7 @@ def test_title_offset_prefers_lines_and_goes_on() -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
-def test_passwords(tmp_path: Path, algorithm: str) -> None:
+def test_passwords(tmp_path, algorithm):
     path = put(tmp_path, encrypted_pdf("secret words", "open", "owner", algorithm))
     for wrong, said in ((None, "only with a password"), ("shut", "does not open")):
         with pytest.raises(UnreadableDocument, match=said) as caught:
@@ -98,7 +98,7 @@ def test_passwords(tmp_path: Path, algorithm: str) -> None:
     assert read(path, "x.pdf", password="open").text == "secret words"
 
 
-def test_a_pdf_with_only_an_owner_password_opens(tmp_path: Path) -> None:
+def test_a_pdf_with_only_an_owner_password_opens(tmp_path):
     path = put(tmp_path, encrypted_pdf("free words", "", "owner", "AES-256"))
     assert read(path, "x.pdf").text == "free words"
 
@@ -112,21 +112,19 @@ def test_a_pdf_with_only_an_owner_password_opens(tmp_path: Path) -> None:
         (b"%PDF-1.7\n" + b"rubbish " * 50, "damaged"),
     ],
 )
-def test_why_there_is_no_text(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_why_there_is_no_text(tmp_path, data, reason):
     with pytest.raises(UnreadableDocument) as caught:
         read(put(tmp_path, data), "x.pdf")
     assert caught.value.reason == reason
     assert caught.value.hint
 
 
-def test_a_drawing_without_text_says_so(tmp_path: Path) -> None:
+def test_a_drawing_without_text_says_so(tmp_path):
     with pytest.raises(UnreadableDocument):
         read(put(tmp_path, drawn_pdf()), "x.pdf")
 
 
-def test_without_recognition_the_message_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_recognition_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(recognition, "available", lambda: False)
     with pytest.raises(UnreadableDocument, match="has no text") as caught:
         read_pdf(Source(put(tmp_path, drawn_pdf())))
@@ -136,27 +134,27 @@ def test_without_recognition_the_message_says_what_to_install(
     assert caught.value.hint.startswith("Run: pip install -r requirements-ocr.txt")
 
 
-def test_an_unknown_security_handler_is_named(tmp_path: Path) -> None:
+def test_an_unknown_security_handler_is_named(tmp_path):
     data = encrypted_pdf("words", "", "owner", "RC4-128").replace(b"/Standard", b"/Adobe.PK")
     with pytest.raises(UnreadableDocument) as caught:
         read(put(tmp_path, data), "x.pdf")
     assert caught.value.reason == "encrypted"
 
 
-def test_a_broken_cross_reference_table_is_repaired(tmp_path: Path) -> None:
+def test_a_broken_cross_reference_table_is_repaired(tmp_path):
     data = pdf("still readable")
     cut = data[: data.rindex(b"startxref")]
     assert read(put(tmp_path, cut), "x.pdf").text == "still readable"
 
 
-def test_progress_is_reported_per_page(tmp_path: Path) -> None:
+def test_progress_is_reported_per_page(tmp_path):
     seen: list[tuple[int, int]] = []
     path = put(tmp_path, pdf("a", "b", "c"))
     read(path, "x.pdf", progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
-def test_too_many_pages(tmp_path: Path) -> None:
+def test_too_many_pages(tmp_path):
     with pytest.raises(UnreadableDocument, match=r"3 pages. The limit is 2") as caught:
         read(put(tmp_path, pdf("a", "b", "c")), "x.pdf", limits=Limits(max_pages=2))
     assert caught.value.reason == "too_large"

@@ -40,7 +40,7 @@ def _line(canvas: Canvas, y: float, *runs: tuple[str, float, float]) -> None:
 
 
 @pytest.mark.parametrize(("size", "rise"), [(8, 5), (6, 4), (7, 3.6)])
-def test_raised_and_lowered_figures(tmp_path: Path, size: float, rise: float) -> None:
+def test_raised_and_lowered_figures(tmp_path, size, rise):
     def draw(canvas: Canvas) -> None:
         up, down = ("1", size, rise), ("2", size, -rise / 2)
         _line(canvas, 700, ("A berth costs 90", 10, 0), up, (" euros a month.", 10, 0))
@@ -57,7 +57,7 @@ def test_raised_and_lowered_figures(tmp_path: Path, size: float, rise: float) ->
     assert "print of 75 euros" in text
 
 
-def test_lines_with_values_are_no_running_heads(tmp_path: Path) -> None:
+def test_lines_with_values_are_no_running_heads(tmp_path):
     def page(number: int) -> Callable[[Canvas], None]:
         def draw(canvas: Canvas) -> None:
             canvas.drawString(60, 810, "Harbour of Brackwater")
@@ -79,7 +79,7 @@ def test_lines_with_values_are_no_running_heads(tmp_path: Path) -> None:
     assert "Brackwater" in document.pages[0].head
 
 
-def test_letters_drawn_twice_are_one_and_double_letters_two(tmp_path: Path) -> None:
+def test_letters_drawn_twice_are_one_and_double_letters_two(tmp_path):
     def draw(canvas: Canvas) -> None:
         text = canvas.beginText(60, 700)
         text.setCharSpace(-0.8)
@@ -94,7 +94,7 @@ def test_letters_drawn_twice_are_one_and_double_letters_two(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("valign", ["TOP", "MIDDLE", "BOTTOM"])
-def test_the_words_of_a_merged_cell_stand_in_each_of_its_rows(tmp_path: Path, valign: str) -> None:
+def test_the_words_of_a_merged_cell_stand_in_each_of_its_rows(tmp_path, valign):
     rows = [
         ["Place", "Season", "Open", ""],
         ["", "", "Mon-Fri", "Sat"],
@@ -128,7 +128,7 @@ def test_the_words_of_a_merged_cell_stand_in_each_of_its_rows(tmp_path: Path, va
     assert document.tables[0].labels == ("Place", "Season", "Open Mon-Fri", "Open Sat")
 
 
-def test_a_row_over_the_full_width_names_the_rows_below(tmp_path: Path) -> None:
+def test_a_row_over_the_full_width_names_the_rows_below(tmp_path):
     rows = [
         ["Item", "Boat", "Price"],
         ["Members", "", ""],
@@ -153,7 +153,7 @@ def test_a_row_over_the_full_width_names_the_rows_below(tmp_path: Path) -> None:
     ]
 
 
-def test_values_of_forms_stand_beside_their_labels(tmp_path: Path) -> None:
+def test_values_of_forms_stand_beside_their_labels(tmp_path):
     def draw(canvas: Canvas) -> None:
         form = canvas.acroForm
         canvas.drawString(60, 700, "Name of the boat:")
@@ -173,7 +173,7 @@ def test_values_of_forms_stand_beside_their_labels(tmp_path: Path) -> None:
     assert document.receipt.read["notes"] == 1
 
 
-def test_struck_and_covered_words_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_struck_and_covered_words_are_left_out_and_counted(tmp_path):
     def draw(canvas: Canvas) -> None:
         canvas.drawString(60, 700, "The day rate is")
         canvas.drawString(140, 700, "18 euros")

@@ -78,7 +78,7 @@ def deck() -> Any:
     return deck
 
 
-def test_slides(tmp_path: Path) -> None:
+def test_slides(tmp_path):
     document = _read(tmp_path, "deck.pptx", deck())
     assert document.text == (
         "\tRevenue\n2025\t4711\n2026\t5822.5\n\n"
@@ -110,7 +110,7 @@ so&#8203;called guests.</p>
 
 
 @pytest.mark.parametrize("more", ["", "<p>The harbour has many guests in the summer.</p>" * 20])
-def test_web_pages(tmp_path: Path, more: str) -> None:
+def test_web_pages(tmp_path, more):
     (tmp_path / "content").write_text(WEB_PAGE % more)
     document = readers.read(tmp_path / "content", "page.html")
     for line in (
@@ -129,7 +129,7 @@ def test_web_pages(tmp_path: Path, more: str) -> None:
     assert _omissions(document) == {"struck_passage": (2, ""), "hidden_passage": (2, "")}
 
 
-def test_markdown(tmp_path: Path) -> None:
+def test_markdown(tmp_path):
     (tmp_path / "content").write_text(
         "# Fees\n\nA berth costs ~~80 euros~~ 90<sup>1</sup> euros, <del>5</del> 6 nights.\n\n"
         "`~~code~~`\n\n~~~\n~~more~~ code\n~~~\n\na~~b~~c, ~~gone~~, ~~ no mark ~~\n"
@@ -142,7 +142,7 @@ def test_markdown(tmp_path: Path) -> None:
     assert _omissions(document) == {"struck_passage": (4, "")}
 
 
-def test_a_table_of_excel(tmp_path: Path) -> None:
+def test_a_table_of_excel(tmp_path):
     rows = "sep=;\r\nArtikel;Preis;Gültig ab\r\nSeife;1,5;01.04.2026\r\n"
     (tmp_path / "content").write_bytes(rows.encode("cp1252"))
     document = readers.read(tmp_path / "content", "x.csv")
@@ -161,7 +161,7 @@ def test_a_table_of_excel(tmp_path: Path) -> None:
         ("fee¹", ["fee"]),
     ],
 )
-def test_marks_of_notes_are_no_figures_for_search(text: str, terms: list[str]) -> None:
+def test_marks_of_notes_are_no_figures_for_search(text, terms):
     from rag.lexical import analyzer
 
     assert analyzer("english").tokens(text) == terms
@@ -188,7 +188,7 @@ def _letter(*elements: Any) -> Any:
     return document
 
 
-def test_words_of_word_that_are_raised_struck_hidden_or_removed(tmp_path: Path) -> None:
+def test_words_of_word_that_are_raised_struck_hidden_or_removed(tmp_path):
     up, down = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>')
     document = _letter(
         _word(
@@ -226,7 +226,7 @@ def test_words_of_word_that_are_raised_struck_hidden_or_removed(tmp_path: Path) 
     }
 
 
-def test_merged_cells_groups_and_tables_in_cells_of_word(tmp_path: Path) -> None:
+def test_merged_cells_groups_and_tables_in_cells_of_word(tmp_path):
     document = docx.Document()
     rows = (("Zone", "Boat", "Fee"), ("Guests", "", ""), ("South", "small", "12"))
     table = document.add_table(4, 3)
@@ -249,7 +249,7 @@ def test_merged_cells_groups_and_tables_in_cells_of_word(tmp_path: Path) -> None
     )
 
 
-def test_numbers_that_word_makes(tmp_path: Path) -> None:
+def test_numbers_that_word_makes(tmp_path):
     forms = (
         ("decimal", "§ %1"),
         ("lowerLetter", "%1.%2)"),
@@ -287,7 +287,7 @@ def test_numbers_that_word_makes(tmp_path: Path) -> None:
     ]
 
 
-def test_what_stands_beside_the_text_of_word(tmp_path: Path) -> None:
+def test_what_stands_beside_the_text_of_word(tmp_path):
     box = '<w:r><w:sym w:font="Wingdings" w:char="{}"/></w:r>'
     formula = "<m:oMath><m:r><m:t>F=</m:t></m:r><m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num>"
     formula += "<m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
@@ -330,7 +330,7 @@ def _book(*sheets: tuple[str, list[list[Any]]]) -> Any:
     return book
 
 
-def test_cells_of_excel_that_are_raised_struck_hidden_or_not_calculated(tmp_path: Path) -> None:
+def test_cells_of_excel_that_are_raised_struck_hidden_or_not_calculated(tmp_path):
     fee = CellRichText("90", TextBlock(InlineFont(vertAlign="superscript"), "1"))
     fee += [" euros", TextBlock(InlineFont(strike=True), " or 80")]
     prices = [["Item", "Cost", "Price", "Time"], ["Berth", 1, fee, timedelta(hours=26.25)]]
@@ -360,7 +360,7 @@ def test_cells_of_excel_that_are_raised_struck_hidden_or_not_calculated(tmp_path
     }
 
 
-def test_merged_cells_groups_and_tables_below_each_other_in_excel(tmp_path: Path) -> None:
+def test_merged_cells_groups_and_tables_below_each_other_in_excel(tmp_path):
     fees = [["Zone", "Boat", "Fee"], ["Guests"], ["South", "small", 12], ["", "large", 24]]
     apart = [["Opening"], ["Day", "Hours"], ["Mon", "8-16"], [], ["Prices"], []]
     apart += [["Item", "Price"], ["Coffee", 2], [], ["Tea", 3]]

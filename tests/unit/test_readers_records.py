@@ -1,7 +1,5 @@
 """JSON and JSON Lines."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import UnreadableDocument
@@ -34,13 +32,13 @@ from rag.readers import read
         ("x.json", '\ufeff{"text": "with mark"}', "with mark"),
     ],
 )
-def test_records(tmp_path: Path, name: str, raw: str, text: str) -> None:
+def test_records(tmp_path, name, raw, text):
     path = tmp_path / "x"
     path.write_text(raw, encoding="utf-8")
     assert read(path, name).text == text
 
 
-def test_titles_are_headings(tmp_path: Path) -> None:
+def test_titles_are_headings(tmp_path):
     path = tmp_path / "x"
     path.write_text('{"title": "One", "text": "a"}\n{"title": "Two", "text": "b"}')
     document = read(path, "x.jsonl")
@@ -56,7 +54,7 @@ def test_titles_are_headings(tmp_path: Path) -> None:
         ("x.json", "9" * 10_000, "cannot be read as JSON"),
     ],
 )
-def test_faults_are_named(tmp_path: Path, name: str, raw: str, said: str) -> None:
+def test_faults_are_named(tmp_path, name, raw, said):
     path = tmp_path / "x"
     path.write_text(raw)
     with pytest.raises(UnreadableDocument, match=said) as caught:

@@ -3,7 +3,6 @@
 import csv
 import datetime
 import io
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -59,20 +58,18 @@ from tests.sample_files import workbook
         ([], (), (), []),
     ],
 )
-def test_rows_as_lines_and_labels(
-    rows: list[list[str]], above: tuple[str, ...], labels: tuple[str, ...], expected: list[str]
-) -> None:
+def test_rows_as_lines_and_labels(rows, above, labels, expected):
     found = grid(rows)
     assert (found.above, found.labels, list(found.lines)) == (above, labels, expected)
 
 
-def test_a_row_wider_than_the_header_keeps_all_cells() -> None:
+def test_a_row_wider_than_the_header_keeps_all_cells():
     rows = [["Name", "Age"], *[["Ada", "36"]] * 12, ["Bob", "41", "extra"]]
     assert list(grid(rows).lines)[-1] == "Bob\t41\textra"
 
 
 @pytest.mark.parametrize("cell", ["12", "-3.5", "1,200", "12%", "2024-01-31", "31.12.2024"])
-def test_a_number_or_date_is_no_label(cell: str) -> None:
+def test_a_number_or_date_is_no_label(cell):
     assert not is_header(["Name", cell])
 
 
@@ -87,11 +84,11 @@ def test_a_number_or_date_is_no_label(cell: str) -> None:
         ("one\ntwo\n", ","),
     ],
 )
-def test_delimiter(text: str, delimiter: str) -> None:
+def test_delimiter(text, delimiter):
     assert sniff_delimiter(text) == delimiter
 
 
-def test_quoted_cells(tmp_path: Path) -> None:
+def test_quoted_cells(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b'Name;Note\r\n"Smith; John";"said ""hi""\nand left"\r\n')
     document = read(path, "people.csv")
@@ -99,7 +96,7 @@ def test_quoted_cells(tmp_path: Path) -> None:
     assert document.media_type == "text/csv"
 
 
-def test_tsv_keeps_commas(tmp_path: Path) -> None:
+def test_tsv_keeps_commas(tmp_path):
     path = tmp_path / "x"
     path.write_text("Name\tNote\nAda\ta, b\n")
     document = read(path, "x.tsv")
@@ -111,7 +108,7 @@ WORD = st.text(st.characters(codec="utf-8", categories=["L"]), min_size=1, max_s
 
 
 @given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=5), st.sampled_from(",;\t|"))
-def test_every_cell_of_written_csv_comes_back(rows: list[tuple[str, str]], delimiter: str) -> None:
+def test_every_cell_of_written_csv_comes_back(rows, delimiter):
     buffer = io.StringIO()
     csv.writer(buffer, delimiter=delimiter).writerows([("key", "value"), *rows])
     read_back = csv.reader(io.StringIO(buffer.getvalue()), delimiter=delimiter)
@@ -120,7 +117,7 @@ def test_every_cell_of_written_csv_comes_back(rows: list[tuple[str, str]], delim
     assert list(found.lines) == ["key\tvalue", *(f"{key}\t{value}" for key, value in rows)]
 
 
-def test_workbook(tmp_path: Path) -> None:
+def test_workbook(tmp_path):
     path = tmp_path / "x"
     people = [["Name", "Born"], ["Ada", datetime.date(1815, 12, 10)], [None, None], ["Bob", 3.0]]
     path.write_bytes(workbook(People=people, Nothing=[], Prices=[["Item", "EUR"], ["Tea", 2.5]]))
@@ -156,5 +153,5 @@ def test_workbook(tmp_path: Path) -> None:
         (datetime.time(8, 15), "08:15:00"),
     ],
 )
-def test_cell_text(value: object, text: str) -> None:
+def test_cell_text(value, text):
     assert cell_text(value) == text

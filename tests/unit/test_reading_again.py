@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,15 +46,13 @@ def updated(base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "reader_version", lambda _type: 99)
 
 
-def test_what_the_present_readers_read_is_not_read_again(base: KnowledgeBase) -> None:
+def test_what_the_present_readers_read_is_not_read_again(base):
     assert base.documents.again.outdated() == []
     with pytest.raises(InvalidInput, match="No document can be read again"):
         base.documents.again.queue()
 
 
-def test_a_text_is_read_in_the_encoding_that_somebody_chose(
-    workspace: Workspace, base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_is_read_in_the_encoding_that_somebody_chose(workspace, base, home, capsys):
     path = home / "fees.txt"
     path.write_bytes("Preis: 5 €, Grün\n".encode("mac_roman"))
     verb = ("ingest", base.name, str(path), "--home", str(home), "--json")
@@ -73,9 +70,7 @@ def test_a_text_is_read_in_the_encoding_that_somebody_chose(
     assert base.documents.document(row.id).text == "Preis: 5 €, Grün\n"
 
 
-def test_the_chosen_encoding_stays(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_chosen_encoding_stays(workspace, base, monkeypatch):
     path = workspace.settings.home / "fees.txt"
     path.write_bytes("Grün\n".encode("mac_roman"))
     workspace.jobs.run(base.documents.add_paths([path], encoding="mac_roman"))
@@ -88,9 +83,7 @@ def test_the_chosen_encoding_stays(
 
 
 @pytest.mark.usefixtures("updated")
-def test_a_document_is_read_again_under_its_id_with_its_tags_and_day(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_document_is_read_again_under_its_id_with_its_tags_and_day(workspace, base):
     before = {each.name: each for each in base.documents.documents(QUICK.index)}
     assert [each.name for each in base.documents.again.outdated()] == ["leave.txt", "other.txt"]
     job = base.documents.again.queue()
@@ -105,9 +98,7 @@ def test_a_document_is_read_again_under_its_id_with_its_tags_and_day(
 
 
 @pytest.mark.usefixtures("updated")
-def test_labels_follow_their_words_and_those_that_are_lost_are_listed(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_labels_follow_their_words_and_those_that_are_lost_are_listed(workspace, base):
     job = base.documents.again.queue([base.documents.again.outdated()[0].id])
     workspace.jobs.run(job)
     (item,) = workspace.jobs.items(job)
@@ -119,9 +110,7 @@ def test_labels_follow_their_words_and_those_that_are_lost_are_listed(
 
 
 @pytest.mark.usefixtures("updated")
-def test_the_index_has_the_new_passages_and_no_old_ones(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_the_index_has_the_new_passages_and_no_old_ones(workspace, base):
     recipe = QUICK.with_fields({"search.mode": "lexical"})
     assert "drawer" in base.search("grey cabinet drawer", recipe).hits[0].chunk.text
     workspace.jobs.run(base.documents.again.queue())
@@ -130,7 +119,7 @@ def test_the_index_has_the_new_passages_and_no_old_ones(
 
 
 @pytest.mark.usefixtures("updated")
-def test_a_document_without_its_file_is_named_but_not_read(base: KnowledgeBase) -> None:
+def test_a_document_without_its_file_is_named_but_not_read(base):
     for info in base.documents.documents(QUICK.index):
         path = base.documents.original(info.id)
         path.unlink()
@@ -142,9 +131,7 @@ def test_a_document_without_its_file_is_named_but_not_read(base: KnowledgeBase) 
 
 
 @pytest.mark.usefixtures("updated")
-def test_a_document_that_is_deleted_meanwhile_does_not_come_back(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_document_that_is_deleted_meanwhile_does_not_come_back(workspace, base):
     leave = base.documents.again.outdated()[0]
     job = base.documents.again.queue([leave.id])
     base.documents.delete_documents([leave.id])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +37,7 @@ LARGEST_PICTURE, LARGEST_MOVING = 300_000, 3_000_000
 PINNED = re.compile(r"^([\w.\[\]-]+)==[\w.]+(?:; .*platform.+)?$", re.MULTILINE)
 
 
-def test_the_readme_starts_with_two_commands_and_is_short() -> None:
+def test_the_readme_starts_with_two_commands_and_is_short():
     start = [
         "pip install -r requirements.txt && streamlit run app.py",
         "pip install -r requirements-dev.txt && pytest",
@@ -48,7 +47,7 @@ def test_the_readme_starts_with_two_commands_and_is_short() -> None:
     assert len(TEXTS["README.md"].splitlines()) <= LONGEST_README
 
 
-def test_the_badges_are_true() -> None:
+def test_the_badges_are_true():
     badges = dict(re.findall(r"img\.shields\.io/badge/(\w+)-(.+?)-\w+\)", TEXTS["README.md"]))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert badges == {
@@ -58,9 +57,7 @@ def test_the_badges_are_true() -> None:
     }
 
 
-def test_the_python_of_the_readme_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     ((_, code),) = [block for block in FENCED.findall(TEXTS["README.md"]) if block[0] == "python"]
     assert len([line for line in code.splitlines() if line]) <= 10
     monkeypatch.setenv("TOUCHSTONE_HOME", str(tmp_path / "home"))
@@ -74,7 +71,7 @@ def test_the_python_of_the_readme_runs(
     assert names["reply"].answer.state == "conflicting"
 
 
-def test_every_verb_is_described_and_no_other() -> None:
+def test_every_verb_is_described_and_no_other():
     verbs = set(verbs_by_name())
     assert {"ingest", "search", "evaluate"} <= verbs
     unknown = {page: unknown_verbs(text, verbs) for page, text in TEXTS.items()}
@@ -82,7 +79,7 @@ def test_every_verb_is_described_and_no_other() -> None:
     assert option_problems(TEXTS["docs/command-line.md"], _options()) == []
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_lead_somewhere():
     assert broken_links(TEXTS) == []
     assert unlinked(TEXTS) == []
 
@@ -90,11 +87,11 @@ def test_links_lead_somewhere() -> None:
 @pytest.mark.parametrize(
     ("page", "line"), [(page, line) for page, text in TEXTS.items() for line in commands(text)]
 )
-def test_commands_can_be_run(page: str, line: str) -> None:
+def test_commands_can_be_run(page, line):
     assert command_problem(line) is None, page
 
 
-def test_the_variables_that_the_settings_read_are_described() -> None:
+def test_the_variables_that_the_settings_read_are_described():
     read = _read_variables()
     assert {"TOUCHSTONE_HOME", "OPENAI_API_KEY"} <= read
     every = "\n".join(TEXTS.values())
@@ -102,22 +99,22 @@ def test_the_variables_that_the_settings_read_are_described() -> None:
     assert variable_problems(settings, read, every) == []
 
 
-def test_every_requirement_is_pinned() -> None:
+def test_every_requirement_is_pinned():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     wanted = [line for line in lines if line and not line.startswith("#")]
     assert [line for line in wanted if not PINNED.fullmatch(line)] == []
 
 
-def test_every_requirement_has_a_purpose_and_every_purpose_a_requirement() -> None:
+def test_every_requirement_has_a_purpose_and_every_purpose_a_requirement():
     assert "streamlit" in _pinned()
     assert purpose_problems(_section("docs/architecture.md", "Dependencies"), _pinned()) == []
 
 
-def test_recipe_fields_are_listed_with_their_defaults() -> None:
+def test_recipe_fields_are_listed_with_their_defaults():
     assert field_problems(_section("docs/command-line.md", "Look up a recipe field")) == []
 
 
-def test_the_rooms_are_listed_in_their_order() -> None:
+def test_the_rooms_are_listed_in_their_order():
     order = [(str(number), room) for number, tier in enumerate(TIERS) for room in tier]
     there = {room_of(module) for module in product()}
     told = room_rows(TEXTS["docs/architecture.md"])
@@ -125,18 +122,18 @@ def test_the_rooms_are_listed_in_their_order() -> None:
     assert [int(tier) for tier, _ in told] == sorted(int(tier) for tier, _ in told)
 
 
-def test_named_sources_are_there() -> None:
+def test_named_sources_are_there():
     missing = {page: missing_sources(text) for page, text in TEXTS.items()}
     assert not any(missing.values()), missing
 
 
-def test_named_classes_and_constants_are_there() -> None:
+def test_named_classes_and_constants_are_there():
     source = "\n".join(path.read_text() for path in files("rag", "tests"))
     pages = ("docs/architecture.md", "docs/extending.md", "CONTRIBUTING.md")
     assert {page: missing_names(TEXTS[page], source) for page in pages} == {p: [] for p in pages}
 
 
-def test_every_benchmark_is_described() -> None:
+def test_every_benchmark_is_described():
     rows = re.findall(r"^\| `(\w+)` \|", TEXTS["docs/measurements.md"], re.MULTILINE)
     named = set(re.findall(r"--only (\w+)`", "\n".join(TEXTS.values()))) - {"NAME"}
     there = {path.stem for path in (ROOT / "tests" / "bench").glob("*.py")} - {"__init__"}
@@ -144,7 +141,7 @@ def test_every_benchmark_is_described() -> None:
     assert named <= there
 
 
-def test_pictures_are_shown_and_small() -> None:
+def test_pictures_are_shown_and_small():
     pictures = list((ROOT / "docs" / "images").iterdir())
     shown = [path for path in pictures if any(f"images/{path.name})" in t for t in TEXTS.values())]
     assert shown == pictures
@@ -153,7 +150,7 @@ def test_pictures_are_shown_and_small() -> None:
         assert path.stat().st_size < limit, path
 
 
-def test_the_moving_picture_takes_ten_seconds() -> None:
+def test_the_moving_picture_takes_ten_seconds():
     with Image.open(ROOT / "docs" / "images" / "tuning.webp") as picture:
         shown = 0
         for frame in ImageSequence.Iterator(picture):
@@ -162,7 +159,7 @@ def test_the_moving_picture_takes_ten_seconds() -> None:
     assert 9_000 <= shown <= 11_000
 
 
-def test_planted_faults_are_found() -> None:
+def test_planted_faults_are_found():
     assert unknown_verbs("`python -m rag fly KB`", {"search"}) == ["fly"]
     page = "### search\n`search KB [--deep]`\n### ask\n`ask KB [--all]`\n"
     options = {"search": {"--all": True, "-a": False}, "ask": {"--all": True}, "tag": {}}
@@ -194,7 +191,7 @@ def test_planted_faults_are_found() -> None:
     ]
 
 
-def test_planted_links_are_found() -> None:
+def test_planted_links_are_found():
     page = (
         "# A title\n## Twice\n## Twice\n[x](gone.md) [y](#twice-1) [z](#twice-2) [w](README.md#no)"
     )
@@ -223,7 +220,7 @@ def test_planted_links_are_found() -> None:
         "python -m rag demo | jq .",
     ],
 )
-def test_a_planted_command_is_found(line: str) -> None:
+def test_a_planted_command_is_found(line):
     assert command_problem(line) is not None
 
 
@@ -255,7 +252,7 @@ def _section(page: str, heading: str) -> str:
     return TEXTS[page].split(f"## {heading}\n")[1].split("\n## ")[0]
 
 
-def test_no_figure_of_a_table_is_crowned_by_hand() -> None:
+def test_no_figure_of_a_table_is_crowned_by_hand():
     crowned = {
         page: re.findall(r"\| \*\*[+-]?\d[\d.,]*%?\*\*", text) for page, text in TEXTS.items()
     }

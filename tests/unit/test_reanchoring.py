@@ -40,9 +40,7 @@ def _words(base: KnowledgeBase) -> list[str]:
     ]
 
 
-def test_a_new_version_keeps_the_label_at_its_words(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_new_version_keeps_the_label_at_its_words(workspace, base):
     version = base.questions.named(SET).version
     add(workspace, base, {"leave.md": "A new preface.\n\n" + TEXT})
     assert _words(base) == [RULE]
@@ -51,9 +49,7 @@ def test_a_new_version_keeps_the_label_at_its_words(
     assert base.evaluator.evaluate(SET, QUICK, (5,)).results[0].relevant == 1
 
 
-def test_a_label_that_lost_its_words_is_listed_until_they_come_back(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_label_that_lost_its_words_is_listed_until_they_come_back(workspace, base):
     before = _labels(base)
     add(workspace, base, {"leave.md": "# Leave\n\nAsk your manager.\n"})
     assert _words(base) == []
@@ -65,7 +61,7 @@ def test_a_label_that_lost_its_words_is_listed_until_they_come_back(
     assert base.questions.lost_labels(SET) == []
 
 
-def test_a_deleted_document_leaves_its_labels(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_a_deleted_document_leaves_its_labels(workspace, base):
     document = base.documents.documents(QUICK.index)[0].id
     base.documents.delete_documents([document])
     assert [label.quote for _, label in base.questions.lost_labels(SET)] == [RULE]
@@ -77,9 +73,7 @@ def test_a_deleted_document_leaves_its_labels(workspace: Workspace, base: Knowle
     assert base.questions.lost_labels(SET) == []
 
 
-def test_labels_that_come_before_their_document_wait_for_it(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_labels_that_come_before_their_document_wait_for_it(workspace, base):
     travel = "Trains are booked in second class."
     _import(
         base,
@@ -100,7 +94,7 @@ def test_labels_that_come_before_their_document_wait_for_it(
     assert placed == [(11, 33, 3, "booked in second class"), (0, None, 1, ""), (0, 5, 0, "Notes")]
 
 
-def test_of_repeated_words_the_same_one_is_meant(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_of_repeated_words_the_same_one_is_meant(workspace, base):
     def table(rows: int) -> str:
         return "\n\n".join(f"Row {number}: approved." for number in range(rows))
 
@@ -124,16 +118,14 @@ def test_of_repeated_words_the_same_one_is_meant(workspace: Workspace, base: Kno
     assert text[: moved.end].endswith("The long row number 15: approved.")
 
 
-def test_labels_of_whole_documents_follow_the_name(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_labels_of_whole_documents_follow_the_name(workspace, base):
     _import(base, {"document": "leave.md", "grade": 2})
     add(workspace, base, {"leave.md": "# Leave\n\nSomething else altogether.\n"})
     document = base.documents.documents(QUICK.index)[0].id
     assert [(each.document_id, each.end) for each in _labels(base)] == [(document, None)]
 
 
-def test_other_knowledge_bases_keep_their_labels(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_other_knowledge_bases_keep_their_labels(workspace, base):
     other = workspace.create("other", QUICK)
     add(workspace, other, {"leave.md": TEXT})
     _import(other, {"document": "leave.md", "quote": RULE})
@@ -142,7 +134,7 @@ def test_other_knowledge_bases_keep_their_labels(workspace: Workspace, base: Kno
     assert len(base.questions.lost_labels(SET)) == 1
 
 
-def test_words_copied_from_a_page_become_a_label_of_the_row(workspace: Workspace) -> None:
+def test_words_copied_from_a_page_become_a_label_of_the_row(workspace):
     base = workspace.create("payments", QUICK)
     row = "| £500 | Apprentices | £250 |"
     table = f"| Amount | Roles | At the start |\n|---|---|---|\n{row}\n| £900 | Engineers | £450 |"
@@ -176,9 +168,7 @@ def test_words_copied_from_a_page_become_a_label_of_the_row(workspace: Workspace
         ),
     ],
 )
-def test_a_text_file_is_not_called_read_wrongly(
-    name: str, quote: str, cause: str, message: str
-) -> None:
+def test_a_text_file_is_not_called_read_wrongly(name, quote, cause, message):
     label = Evidence(LOST + name, 0, len(quote), 2, quote)
     finding = lost_label(label, {name: TEXT}, [])
     assert (finding.cause, finding.evidence) == (cause, message)

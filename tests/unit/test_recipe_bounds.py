@@ -26,7 +26,7 @@ def _unbounded(schema: dict[str, Any]) -> bool:
     return schema["type"] not in ("boolean", "null")
 
 
-def test_every_field_has_a_bound() -> None:
+def test_every_field_has_a_bound():
     parts = Recipe.model_json_schema()["$defs"].values()
     assert [
         name for part in parts for name, each in part["properties"].items() if _unbounded(each)
@@ -41,7 +41,7 @@ def test_every_field_has_a_bound() -> None:
     ],
     ids=str.split("digits half zero many long ranges huge endless none brackets stars"),
 )
-def test_no_field_takes_what_is_beyond_all_bounds(hostile: Any) -> None:
+def test_no_field_takes_what_is_beyond_all_bounds(hostile):
     free = ("model", "heading", "provider", "embedder", "analyzer")
     for field in FIELDS:
         if hostile == "*" * 400 and field.endswith(free):
@@ -51,7 +51,7 @@ def test_no_field_takes_what_is_beyond_all_bounds(hostile: Any) -> None:
         assert len(caught.value.message) < 400, field
 
 
-def test_ranges_of_pages_are_read_once_and_in_order() -> None:
+def test_ranges_of_pages_are_read_once_and_in_order():
     assert page_ranges("") == ()
     assert page_ranges("12, 3-9,4") == ((3, 9), (4, 4), (12, 12))
     with pytest.raises(InvalidRecipe, match="9-3 is no range: write 3-9"):

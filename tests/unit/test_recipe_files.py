@@ -1,7 +1,6 @@
 """A recipe that was exported as JSON is read back as the same recipe."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -35,23 +34,21 @@ CHANGES = st.fixed_dictionaries(
         ("search.after", "2024-13-01", "Recipe field search.after: month must be in 1..12"),
     ],
 )
-def test_what_is_wrong_is_said_in_plain_words(field: str, value: object, said: str) -> None:
+def test_what_is_wrong_is_said_in_plain_words(field, value, said):
     with pytest.raises(InvalidRecipe) as caught:
         Recipe().with_fields({field: value})
     assert caught.value.message.startswith(said)
 
 
 @given(CHANGES)
-def test_json_carries_every_field_exactly(changes: dict[str, object]) -> None:
+def test_json_carries_every_field_exactly(changes):
     recipe = Recipe().with_fields(changes)
     read = Recipe.parse(json.loads(recipe.model_dump_json()))
     assert read == recipe
     assert read.hash == recipe.hash
 
 
-def test_what_a_file_does_not_name_is_as_the_recipe_is_saved(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_file_does_not_name_is_as_the_recipe_is_saved(home, tmp_path, capsys):
     base = handbook(home)[1]
     saved = base.recipe().with_fields({"search.refuse": 0.1, "search.synonyms": False})
     base.save_recipe(saved)
@@ -72,7 +69,7 @@ def test_what_a_file_does_not_name_is_as_the_recipe_is_saved(
         assert json.loads(capsys.readouterr().out)["recipe"] == expected.hash
 
 
-def test_requests_change_what_they_name_and_nothing_else(home: Path) -> None:
+def test_requests_change_what_they_name_and_nothing_else(home):
     workspace, base = handbook(home)
     api, path = client(workspace), "/api/v1/knowledge-bases/handbook"
     saved = base.recipe().with_fields({"search.refuse": 0.1, "search.synonyms": False})

@@ -79,7 +79,7 @@ LATEST_HASHES = ("1a0a70a581ea", "010360b4ce5f")
 FUSION = "search.learned"
 
 
-def test_a_recipe_of_the_first_version_keeps_its_meaning_and_its_hash() -> None:
+def test_a_recipe_of_the_first_version_keeps_its_meaning_and_its_hash():
     recipe = Recipe.restore(FIRST)
     assert (recipe.hash, recipe.index.hash) == FIRST_HASHES
     fields = recipe.fields()
@@ -88,7 +88,7 @@ def test_a_recipe_of_the_first_version_keeps_its_meaning_and_its_hash() -> None:
     assert IndexRecipe.restore(FIRST["index"]) == recipe.index
 
 
-def test_a_recipe_that_was_stored_last_without_a_format_keeps_its_hash() -> None:
+def test_a_recipe_that_was_stored_last_without_a_format_keeps_its_hash():
     stored = Recipe.restore(FIRST).with_fields(LATEST).model_dump(mode="json")
     assert stored.pop("format") == FORMAT
     stored["search"]["abbreviations"] = True  # its default, before the field was removed
@@ -98,19 +98,19 @@ def test_a_recipe_that_was_stored_last_without_a_format_keeps_its_hash() -> None
 
 
 @pytest.mark.parametrize("data", [{"search": {"top_k": 9}}, {"search": {"top_k": 9}, "index": {}}])
-def test_what_data_does_not_name_stays_as_the_recipe_has_it(data: dict[str, Any]) -> None:
+def test_what_data_does_not_name_stays_as_the_recipe_has_it(data):
     saved = Recipe().with_fields({"search.refuse": 0.2, "index.context": "none"})
     assert saved.merged(data) == saved.with_fields({"search.top_k": 9})
     assert Recipe.parse(data) == Recipe().with_fields({"search.top_k": 9})
 
 
-def test_data_with_a_format_is_a_whole_recipe() -> None:
+def test_data_with_a_format_is_a_whole_recipe():
     saved = Recipe().with_fields({"search.refuse": 0.2})
     assert saved.merged(Recipe().stored()) == Recipe()
     assert saved.merged({"format": 0, **FIRST}) == Recipe.restore(FIRST)
 
 
-def test_a_recipe_of_a_newer_version_is_refused() -> None:
+def test_a_recipe_of_a_newer_version_is_refused():
     for read in (Recipe.parse, Recipe.restore):
         with pytest.raises(InvalidRecipe, match="format"):
             read(Recipe().stored() | {"format": FORMAT + 1})
@@ -126,15 +126,15 @@ def test_a_recipe_of_a_newer_version_is_refused() -> None:
         ([], "JSON object"),
     ],
 )
-def test_a_key_that_is_wrong_is_named(data: Any, named: str) -> None:
+def test_a_key_that_is_wrong_is_named(data, named):
     with pytest.raises(InvalidRecipe) as caught:
         Recipe.parse(data)
     assert named in caught.value.message
 
 
 def test_a_field_that_was_removed_is_ignored_with_a_warning_and_stays_in_the_hash(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    monkeypatch, caplog
+):
     monkeypatch.setitem(REMOVED, FUSION, Removed(off=None))
     now = Recipe.restore(FIRST)
     before = {part: {**values} for part, values in FIRST.items()}
@@ -154,9 +154,7 @@ def test_a_field_that_was_removed_is_ignored_with_a_warning_and_stays_in_the_has
         now.with_fields({FUSION: None})
 
 
-def test_hashes_go_on_covering_a_removed_field_that_they_covered_at_every_value(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_hashes_go_on_covering_a_removed_field_that_they_covered_at_every_value(monkeypatch):
     monkeypatch.setitem(REMOVED, "search.stemming", Removed(off=False, hashed=True))
     search = {**FIRST["search"], "top_k": 7}
     covered = json.dumps({**search, "stemming": False}, sort_keys=True, separators=(",", ":"))
@@ -165,7 +163,7 @@ def test_hashes_go_on_covering_a_removed_field_that_they_covered_at_every_value(
     assert SearchRecipe.restore(search).hash == expected
 
 
-def test_a_choice_that_was_removed_reads_as_the_default_and_stays_in_the_hash() -> None:
+def test_a_choice_that_was_removed_reads_as_the_default_and_stays_in_the_hash():
     search = {**FIRST["search"], "fusion": "borda"}
     covered = json.dumps(search, sort_keys=True, separators=(",", ":"))
     restored = Recipe.restore({**FIRST, "search": search})

@@ -1,10 +1,8 @@
 """Recipes and runs are called what is particular about them, or what people call them."""
 
-from typing import Any
-
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, Recipe
+from rag import InvalidInput, Recipe
 from rag.runs.recipe_names import described
 from tests.runs import VECTORS, WORDS
 
@@ -27,17 +25,17 @@ from tests.runs import VECTORS, WORDS
         ({"search.tags": ["contract", "law"]}, "hybrid, top 5, minilm, tags contract, law"),
     ],
 )
-def test_a_name_says_what_is_particular(changes: dict[str, Any], name: str) -> None:
+def test_a_name_says_what_is_particular(changes, name):
     assert described(Recipe().with_fields(changes)) == name
 
 
-def test_a_long_list_of_changes_is_counted() -> None:
+def test_a_long_list_of_changes_is_counted():
     many = {"search.k1": 1.5, "search.b": 0.5, "search.mmr": 0.7, "search.hyde": True}
     changed = Recipe().with_fields({**many, "search.mode": "lexical"})
     assert described(changed) == "lexical, top 5, minilm, k1 1.5, b 0.5, hyde, 1 more"
 
 
-def test_a_recipe_is_renamed_and_its_name_taken_away(base: KnowledgeBase) -> None:
+def test_a_recipe_is_renamed_and_its_name_taken_away(base):
     base.recipe_names.give(WORDS, "  Words   alone ")
     assert base.recipe_names.of(WORDS) == "Words alone"
     assert base.recipe_names.of(VECTORS) == described(VECTORS)

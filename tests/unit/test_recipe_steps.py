@@ -1,7 +1,5 @@
 """Steps of a recipe that are off by default: bounds, hash, and what is refused."""
 
-from typing import Any
-
 import pytest
 
 from rag import InvalidRecipe, Recipe
@@ -29,14 +27,14 @@ OLD = Recipe().with_fields(
 )
 
 
-def test_a_step_that_is_off_leaves_the_hash_as_it_was() -> None:
+def test_a_step_that_is_off_leaves_the_hash_as_it_was():
     assert OLD.hash == BEFORE_STEPS
     assert OLD.with_fields({"search.mmr": None, "search.feedback": 0}).hash == BEFORE_STEPS
     assert OLD.with_fields({"search.feedback": 2}).hash != BEFORE_STEPS
     assert OLD.with_fields({"search.feedback_weight": 0.5}).hash != BEFORE_STEPS
 
 
-def test_a_percentile_counts_where_it_decides() -> None:
+def test_a_percentile_counts_where_it_decides():
     plain, cut = OLD.index, OLD.index.model_copy(update={"chunker": "semantic"})
     assert plain.model_copy(update={"breakpoint_percentile": 80}).hash == plain.hash
     assert cut.model_copy(update={"breakpoint_percentile": 80}).hash != cut.hash
@@ -44,7 +42,7 @@ def test_a_percentile_counts_where_it_decides() -> None:
     assert cut.cut == "semantic 200/0 tokens of minilm at 90 by minilm"
 
 
-def test_steps_are_named_by_what_is_not_at_its_default() -> None:
+def test_steps_are_named_by_what_is_not_at_its_default():
     changed = Recipe().with_fields({"search.tags": ["law"], "search.top_k": 9})
     assert changed.search.steps == {"tags": ("law",)}
     assert Recipe().search.steps == {}
@@ -70,7 +68,7 @@ def test_steps_are_named_by_what_is_not_at_its_default() -> None:
         ("order", "chance"),
     ],
 )
-def test_values_that_make_no_sense_are_refused_by_name(field: str, value: Any) -> None:
+def test_values_that_make_no_sense_are_refused_by_name(field, value):
     with pytest.raises(InvalidRecipe, match=f"search.{field}"):
         Recipe().with_fields({f"search.{field}": value})
 
@@ -84,22 +82,22 @@ def test_values_that_make_no_sense_are_refused_by_name(field: str, value: Any) -
         ("after", "2024-02-29"),
     ],
 )
-def test_values_that_make_sense_are_taken(field: str, value: Any) -> None:
+def test_values_that_make_sense_are_taken(field, value):
     assert Recipe().with_fields({f"search.{field}": value}).search.steps == {field: value}
 
 
-def test_a_text_of_the_wrong_form_is_refused_with_what_the_field_means() -> None:
+def test_a_text_of_the_wrong_form_is_refused_with_what_the_field_means():
     with pytest.raises(InvalidRecipe) as caught:
         Recipe().with_fields({"search.rerank": "foo"})
     assert caught.value.message == "Recipe field search.rerank cannot be 'foo'."
 
 
-def test_a_number_out_of_range_is_refused_with_what_the_field_means() -> None:
+def test_a_number_out_of_range_is_refused_with_what_the_field_means():
     with pytest.raises(InvalidRecipe):
         Recipe().with_fields({"search.top_k": 0})
 
 
-def test_every_provider_that_reranks_is_named_by_a_recipe() -> None:
+def test_every_provider_that_reranks_is_named_by_a_recipe():
     for name in reranking_names():
         for wanted in (name, f"{name}:model"):
             assert Recipe().with_fields({"search.rerank": wanted}).search.rerank == wanted

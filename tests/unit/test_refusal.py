@@ -44,7 +44,7 @@ def found(probability: float) -> Candidates:
     return Candidates(KEYS, np.array([0.9, 0.8]), np.array([2.0, 1.0]), ranks, ranks, topic=topic)
 
 
-def test_evidence_is_the_share_of_the_idf_mass_and_the_cosine() -> None:
+def test_evidence_is_the_share_of_the_idf_mass_and_the_cosine():
     words = LexicalIndex.empty("english").added(
         [(1, "pump noise"), (2, "pump oil"), (3, "oil filter")]
     )
@@ -63,7 +63,7 @@ def test_evidence_is_the_share_of_the_idf_mass_and_the_cosine() -> None:
     assert topic_evidence("pump", asked, dense, words, 3, np.empty(0, np.int64)) is None
 
 
-def test_a_probability_is_the_logistic_of_the_weighed_evidence() -> None:
+def test_a_probability_is_the_logistic_of_the_weighed_evidence():
     model = TopicModel({"cosine": 2.0, "lead": -1.0}, 0.5, limit=0.3, source="a test")
     topic = model.judged(LITTLE)
     assert topic.probability == pytest.approx(1 / (1 + math.exp(-(0.5 + 0.4 - 0.1))))
@@ -73,7 +73,7 @@ def test_a_probability_is_the_logistic_of_the_weighed_evidence() -> None:
         TopicModel.from_dict({**model.to_dict(), "weights": {"stars": 1.0}})
 
 
-def test_teaching_tells_what_differs_and_only_that() -> None:
+def test_teaching_tells_what_differs_and_only_that():
     near = [(TopicEvidence(0.8, 0.1, share, 0.1, 0.8, 0.5), 1.0) for share in (0.2, 0.6)]
     far = [(TopicEvidence(0.1, 0.1, share, 0.1, 0.1, 0.5), 1.0) for share in (0.2, 0.6)]
     model = taught(near, far, FEATURES, 0.5, "a test")
@@ -82,14 +82,14 @@ def test_teaching_tells_what_differs_and_only_that() -> None:
     assert model.judged(near[0][0]).probability > 0.5 > model.judged(far[0][0]).probability
 
 
-def test_models_ship_for_the_embedders_they_were_taught_with() -> None:
+def test_models_ship_for_the_embedders_they_were_taught_with():
     for name in ("minilm", "minilm-fast", "multilingual-e5"):
         model = shipped(name)
         assert set(model.weights) == set(FEATURES)
     assert shipped("fake") is None
 
 
-def test_cosines_of_e5_which_lie_close_together_are_told_apart() -> None:
+def test_cosines_of_e5_which_lie_close_together_are_told_apart():
     """A cosine of .77 is near for MiniLM; with E5, texts on other topics have it."""
     model = shipped("multilingual-e5")
     near = TopicEvidence(0.88, 0.05, 0.5, 0.2, 0.88, 0.5, 200)
@@ -98,14 +98,14 @@ def test_cosines_of_e5_which_lie_close_together_are_told_apart() -> None:
     assert model.judged(far).refused("auto")
 
 
-def test_every_limit_is_another_recipe() -> None:
+def test_every_limit_is_another_recipe():
     assert len({plain_search(refuse=limit).hash for limit in ("off", "auto", 0.05)}) == 3
     with pytest.raises(InvalidRecipe):
         Recipe().with_fields({"search.refuse": 1.5})
 
 
 @pytest.mark.parametrize(("refuse", "kept"), [("off", 2), ("auto", 0), (0.2, 2), (0.21, 0)])
-def test_all_passages_pass_or_none(refuse: object, kept: int) -> None:
+def test_all_passages_pass_or_none(refuse, kept):
     search = plain_search(refuse=refuse)
     chosen = select(found(0.2), search, None)
     assert len(chosen.kept) == kept
@@ -113,7 +113,7 @@ def test_all_passages_pass_or_none(refuse: object, kept: int) -> None:
     assert KEYS[chosen.order].tolist() == [10, 20]
 
 
-def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> None:
+def test_a_refused_question_says_so_with_its_reasons(base):
     assert base.search(ON_TOPIC, RECIPE).hits[0].document == "leave.txt"
     trace = base.search(OFF_TOPIC, RECIPE)
     stage = trace.stage("refuse")
@@ -127,7 +127,7 @@ def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> Non
     assert base.search(OFF_TOPIC, RECIPE.with_fields({"search.refuse": "off"})).hits
 
 
-def test_a_refusal_names_each_place_once(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_names_each_place_once(tmp_path, monkeypatch):
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: BY_WORDS)
     workspace: Workspace = workspace_at(tmp_path)
     base = workspace.create("rules", RECIPE)
@@ -139,17 +139,13 @@ def test_a_refusal_names_each_place_once(tmp_path: object, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("fields", [{"mode": "dense"}, {"mode": "lexical"}, {"candidates": 1}])
-def test_the_probability_does_not_depend_on_the_ranking(
-    base: KnowledgeBase, fields: dict[str, object]
-) -> None:
+def test_the_probability_does_not_depend_on_the_ranking(base, fields):
     other = RECIPE.with_fields({f"search.{name}": value for name, value in fields.items()})
     stages = [base.search(ON_TOPIC, recipe).stage("refuse") for recipe in (RECIPE, other)]
     assert stages[0].figures == stages[1].figures
 
 
-def test_without_a_model_it_is_off_and_says_so(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_model_it_is_off_and_says_so(base, monkeypatch):
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: None)
     stage = base.search("Who else wrote the Iliad?", RECIPE).stage("refuse")
     assert stage.dropped == ()
@@ -172,9 +168,7 @@ def test_without_a_model_it_is_off_and_says_so(
         ),
     ],
 )
-def test_what_would_let_a_question_pass(
-    refuse: object, crossing: Breakpoint, words: str, bound: str
-) -> None:
+def test_what_would_let_a_question_pass(refuse, crossing, words, bound):
     search = plain_search(refuse=refuse)
     case = Case(10, search, None, found(0.2), found(0.2))
     assert by_refuse(case) == crossing
@@ -191,7 +185,7 @@ def test_what_would_let_a_question_pass(
     assert not (case.refused and changes["top_k"].value)
 
 
-def test_a_recipe_that_never_refuses_is_explained_as_before() -> None:
+def test_a_recipe_that_never_refuses_is_explained_as_before():
     case = Case(10, plain_search(), None, found(0.2), found(0.2))
     fields = [each.field for each in counterfactuals(case, True, lambda *_: True)]
     assert fields == ["dense_weight", "threshold", "top_k", "candidates"]

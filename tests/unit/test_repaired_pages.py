@@ -82,13 +82,13 @@ def rest(document: Document) -> str:
         ("One line.<br>Another line.", "One line.\n\nAnother line."),
     ],
 )
-def test_what_a_browser_shows_is_read(tmp_path: Path, markup: str, text: str) -> None:
+def test_what_a_browser_shows_is_read(tmp_path, markup, text):
     document = page(tmp_path, markup)
     assert rest(document) == text
     assert "unread_text" not in document.metadata
 
 
-def test_a_page_keeps_its_day_where_a_time_element_has_it(tmp_path: Path) -> None:
+def test_a_page_keeps_its_day_where_a_time_element_has_it(tmp_path):
     stated = '<p>Published <time datetime="2024-05-01" pubdate>1 May 2024</time></p>'
     assert page(tmp_path, stated).metadata["date"] == "2024-05-01"
 
@@ -151,14 +151,14 @@ TABLE = "<table><tr><th>Part</th><th>Fee</th></tr><tr><td>Lid</td><td>12</td></t
         ("<li>One.<ol><li>In.</li></ol></li><li>Pay.</li>", "1. One.\n  1. In.\n2. Pay."),
     ],
 )
-def test_items_keep_their_number_and_their_blocks(tmp_path: Path, items: str, text: str) -> None:
+def test_items_keep_their_number_and_their_blocks(tmp_path, items, text):
     document = page(tmp_path, f"<ol>{items}</ol>")
     assert rest(document) == text
     assert "unread_text" not in document.metadata
     assert [table.labels for table in document.tables] == [("Part", "Fee")] * ("table" in items)
 
 
-def test_a_short_page_numbers_its_items_too(tmp_path: Path) -> None:
+def test_a_short_page_numbers_its_items_too(tmp_path):
     items = "<ol><li><p>Look.</p><p>Twice.</p></li><li>Pay.</li></ol>"
     assert page(tmp_path, items, "").text == "Relay\n\n1. Look.\n\nTwice.\n\n2. Pay."
     code = "<ol><li>Run:<pre>if ready:\n    go()</pre></li><li>Pay.</li></ol>"
@@ -172,7 +172,7 @@ BESIDE = (
 )
 
 
-def test_what_is_left_out_of_a_page_is_said(tmp_path: Path) -> None:
+def test_what_is_left_out_of_a_page_is_said(tmp_path):
     assert "unread_text" not in page(tmp_path, BESIDE).metadata
     document = page(tmp_path, f"{BESIDE}<div class=caption>{NOTE}</div>")
     assert document.metadata["unread_text"] == (

@@ -1,7 +1,6 @@
 """Imported quotes that their document has in several places."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +22,7 @@ TARIFF = "In a van of the town: $2.590,00.\n\nTo another cemetery: $2.590,00.\n"
         ),
     ],
 )
-def test_an_import_names_quotes_in_several_places(home: Path, quote: str, notes: list[str]) -> None:
+def test_an_import_names_quotes_in_several_places(home, quote, notes):
     workspace = workspace_at(home)
     base = workspace.create("fees", QUICK)
     add(workspace, base, {"tariff.md": TARIFF})

@@ -43,18 +43,18 @@ def ask(found: Trace, chat: ChatModel, mode: str, tools: Sequence[AnswerTool] = 
         (["Eight \ud83d days\0 [1].", "\ud83d"], "Eight \ufffd days [1]."),
     ],
 )
-def test_thoughts_and_half_characters_are_no_part_of_it(pieces: list[str], said: str) -> None:
+def test_thoughts_and_half_characters_are_no_part_of_it(pieces, said):
     answer = ask(trace(hits(LEAVE)), Pieces(*pieces), "strict")
     assert (answer.text, answer.status) == (said, "complete")
 
 
 @pytest.mark.parametrize("thought", ["<think>Eight [1], or", "<thi"])
-def test_a_thought_that_never_ends_is_no_answer(thought: str) -> None:
+def test_a_thought_that_never_ends_is_no_answer(thought):
     answer = ask(trace(hits(LEAVE)), Pieces("<think>Eight [1], or ", thought), "strict")
     assert (answer.text, answer.status) == ("", "failed")
 
 
-def test_a_reason_with_half_a_character_is_no_decision() -> None:
+def test_a_reason_with_half_a_character_is_no_decision():
     chosen = '{"use": "knowledge", "why": "\\ud83d"}'
     answer = ask(
         trace(()),

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pages.components.shell.palette import DARK, LIGHT, Palette
+from pages.components.shell.palette import DARK, LIGHT
 from rag import KnowledgeBase, NotFound, Recipe, unmarked
 from rag.__main__ import main
 from rag.evaluation.report import charts
@@ -46,9 +46,7 @@ def _run(base: KnowledgeBase, **changes: object) -> str:
     return base.evaluator.evaluate(SET, recipe, (1, 3, 5, 10)).run.id
 
 
-def test_it_tells_which_prompts_the_answers_had_and_what_they_took(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_tells_which_prompts_the_answers_had_and_what_they_took(home, monkeypatch):
     workspace, base = handbook(home)
     with_chat(monkeypatch, Chat())
     evaluated(workspace, base, PRICED)
@@ -63,7 +61,7 @@ def test_it_tells_which_prompts_the_answers_had_and_what_they_took(
     assert "Answers " not in quotes
 
 
-def test_nothing_is_loaded_and_nothing_runs(base: KnowledgeBase) -> None:
+def test_nothing_is_loaded_and_nothing_runs(base):
     html = base.reports.html(_run(base, mode="dense"), _run(base))
     page = Page(html)
     assert {"svg", "polyline", "rect"} <= {tag for tag, _ in page.elements}
@@ -76,12 +74,12 @@ def test_nothing_is_loaded_and_nothing_runs(base: KnowledgeBase) -> None:
     assert len(html) < 100_000
 
 
-def test_the_same_run_gives_the_same_file(base: KnowledgeBase) -> None:
+def test_the_same_run_gives_the_same_file(base):
     run = _run(base)
     assert base.reports.html(run) == base.reports.html(run)
 
 
-def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeBase) -> None:
+def test_the_baseline_is_the_pinned_run_unless_another_is_named(base):
     words, vectors = _run(base), _run(base, mode="dense")
     named = base.reports.html(vectors, words)
     base.runs.pin(words)
@@ -97,7 +95,7 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeB
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 
 
-def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase) -> None:
+def test_misses_show_what_was_expected_and_what_came_instead(base):
     run = _run(base, mode="dense")
     results = [item for item in base.runs.results(run) if item.answerable]
     worst = min(results, key=lambda item: item.metrics["ndcg@10"])
@@ -120,7 +118,7 @@ def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase
     assert " ".join(unmarked(came.text).split())[:60] in section
 
 
-def test_texts_of_misses_have_no_marks_of_markdown(home: Path) -> None:
+def test_texts_of_misses_have_no_marks_of_markdown(home):
     workspace = workspace_at(home)
     base = workspace.create("marked", WORDS)
     text = "### Setup: **first** steps\n\n- Riders choose a class.\n- Riders wear a helmet."
@@ -138,7 +136,7 @@ def test_texts_of_misses_have_no_marks_of_markdown(home: Path) -> None:
     assert "- Riders" not in section
 
 
-def test_only_what_is_relevant_was_expected(home: Path) -> None:
+def test_only_what_is_relevant_was_expected(home):
     workspace = workspace_at(home)
     base = workspace.create("graded", WORDS)
     add(workspace, base, DOCUMENTS)
@@ -157,7 +155,7 @@ def test_only_what_is_relevant_was_expected(home: Path) -> None:
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\"'</style>"
 
 
-def test_text_of_users_never_becomes_markup(home: Path) -> None:
+def test_text_of_users_never_becomes_markup(home):
     workspace = workspace_at(home)
     base = workspace.create(f"base {HOSTILE}"[:80], WORDS)
     add(workspace, base, {f"{HOSTILE}.txt".replace("/", "_"): f"Alpha beta. {HOSTILE} gamma."})
@@ -186,7 +184,7 @@ def test_text_of_users_never_becomes_markup(home: Path) -> None:
     assert f"set {HOSTILE}" in page.text
 
 
-def test_changed_questions_and_documents_are_said(home: Path) -> None:
+def test_changed_questions_and_documents_are_said(home):
     workspace, base = handbook(home)
     run = _run(base)
     assert "since this run" not in Page(base.reports.html(run)).text
@@ -202,7 +200,7 @@ def test_changed_questions_and_documents_are_said(home: Path) -> None:
     [(LIGHT, STYLE.split("@media screen")[0]), (DARK, STYLE.split("@media screen")[1])],
     ids=["light", "dark"],
 )
-def test_colours_are_those_of_the_dashboard(colours: Palette, block: str) -> None:
+def test_colours_are_those_of_the_dashboard(colours, block):
     declared = dict(re.findall(r"--([a-z-]+): (#[0-9A-F]{6})", block))
     shared = ("page", "text", "muted", "grid", "accent", "dense", "lexical", "fused", "relevant")
     assert {name: declared[name] for name in shared} == {
@@ -211,7 +209,7 @@ def test_colours_are_those_of_the_dashboard(colours: Palette, block: str) -> Non
     assert declared["not-relevant"] == colours.not_relevant
 
 
-def test_charts_are_well_formed_and_draw_their_values() -> None:
+def test_charts_are_well_formed_and_draw_their_values():
     lines = {"ndcg": ("nDCG", [0.0, 0.5, 1.0]), "recall": ("Recall", [0.1, 0.5, 0.99])}
     svg = ElementTree.fromstring(charts.against_k([1, 5, 10], lines))
     heights = [float(each.get("cy", "")) for each in svg.iter("circle")][:3]
@@ -229,16 +227,14 @@ def test_charts_are_well_formed_and_draw_their_values() -> None:
     assert ends[0] > len("+0.50") * 9.5  # units of a character on a telephone
 
 
-def test_markup_escapes_what_is_not_markup() -> None:
+def test_markup_escapes_what_is_not_markup():
     inner = element("b", "1 < 2")
     assert element("p", inner, " & ", None, title='"', class_="x", id=None) == (
         '<p title="&quot;" class="x"><b>1 &lt; 2</b> &amp; </p>'
     )
 
 
-def test_the_command_line_writes_the_file(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_writes_the_file(home, tmp_path, capsys):
     base = handbook(home)[1]
     run, target = _run(base), tmp_path / "report.html"
     assert main(["report", run, "-o", str(target), "--json"]) == 0
@@ -250,7 +246,7 @@ def test_the_command_line_writes_the_file(
     assert main(["report", run, "-o", str(tmp_path / "absent" / "r.html")]) == 2
 
 
-def test_unknown_runs_are_refused(base: KnowledgeBase) -> None:
+def test_unknown_runs_are_refused(base):
     with pytest.raises(NotFound):
         base.reports.html("unknown")
     with pytest.raises(NotFound):

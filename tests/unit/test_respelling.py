@@ -1,7 +1,5 @@
 """Mistyped words of a question, as the words of the documents say that they were meant."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -53,7 +51,7 @@ def read(question: str, *texts: str) -> str:
         ("hWat is reimbursment?", "What is reimbursement?"),
     ],
 )
-def test_slips_of_the_hand_are_read_as_words_of_the_documents(typed: str, meant: str) -> None:
+def test_slips_of_the_hand_are_read_as_words_of_the_documents(typed, meant):
     assert read(typed, *ENGLISH) == meant
 
 
@@ -77,7 +75,7 @@ def test_slips_of_the_hand_are_read_as_words_of_the_documents(typed: str, meant:
         "tikc" * 40,
     ],
 )
-def test_what_may_be_right_stays(right: str) -> None:
+def test_what_may_be_right_stays(right):
     assert read(right, *ENGLISH) == right
 
 
@@ -91,11 +89,11 @@ def test_what_may_be_right_stays(right: str) -> None:
         "每年有多少天假期？",
     ],
 )
-def test_questions_in_other_languages_stay(foreign: str) -> None:
+def test_questions_in_other_languages_stay(foreign):
     assert read(foreign, *ENGLISH) == foreign
 
 
-def test_german_is_read_by_german_documents() -> None:
+def test_german_is_read_by_german_documents():
     assert read("Wer genehmigt den Ulraubsantrag?", *GERMAN) == "Wer genehmigt den Urlaubsantrag?"
     assert read("Urlaubsanntrag stellen", *GERMAN) == "Urlaubsantrag stellen"
     for right in (
@@ -105,7 +103,7 @@ def test_german_is_read_by_german_documents() -> None:
         assert read(right, *GERMAN) == right
 
 
-def test_russian_is_read_by_russian_documents() -> None:
+def test_russian_is_read_by_russian_documents():
     assert read("кто подписывает заявлнеие на отпуск", *RUSSIAN) == (
         "кто подписывает заявление на отпуск"
     )
@@ -113,11 +111,11 @@ def test_russian_is_read_by_russian_documents() -> None:
     assert read(right, *RUSSIAN) == right
 
 
-def test_chinese_stays() -> None:
+def test_chinese_stays():
     assert read("员工每年有几天假期？如何申清？", *CHINESE) == "员工每年有几天假期？如何申清？"
 
 
-def test_the_commoner_word_and_the_likelier_slip_count() -> None:
+def test_the_commoner_word_and_the_likelier_slip_count():
     texts = ["The rotor turns."] * 3 + ["A rotot is no rotor."]
     assert read("rotro", *texts) == "rotor"
     assert slip("rotro", "rotor") == ("swapped", 3, 0.0)
@@ -130,18 +128,18 @@ def test_the_commoner_word_and_the_likelier_slip_count() -> None:
     assert slip("otor", "rotor") == ("dropped", 0, 2.0)
 
 
-def test_of_two_short_words_that_are_rare_either_may_be_meant() -> None:
+def test_of_two_short_words_that_are_rare_either_may_be_meant():
     texts = ["The logon page.", "A logon fails.", "A hotel costs 90 euros.", "Book a hotel."]
     assert read("Who wants my login?", *texts) == "Who wants my login?"
     assert read("What does a hotek cost?", *texts) == "What does a hotel cost?"
     assert read("Where is the logno page?", *texts) == "Where is the logon page?"
 
 
-def test_only_so_many_words_are_looked_up() -> None:
+def test_only_so_many_words_are_looked_up():
     assert len(respellings("tikcet " * 500, index(*ENGLISH))) == 64
 
 
-def test_words_are_those_of_passages_that_are_there() -> None:
+def test_words_are_those_of_passages_that_are_there():
     full = index(*ENGLISH)
     assert full.similar_words("ticket") == {"ticket": 2}
     assert full.similar_words("centrifuge") == {"centrifuge": 1}
@@ -153,7 +151,7 @@ def test_words_are_those_of_passages_that_are_there() -> None:
     assert again.similar_words("tickett") == {"ticket": 3}
 
 
-def test_words_are_saved_and_those_of_an_earlier_version_are_missed(tmp_path: Path) -> None:
+def test_words_are_saved_and_those_of_an_earlier_version_are_missed(tmp_path):
     full = index(*ENGLISH)
     full.save(tmp_path)
     loaded = LexicalIndex.load(tmp_path)
@@ -168,7 +166,7 @@ def test_words_are_saved_and_those_of_an_earlier_version_are_missed(tmp_path: Pa
     assert not old.added([(9, "A ticket.")]).is_complete
 
 
-def test_a_word_that_stands_once_is_not_preferred_over_one_that_a_dictionary_knows() -> None:
+def test_a_word_that_stands_once_is_not_preferred_over_one_that_a_dictionary_knows():
     damaged = ("Die Haltestele der Linie 3 liegt vor dem Bahnhof und ist nachts beleuchtet.",)
     right = "Where is the Haltestelle of line 3?"
     assert read(right, *ENGLISH, *damaged) == right

@@ -31,7 +31,7 @@ def one(row: object, **options: object) -> Returned:
 
 
 @pytest.mark.parametrize(("name", "form"), FILES.items())
-def test_a_file_is_recognised_and_has_the_rankings(name: str, form: str) -> None:
+def test_a_file_is_recognised_and_has_the_rankings(name, form):
     file = read_returned(name, (FOLDER / name).read_bytes())
     assert (file.form, file.skipped, file.warnings) == (form, (), ())
     rankings = {item.question: [text.text for text in item.texts] for item in file.retrievals}
@@ -40,7 +40,7 @@ def test_a_file_is_recognised_and_has_the_rankings(name: str, form: str) -> None
     }
 
 
-def test_a_text_that_is_json_stays_a_text() -> None:
+def test_a_text_that_is_json_stays_a_text():
     texts = ['{"port": 8080}', '["monday", "friday"]', '{"text": "in JSON", "score": 0.5}', "7"]
     row = {"user_input": "Why?", "retrieved_contexts": texts}
     assert one(row).texts == (
@@ -51,7 +51,7 @@ def test_a_text_that_is_json_stays_a_text() -> None:
     )
 
 
-def test_rows_of_a_page_are_read_and_lists_of_a_row_are_none() -> None:
+def test_rows_of_a_page_are_read_and_lists_of_a_row_are_none():
     rows = [{"input": text, "retrieval_context": [text]} for text in ("a", "b")]
     page = json.dumps({"data": rows, "meta": {"page": 1}})
     for content in (page, f"{page}\n{page}", json.dumps(json.loads(page), indent=1)):
@@ -65,7 +65,7 @@ def test_rows_of_a_page_are_read_and_lists_of_a_row_are_none() -> None:
         assert (item.question, item.texts) == ("a", (ReturnedText("b"),))
 
 
-def test_results_of_a_step_of_a_pipeline_are_read() -> None:
+def test_results_of_a_step_of_a_pipeline_are_read():
     history = {"chat_history": [], "context": ["a"]}
     pipeline = {"retriever": {"documents": ["a"]}}
     for output in (history, pipeline):
@@ -73,7 +73,7 @@ def test_results_of_a_step_of_a_pipeline_are_read() -> None:
         assert one(row).texts == (ReturnedText("a"),)
 
 
-def test_ids_references_and_a_reference_of_ragas_are_read() -> None:
+def test_ids_references_and_a_reference_of_ragas_are_read():
     row = {
         "id": "q7",
         "user_input": "Why?",
@@ -85,12 +85,12 @@ def test_ids_references_and_a_reference_of_ragas_are_read() -> None:
     assert one(row) == Returned("Why?", texts, question_id="q7", references=("b",))
 
 
-def test_contexts_of_deepeval_may_name_their_source() -> None:
+def test_contexts_of_deepeval_may_name_their_source():
     row = {"input": "Why?", "retrieval_context": ["a", {"context": "b", "source": "b.pdf"}]}
     assert one(row).texts == (ReturnedText("a"), ReturnedText("b", title="b.pdf"))
 
 
-def test_observations_of_a_trace_are_hops_in_the_order_of_time() -> None:
+def test_observations_of_a_trace_are_hops_in_the_order_of_time():
     rows = [
         {"type": kind, "traceId": trace, "startTime": start, "input": text, "output": '["a"]'}
         for kind, trace, start, text in (
@@ -105,7 +105,7 @@ def test_observations_of_a_trace_are_hops_in_the_order_of_time() -> None:
     assert hops == {"second": 1, "first": 0, "other": 0}
 
 
-def test_paths_read_rows_of_any_shape() -> None:
+def test_paths_read_rows_of_any_shape():
     row = {"ask": {"q": "Why?"}, "out": '{"found": [{"body": "a", "s": "0.5", "key": 3}]}'}
     paths = Paths("ask.q", "out.found", "body", "s", "key")
     assert one(row, paths=paths) == Returned("Why?", (ReturnedText("a", 0.5, "3"),))
@@ -113,7 +113,7 @@ def test_paths_read_rows_of_any_shape() -> None:
         one(row, paths=Paths("ask..", "out"))
 
 
-def test_scores_order_a_trec_run_and_ranks_that_disagree_are_reported() -> None:
+def test_scores_order_a_trec_run_and_ranks_that_disagree_are_reported():
     run = b"q1 Q0 a%20b 1 0.2 r\nq1 Q0 c 2 0.9 r\nq2 Q0 a 1 2 r\nq2 Q0 b 2 1 r\n"
     file = read_returned("run", run)
     assert [text.id for text in file.retrievals[0].texts] == ["c", "a b"]
@@ -136,20 +136,20 @@ def test_scores_order_a_trec_run_and_ranks_that_disagree_are_reported() -> None:
         (b'{"run_type": "llm"}', "no form that is recognised"),
     ],
 )
-def test_bad_files_have_an_error_with_a_hint(content: bytes, message: str) -> None:
+def test_bad_files_have_an_error_with_a_hint(content, message):
     with pytest.raises(InvalidFile, match=message) as raised:
         read_returned("file", content)
     assert raised.value.hint
 
 
-def test_bad_rows_are_left_out_on_request() -> None:
+def test_bad_rows_are_left_out_on_request():
     content = b'{"input": "Why?", "retrieval_context": 7}\n{"input": "A", "retrieval_context": []}'
     file = read_returned("file", content, skip_bad=True)
     assert [item.question for item in file.retrievals] == ["A"]
     assert len(file.skipped) == 1
 
 
-def test_parquet_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_that_unpacks_to_too_much_is_refused(monkeypatch):
     table = pyarrow.Table.from_pylist([{"input": "a" * 50_000, "retrieval_context": []}] * 20)
     target = io.BytesIO()
     parquet.write_table(table, target, use_dictionary=False)
@@ -158,7 +158,7 @@ def test_parquet_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyP
         read_returned("file.parquet", target.getvalue())
 
 
-def test_lists_of_a_row_with_a_question_are_its_results_and_other_exports_are_unpacked() -> None:
+def test_lists_of_a_row_with_a_question_are_its_results_and_other_exports_are_unpacked():
     texts = [{"text": "One."}, {"text": "Two."}]
     line = json.dumps({"q": "Why?", "data": texts}).encode()
     paths = Paths("q", "data", "text")

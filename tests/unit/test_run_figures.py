@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ def _result(number: int, answerable: bool, metrics: dict[str, float], came: int)
     return QuestionResult(str(number), "?", (), answerable, metrics, ranking, None, 0, 1)
 
 
-def test_each_metric_over_the_questions_that_have_it() -> None:
+def test_each_metric_over_the_questions_that_have_it():
     values = np.linspace(0, 1, 12)
     results = [_result(n, True, {"a@1": v}, 1) for n, v in enumerate(values.tolist())]
     results += [_result(12, True, {"a@1": 0.5, "span_a@1": 0.25}, 0), _result(13, False, {}, 0)]
@@ -34,7 +33,7 @@ def test_each_metric_over_the_questions_that_have_it() -> None:
     assert found["false_refusal"] == rate_interval(1, 13)
 
 
-def test_tags_by_hand() -> None:
+def test_tags_by_hand():
     code, table = ("code",), ("table", "code", "code")  # said twice, it counts once
     results = [
         replace(_result(0, True, {"a@1": 1.0}, 1), tags=code),
@@ -56,7 +55,7 @@ def _key(number: int) -> str:
     return f"{number:016x}"
 
 
-def test_unjudged_by_hand() -> None:
+def test_unjudged_by_hand():
     spans = {"a": [(1, 0, 10), (2, 10, 20), (3, 20, 30)]}
     questions = [
         Question("q", "?", (Evidence("a", 0, 10), Evidence("a", 20, 30, 0))),
@@ -73,14 +72,14 @@ def test_unjudged_by_hand() -> None:
     assert found.ndcg == (pytest.approx(worst), pytest.approx(best))
 
 
-def test_documents_are_judged_as_documents() -> None:
+def test_documents_are_judged_as_documents():
     question = Question("q", "?", (Evidence("a", 0, None), Evidence("b", 0, None, 0)))
     found = unjudged_share([question], {"q": ["b", "c", "a"]}, {}, k=5)
     assert (found.hits, found.unjudged) == (3, 1)
     assert found.precision == (pytest.approx(1 / 5), pytest.approx(2 / 5))
 
 
-def test_questions_of_one_outcome_are_bounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_of_one_outcome_are_bounded_once(monkeypatch):
     computed = list[str]()
 
     def counting(measure: str, pair: OpenPair) -> DifferenceBounds:
@@ -97,11 +96,11 @@ def test_questions_of_one_outcome_are_bounded_once(monkeypatch: pytest.MonkeyPat
     assert computed == ["precision", "ndcg"]
 
 
-def test_nothing_labelled() -> None:
+def test_nothing_labelled():
     assert unjudged_share([Question("q", "?", answerable=False)], {"q": []}, {}, k=5) is None
 
 
-def test_of_a_kept_run(home: Path) -> None:
+def test_of_a_kept_run(home):
     workspace, base = handbook(home)
     found = base.evaluator.evaluate(SET, WORDS, [1, 5])
     ends = base.run_figures.intervals(found.run.id)
@@ -115,7 +114,7 @@ def test_of_a_kept_run(home: Path) -> None:
     workspace.close()
 
 
-def test_labels_that_changed_are_said(home: Path) -> None:
+def test_labels_that_changed_are_said(home):
     workspace, base = handbook(home)
     found = base.evaluator.evaluate(SET, WORDS, [5])
     line = {"id": "q1", "text": "?", "evidence": [{"document": "pump.txt", "quote": "Grease"}]}

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ def _run(base: KnowledgeBase, recipe: Recipe = WORDS) -> str:
     return base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run.id
 
 
-def test_a_run_knows_what_it_measured_and_with_what(base: KnowledgeBase) -> None:
+def test_a_run_knows_what_it_measured_and_with_what(base):
     run = base.runs.get(_run(base))
     ids = sorted(hashlib.sha256(text.encode()).hexdigest() for text in DOCUMENTS.values())
     assert run.documents_hash == hashlib.sha256("\n".join(ids).encode()).hexdigest()
@@ -29,7 +28,7 @@ def test_a_run_knows_what_it_measured_and_with_what(base: KnowledgeBase) -> None
     assert set(run.environment) >= {"touchstone", "python", "machine", "numpy"}
 
 
-def test_what_is_too_long_or_unknown_is_refused(base: KnowledgeBase) -> None:
+def test_what_is_too_long_or_unknown_is_refused(base):
     run = _run(base)
     with pytest.raises(InvalidInput, match="2,000 characters"):
         base.runs.describe(run, note="x" * 2001)
@@ -40,9 +39,7 @@ def test_what_is_too_long_or_unknown_is_refused(base: KnowledgeBase) -> None:
             act("unknown")
 
 
-def test_a_question_set_has_one_baseline_until_it_is_unpinned_or_deleted(
-    base: KnowledgeBase,
-) -> None:
+def test_a_question_set_has_one_baseline_until_it_is_unpinned_or_deleted(base):
     first, second = _run(base), _run(base)
     assert base.runs.baseline(SET) is None
     base.runs.pin(first)
@@ -56,9 +53,7 @@ def test_a_question_set_has_one_baseline_until_it_is_unpinned_or_deleted(
     assert base.runs.baseline(SET) is None
 
 
-def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
-    base: KnowledgeBase,
-) -> None:
+def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(base):
     words, vectors = _run(base), _run(base, VECTORS)
     base.runs.pin(words)
     rows = base.runs.leaderboard(SET, "ndcg@3")
@@ -74,7 +69,7 @@ def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
         assert row.comparable
 
 
-def test_a_run_without_the_metric_stands_last(base: KnowledgeBase) -> None:
+def test_a_run_without_the_metric_stands_last(base):
     shallow = base.evaluator.evaluate(SET, WORDS, (1,)).run.id
     deep = _run(base)
     rows = base.runs.leaderboard(SET)
@@ -87,7 +82,7 @@ def test_a_run_without_the_metric_stands_last(base: KnowledgeBase) -> None:
     assert base.questions.tried(SET) == []
 
 
-def test_comparing_lists_every_question_with_both_rankings(base: KnowledgeBase) -> None:
+def test_comparing_lists_every_question_with_both_rankings(base):
     words, vectors = _run(base), _run(base, VECTORS)
     (found,) = base.runs.compare([vectors], words, "mrr@10")
     before = {item.question_id: item for item in base.runs.results(words)}
@@ -109,7 +104,7 @@ def test_comparing_lists_every_question_with_both_rankings(base: KnowledgeBase) 
     assert found.caveats == ()
 
 
-def test_one_run_is_corrected_for_those_that_are_not_shown(base: KnowledgeBase) -> None:
+def test_one_run_is_corrected_for_those_that_are_not_shown(base):
     words, one, two = _run(base), _run(base, VECTORS), _run(base, QUICK)
     table = base.runs.compare([one, two], words)
     (alone,) = base.runs.compare([one], words)
@@ -123,9 +118,7 @@ def test_one_run_is_corrected_for_those_that_are_not_shown(base: KnowledgeBase) 
     assert base.runs.compare([one], words)[0].figures.compared == 2
 
 
-def test_regressions_are_the_questions_that_got_worse_than_the_baseline(
-    base: KnowledgeBase,
-) -> None:
+def test_regressions_are_the_questions_that_got_worse_than_the_baseline(base):
     words, vectors = _run(base), _run(base, VECTORS)
     with pytest.raises(NotFound, match="no baseline"):
         base.runs.regressions(vectors)
@@ -142,7 +135,7 @@ def test_regressions_are_the_questions_that_got_worse_than_the_baseline(
     assert base.runs.regressions(words) == []
 
 
-def test_an_id_that_means_another_question_now_is_left_out(base: KnowledgeBase) -> None:
+def test_an_id_that_means_another_question_now_is_left_out(base):
     first = _run(base)
     rows = [json.loads(line) for line in QUESTIONS.splitlines()]
     rows[0]["text"] = "When does leave lapse?"
@@ -154,9 +147,7 @@ def test_an_id_that_means_another_question_now_is_left_out(base: KnowledgeBase) 
     assert found.figures.verdict == "incomparable"
 
 
-def test_relevance_by_the_cosines_of_different_embedders_is_not_compared(
-    home: Path,
-) -> None:
+def test_relevance_by_the_cosines_of_different_embedders_is_not_compared(home):
     workspace, base = handbook(home)
     fake, other = WORDS, WORDS.with_fields({"index.embedder": "wordllama"})
     workspace.jobs.run(base.documents.build(other.index))
@@ -183,7 +174,7 @@ def test_relevance_by_the_cosines_of_different_embedders_is_not_compared(
     assert rows == {high: (1, ()), low: (None, ("embedders",)), again: (None, ("embedders",))}
 
 
-def test_places_are_given_within_comparable_runs_alone(base: KnowledgeBase) -> None:
+def test_places_are_given_within_comparable_runs_alone(base):
     old = [_run(base), _run(base, VECTORS)]
     base.exchange.import_file(SET, "questions.jsonl", QUESTIONS.replace("30 June", "leave may"))
     new = [_run(base), _run(base, VECTORS)]
@@ -200,7 +191,7 @@ def test_places_are_given_within_comparable_runs_alone(base: KnowledgeBase) -> N
     assert {row.run.id for row in base.runs.leaderboard(SET) if row.place} == set(old)
 
 
-def test_all_that_differs_is_named(base: KnowledgeBase) -> None:
+def test_all_that_differs_is_named(base):
     run = base.runs.get(_run(base))
     other = replace(
         run,
@@ -217,7 +208,7 @@ def test_all_that_differs_is_named(base: KnowledgeBase) -> None:
     assert (alike.comparable, alike.obstacle) == (True, "")
 
 
-def test_chips_are_short_and_leave_answers_out() -> None:
+def test_chips_are_short_and_leave_answers_out():
     changed = QUICK.with_fields(
         {
             "search.top_k": 9,
@@ -235,7 +226,7 @@ def test_chips_are_short_and_leave_answers_out() -> None:
     )
 
 
-def test_further_metrics_and_splits_share_one_risk_and_are_kept(base: KnowledgeBase) -> None:
+def test_further_metrics_and_splits_share_one_risk_and_are_kept(base):
     before, after = (base.evaluator.evaluate(SET, each).run for each in (WORDS, VECTORS))
     ids = [after.id]
     (first,) = base.runs.compare(ids, before.id, "ndcg@10")
@@ -261,9 +252,7 @@ def test_further_metrics_and_splits_share_one_risk_and_are_kept(base: KnowledgeB
     assert base.questions.tried(SET) == []
 
 
-def test_a_relevant_passage_that_the_threshold_cuts_is_told_from_one_that_is_not_found(
-    base: KnowledgeBase,
-) -> None:
+def test_a_relevant_passage_that_the_threshold_cuts_is_told_from_one_that_is_not_found(base):
     ids = [question.id for question in base.questions.usable(SET) if question.answerable]
     open_ended, strict = (
         {result.question_id: result for result in base.runs.results(run)}
@@ -284,9 +273,7 @@ def _leave_out(base: KnowledgeBase, name: str) -> int:
     return base.passage_edits.add(name, "exclude", (0, len(DOCUMENTS[name])))
 
 
-def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compared(
-    base: KnowledgeBase,
-) -> None:
+def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compared(base):
     first = _run(base)
     edit = _leave_out(base, "travel.txt")
     second = _run(base)
@@ -311,9 +298,7 @@ def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compa
     assert base.runs.differences(third, first).comparable
 
 
-def test_runs_are_not_compared_if_more_than_the_documents_left_out_changed(
-    home: Path,
-) -> None:
+def test_runs_are_not_compared_if_more_than_the_documents_left_out_changed(home):
     workspace, base = handbook(home)
     first = _run(base)
     _leave_out(base, "pump.txt")
@@ -332,7 +317,7 @@ def test_runs_are_not_compared_if_more_than_the_documents_left_out_changed(
     assert (found.verdict, found.obstacle) == ("incomparable", "the documents differ")
 
 
-def test_the_questions_of_documents_with_other_edits_are_compared(base: KnowledgeBase) -> None:
+def test_the_questions_of_documents_with_other_edits_are_compared(base):
     base.passage_edits.add("pump.txt", "words", (0, 10), "bellows")
     first = _run(base)
     base.passage_edits.add("travel.txt", "exclude", (0, 33))
@@ -343,9 +328,7 @@ def test_the_questions_of_documents_with_other_edits_are_compared(base: Knowledg
     assert (sorted(found.differences), found.obstacle) == (["q1", "q2"], "")
 
 
-def test_edits_that_a_run_of_an_earlier_version_does_not_name_are_counted(
-    base: KnowledgeBase,
-) -> None:
+def test_edits_that_a_run_of_an_earlier_version_does_not_name_are_counted(base):
     base.passage_edits.add("travel.txt", "exclude", (0, 33))
     texts = {question.id: question.text for question in base.questions.usable(SET)}
     run = base.runs.get(_run(base))

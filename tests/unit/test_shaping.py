@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -50,12 +49,12 @@ def spans(found: Sequence[int], most: int = 1000, **fields: object) -> list[tupl
     return [(each.hit.chunk.start, each.hit.chunk.end, each.hit.rank) for each in pieces]
 
 
-def test_neighbours_stop_at_the_ends_of_the_document() -> None:
+def test_neighbours_stop_at_the_ends_of_the_document():
     assert spans([0, 9], context="neighbours") == [(0, 19, 1), (80, 99, 2)]
     assert spans([5], context="neighbours", neighbours=2) == [(30, 79, 1)]
 
 
-def test_what_overlaps_after_widening_is_one_piece_with_the_best_rank() -> None:
+def test_what_overlaps_after_widening_is_one_piece_with_the_best_rank():
     assert spans([7, 1, 5], context="neighbours") == [(40, 89, 1), (0, 29, 2)]
 
 
@@ -63,16 +62,16 @@ def test_what_overlaps_after_widening_is_one_piece_with_the_best_rank() -> None:
     ("line", "span"),
     [(0, (0, 20)), (2, (20, 60)), (3, (20, 60)), (4, (40, 60)), (5, (40, 60)), (9, (60, 100))],
 )
-def test_a_section_goes_to_the_next_heading_of_its_rank(line: int, span: tuple[int, int]) -> None:
+def test_a_section_goes_to_the_next_heading_of_its_rank(line, span):
     assert section(DOCUMENT, 10 * line) == span
     assert spans([line], context="section") == [(*span, 1)]
 
 
-def test_pages_are_shown_whole() -> None:
+def test_pages_are_shown_whole():
     assert spans([4, 5, 9], context="page") == [(30, 60, 1), (60, 100, 3)]
 
 
-def test_a_wider_piece_has_the_heading_that_it_begins_under_or_else_that_of_its_passage() -> None:
+def test_a_wider_piece_has_the_heading_that_it_begins_under_or_else_that_of_its_passage():
     found = [
         Hit(replace(LINES[n], heading="of the passage"), "d.md", rank, 1.0, 1.0, {})
         for rank, n in enumerate((5, 1), start=1)
@@ -82,17 +81,17 @@ def test_a_wider_piece_has_the_heading_that_it_begins_under_or_else_that_of_its_
     assert headings == [(30, "One"), (0, "of the passage")]
 
 
-def test_what_would_not_fit_is_left_at_the_passage() -> None:
+def test_what_would_not_fit_is_left_at_the_passage():
     assert spans([9, 4], most=20, context="section") == [(90, 99, 1), (40, 60, 2)]
     assert spans([4, 6], most=40, context="neighbours") == [(30, 59, 1), (50, 79, 2)]
 
 
-def test_merging_joins_what_touches() -> None:
+def test_merging_joins_what_touches():
     assert spans([3, 4, 8, 5], merge=True) == [(30, 59, 1), (80, 89, 3)]
     assert spans([3, 4], merge=False) == [(30, 39, 1), (40, 49, 2)]
 
 
-def test_hits_of_another_base_stay_as_they_are() -> None:
+def test_hits_of_another_base_stay_as_they_are():
     other = Hit(Chunk(1, "elsewhere", 5, 9, "text", 0), "e.md", 1, 1.0, 1.0, {})
     (piece,) = shape_passages(
         [other], SearchRecipe(context="section"), Around(), lambda _text: True
@@ -100,14 +99,14 @@ def test_hits_of_another_base_stay_as_they_are() -> None:
     assert piece.hit is other
 
 
-def test_the_order_of_documents_is_that_of_their_best_hits() -> None:
+def test_the_order_of_documents_is_that_of_their_best_hits():
     recipe = SearchRecipe(order="document")
     told = with_context(trace(hits(8, 2, 5)), 1000, len, recipe, Around())
     assert [hit.chunk.order for hit in told.context] == [2, 5, 8]
     assert [hit.chunk.order for hit in told.hits] == [8, 2, 5]
 
 
-def test_the_budget_counts_what_is_shown() -> None:
+def test_the_budget_counts_what_is_shown():
     recipe = SearchRecipe(context="neighbours")
     told = with_context(trace(hits(1, 5, 9)), 58, len, recipe, Around())
     assert [(hit.chunk.start, hit.chunk.end) for hit in told.context] == [(0, 29), (40, 69)]
@@ -125,8 +124,8 @@ def test_the_budget_counts_what_is_shown() -> None:
     st.integers(5, 120),
 )
 def test_every_hit_stands_in_exactly_one_piece_of_the_documents_text(
-    found: list[int], context: str, neighbours: int, merge: bool, most: int
-) -> None:
+    found, context, neighbours, merge, most
+):
     recipe = SearchRecipe.model_validate(
         {"context": context, "neighbours": neighbours, "merge": merge}
     )
@@ -141,7 +140,7 @@ def test_every_hit_stands_in_exactly_one_piece_of_the_documents_text(
     assert [piece.hit.rank for piece in pieces] == sorted(piece.hit.rank for piece in pieces)
 
 
-def test_hits_and_figures_stay_about_passages(tmp_path: Path) -> None:
+def test_hits_and_figures_stay_about_passages(tmp_path):
     base: KnowledgeBase = make(tmp_path)[1]
     plain = base.search(LEAVE, RECIPE)
     wide = base.search(LEAVE, RECIPE.with_fields({"search.context": "section"}))

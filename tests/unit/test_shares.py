@@ -1,7 +1,5 @@
 """What the retrievers contributed adds up to the score that a passage is ranked by."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import Recipe
@@ -20,7 +18,7 @@ from tests.handbook import LEAVE, RECIPE, make
         *({"search.fusion": fusion} for fusion in (*LIST_SCALES, QDRANT_RRF)),
     ],
 )
-def test_shares_add_up_to_the_score(tmp_path: Path, changes: dict[str, object]) -> None:
+def test_shares_add_up_to_the_score(tmp_path, changes):
     workspace, base = make(tmp_path)
     recipe: Recipe = RECIPE.with_fields({"search.threshold": 0.15, **changes})
     trace = base.search(LEAVE, recipe)

@@ -12,7 +12,7 @@ from tests.answers import hit
     ("page", "shown"),
     [("page 5", "p. 5"), ("sheet Landing page list", "sheet Landing page list"), ("", "")],
 )
-def test_only_numbers_of_pages_are_shortened(page: str, shown: str) -> None:
+def test_only_numbers_of_pages_are_shortened(page, shown):
     assert short_page(page) == shown
 
 
@@ -20,7 +20,7 @@ def test_only_numbers_of_pages_are_shortened(page: str, shown: str) -> None:
     ("share", "shown"),
     [(0.9999, "99.9%"), (0.0001, "0.1%"), (1.0, "100%"), (0.0, "0%"), (0.996, "99.6%")],
 )
-def test_what_is_not_all_is_never_shown_as_all(share: float, shown: str) -> None:
+def test_what_is_not_all_is_never_shown_as_all(share, shown):
     assert whole_percent(share) == shown
 
 
@@ -32,5 +32,5 @@ def test_what_is_not_all_is_never_shown_as_all(share: float, shown: str) -> None
         ("notes.md", Place(None, "Notes"), r"**1 · notes\.md**"),
     ],
 )
-def test_the_title_of_a_card_has_the_place(document: str, place: Place, title: str) -> None:
+def test_the_title_of_a_card_has_the_place(document, place, title):
     assert card_title(hit("Some words.", 1, document=document), place, kept=True) == title

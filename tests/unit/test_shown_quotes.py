@@ -22,7 +22,7 @@ def ask(home: Path, files: Mapping[str, str], question: str) -> Answer:
     return answer
 
 
-def test_a_code_of_a_heading_is_at_hand(tmp_path: Path) -> None:
+def test_a_code_of_a_heading_is_at_hand(tmp_path):
     files = {
         "heater.md": "# HV-612\n\nThe pressure is 4 bar.",
         "notes.md": "# Notes\n\nHV-601 has a pressure of 9 bar.",
@@ -31,7 +31,7 @@ def test_a_code_of_a_heading_is_at_hand(tmp_path: Path) -> None:
     assert "“The pressure is 4 bar.”" in answer.text  # HV-601 does not stand for HV-612
 
 
-def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
+def test_the_reason_says_where_the_key_words_stand(tmp_path):
     files = {
         "insurance.md": "# Dental insurance\n\nThe company pays 75 percent of the premium.\n\n"
         "# Leave\n\nEverybody has 28 days of annual leave per year."
@@ -50,7 +50,7 @@ def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
     assert all(f"“{word}”" in reason for word in ("days", "annual", "leave")), reason
 
 
-def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path: Path) -> None:
+def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path):
     rows = "| Item | Town | Custodian |\n| --- | --- | --- |\n"
     rows += "| Printer | Lyon | Hugo Martel |\n| Laptop | Hanoi | Minh Tran |\n"
     answer = ask(tmp_path, {"items.md": rows}, "Who looks after the printer in Lyon?")
@@ -58,7 +58,7 @@ def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path: Pa
     assert answer.assessment.reason == "The quote has “printer” and Lyon."
 
 
-def test_hyphens_in_a_file_name_stand_for_spaces() -> None:
+def test_hyphens_in_a_file_name_stand_for_spaces():
     reader = PassageReader()
     passage = hit("Reserve four cores.", document="pump-1.7-best_practices.md")
     assert reader.context(passage) == "pump 1.7 best practices"
@@ -82,9 +82,7 @@ You get {days} days of vacation every year, and the end of a contract changes no
 """
 
 
-def test_a_day_is_found_however_it_is_written_and_editions_that_are_not_quoted_go_unsaid(
-    tmp_path: Path,
-) -> None:
+def test_a_day_is_found_however_it_is_written_and_editions_that_are_not_quoted_go_unsaid(tmp_path):
     files = {
         "contracts.md": CONTRACTS,
         "benefits-2023.md": EDITION.format(year=2023, days=18),
@@ -96,7 +94,7 @@ def test_a_day_is_found_however_it_is_written_and_editions_that_are_not_quoted_g
     assert "edition in force" not in answer.assessment.reason
 
 
-def test_documents_that_say_the_same_with_other_figures_are_both_quoted(tmp_path: Path) -> None:
+def test_documents_that_say_the_same_with_other_figures_are_both_quoted(tmp_path):
     files = {
         "severance.md": "# Leaving\n\nSeverance pay has a maximum of 4 months of pay.\n",
         "plans.md": "# Plans\n\nSeverance pay has a maximum of 6 months of pay.\n",
@@ -109,7 +107,7 @@ def test_documents_that_say_the_same_with_other_figures_are_both_quoted(tmp_path
     assert answer.assessment.reason.endswith("They may be about different things.")
 
 
-def test_sentences_on_sister_products_are_no_conflict_where_one_is_named(tmp_path: Path) -> None:
+def test_sentences_on_sister_products_are_no_conflict_where_one_is_named(tmp_path):
     sentence = "The pump has a maximum flow of {} litres in a minute.\n"
     files = {
         "pump-p200.md": f"# Pump P200\n\n{sentence.format(4)}",

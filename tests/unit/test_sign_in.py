@@ -25,9 +25,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return found
 
 
-def test_of_two_who_sign_in_at_once_one_is_the_first(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_who_sign_in_at_once_one_is_the_first(workspace, monkeypatch):
     asked, both = people.any_signed_in, threading.Barrier(2)
 
     def slowly(connection: Connection) -> bool:
@@ -43,7 +41,7 @@ def test_of_two_who_sign_in_at_once_one_is_the_first(
 
 
 @pytest.mark.parametrize("email", ["bo\u017fs@example.org", "boss@e\u017fample.org"])
-def test_an_address_that_only_looks_alike_is_another_one(tmp_path: Path, email: str) -> None:
+def test_an_address_that_only_looks_alike_is_another_one(tmp_path, email):
     given = {"TOUCHSTONE_ADMINS": "Boss@example.org, boss@esample.org"}
     workspace = Workspace(Settings.from_env(given, home=tmp_path))
     found = workspace.access.people
@@ -52,7 +50,7 @@ def test_an_address_that_only_looks_alike_is_another_one(tmp_path: Path, email: 
     workspace.close()
 
 
-def test_nobody_inherits_the_administration(workspace: Workspace) -> None:
+def test_nobody_inherits_the_administration(workspace):
     ann, _ = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     workspace.delete("manuals")
     view(workspace, ann).forget(ann)
@@ -67,9 +65,7 @@ def claims(at: datetime | None) -> Claims:
 
 
 @pytest.mark.parametrize("who", ["ann", "ben"])
-def test_who_was_deleted_does_not_come_back_by_the_sign_in_of_before(
-    workspace: Workspace, who: str
-) -> None:
+def test_who_was_deleted_does_not_come_back_by_the_sign_in_of_before(workspace, who):
     ann, before = signed_in(workspace, "ann"), datetime.now(UTC)
     found = workspace.access.people
     ben = found.sign_in(claims(before))
@@ -85,7 +81,7 @@ def test_who_was_deleted_does_not_come_back_by_the_sign_in_of_before(
     assert found.sign_in(claims(before)).id == anew.id  # by another browser: the account is there
 
 
-def test_who_is_invited_after_a_deletion_signs_in_anew(workspace: Workspace) -> None:
+def test_who_is_invited_after_a_deletion_signs_in_anew(workspace):
     ann, found = signed_in(workspace, "ann"), workspace.access.people
     before = datetime.now(UTC)
     view(workspace, ann).forget(found.sign_in(claims(before)))
@@ -96,9 +92,7 @@ def test_who_is_invited_after_a_deletion_signs_in_anew(workspace: Workspace) -> 
     assert [info.name for info in view(workspace, ben).bases()] == ["manuals"]
 
 
-def test_a_deletion_is_forgotten_when_no_browser_can_bring_the_sign_in_back(
-    workspace: Workspace,
-) -> None:
+def test_a_deletion_is_forgotten_when_no_browser_can_bring_the_sign_in_back(workspace):
     ann, found = signed_in(workspace, "ann"), workspace.access.people
     before = datetime.now(UTC)
     view(workspace, ann).forget(found.sign_in(claims(before)))

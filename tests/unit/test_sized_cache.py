@@ -3,7 +3,7 @@
 from rag.runs.sized_cache import SizedCache
 
 
-def test_the_values_that_were_asked_for_last_are_kept() -> None:
+def test_the_values_that_were_asked_for_last_are_kept():
     kept, read = SizedCache[list[int]](10), list[str]()
 
     def ask(name: str, size: int) -> list[int]:
@@ -24,7 +24,7 @@ def test_the_values_that_were_asked_for_last_are_kept() -> None:
     assert read == ["a", "b", "c", "b"]
 
 
-def test_a_value_that_is_too_large_is_kept_alone() -> None:
+def test_a_value_that_is_too_large_is_kept_alone():
     kept = SizedCache[list[int]](10)
     large = kept.get("large", lambda: [0] * 50)
     assert kept.get("large", list) is large

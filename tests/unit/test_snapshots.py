@@ -88,9 +88,7 @@ def files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_base_answers_as_before_whatever_file_of_its_snapshot_is_damaged(
-    base: KnowledgeBase, home: Path, damage: str
-) -> None:
+def test_a_base_answers_as_before_whatever_file_of_its_snapshot_is_damaged(base, home, damage):
     before, folder, change = rankings(base), snapshot(home), DAMAGES[damage]
     kept = shutil.copytree(folder, home / "kept")
     outcomes = {}
@@ -107,9 +105,7 @@ def test_a_base_answers_as_before_whatever_file_of_its_snapshot_is_damaged(
     assert {name: told for name, told in outcomes.items() if told != "as before"} == {}
 
 
-def test_a_damaged_snapshot_is_told_of_and_written_anew(
-    base: KnowledgeBase, home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_snapshot_is_told_of_and_written_anew(base, home, caplog):
     before, folder = rankings(base), snapshot(home)
     (folder / "keys.npy").write_bytes(b"")
     assert not snapshots.intact(folder)
@@ -121,16 +117,14 @@ def test_a_damaged_snapshot_is_told_of_and_written_anew(
     assert len(caplog.records) == 1
 
 
-def test_a_snapshot_of_an_earlier_version_is_made_again_once(
-    base: KnowledgeBase, home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_snapshot_of_an_earlier_version_is_made_again_once(base, home, caplog):
     before, folder = rankings(base), snapshot(home)
     (folder / "manifest.json").unlink()
     assert [outcome(home, before) for _ in range(2)] == ["as before", "as before"]
     assert ["it has no list of hashes" in record.message for record in caplog.records] == [True]
 
 
-def test_a_snapshot_that_is_replaced_while_it_is_read_is_not_mixed(tmp_path: Path) -> None:
+def test_a_snapshot_that_is_replaced_while_it_is_read_is_not_mixed(tmp_path):
     def written(name: str, content: str) -> Path:
         folder = tmp_path / name
         folder.mkdir()
@@ -150,8 +144,8 @@ def test_a_snapshot_that_is_replaced_while_it_is_read_is_not_mixed(tmp_path: Pat
 
 
 def test_files_and_folders_are_on_disk_before_a_snapshot_is_in_its_place(
-    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    workspace, home, monkeypatch
+):
     on_disk: set[str] = set()
     fsync, rename = os.fsync, Path.rename
     renamed: dict[str, set[str]] = {}
@@ -173,9 +167,7 @@ def test_files_and_folders_are_on_disk_before_a_snapshot_is_in_its_place(
     assert str(folder.parent) in on_disk
 
 
-def test_a_check_finds_a_damaged_index_and_removes_it(
-    workspace: Workspace, base: KnowledgeBase, home: Path
-) -> None:
+def test_a_check_finds_a_damaged_index_and_removes_it(workspace, base, home):
     before, folder = rankings(base), snapshot(home)
     (folder / "index.json").write_text("{}")
     name = str(folder.relative_to(home))
@@ -187,7 +179,7 @@ def test_a_check_finds_a_damaged_index_and_removes_it(
     assert outcome(home, before) == "as before"
 
 
-def test_a_map_with_any_byte_changed_is_the_same_map_or_none(tmp_path: Path) -> None:
+def test_a_map_with_any_byte_changed_is_the_same_map_or_none(tmp_path):
     dice = np.random.default_rng(3)
     points, axes = (dice.random((rows, 2)).astype(np.float32) for rows in (8, 3))
     files = MapFiles(tmp_path)

@@ -1,7 +1,6 @@
 """Span metrics in ordinary evaluations: by hand, and only where labels are spans."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ def _judged(question: Question, *keys: int, ideal: tuple[int, ...] = (1,)) -> Ju
     return Judged(question, ids, (1.0,) * len(ids), (0,) * len(ids), ideal)
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     question = Question("q", "?", (Evidence("a", 10, 30),))
     ranked = [_judged(question, 7, 9)]
     assert ranked_keys(ranked) == [7, 9]
@@ -41,7 +40,7 @@ def test_by_hand() -> None:
     }
 
 
-def test_questions_swept_metrics_are_left_out() -> None:
+def test_questions_swept_metrics_are_left_out():
     whole = Question("whole", "?", (Evidence("a", 0, None),))
     unreachable = Question("gap", "?", (Evidence("a", 5, 6),))
     unanswerable = Question("none", "?", answerable=False)
@@ -55,12 +54,12 @@ def test_questions_swept_metrics_are_left_out() -> None:
     assert means({}) == {}
 
 
-def test_a_question_for_which_nothing_comes_back_scores_zero() -> None:
+def test_a_question_for_which_nothing_comes_back_scores_zero():
     found = span_figures([_judged(Question("q", "?", (Evidence("a", 0, 9),)))], {}, [3])
     assert found["q"] == {"span_recall@3": 0.0, "span_precision@3": 0.0, "span_iou@3": 0.0}
 
 
-def test_an_evaluation_has_them_for_its_span_questions_only(home: Path) -> None:
+def test_an_evaluation_has_them_for_its_span_questions_only(home):
     workspace, base = handbook(home)
     quote = "The Hollin pump makes a grinding noise when its bearing is dry."
     rows = [
@@ -79,7 +78,7 @@ def test_an_evaluation_has_them_for_its_span_questions_only(home: Path) -> None:
     workspace.close()
 
 
-def test_in_tokens_too_where_it_is_asked_for(home: Path) -> None:
+def test_in_tokens_too_where_it_is_asked_for(home):
     workspace, base = handbook(home)
     found = base.evaluator.evaluate(SET, WORDS, [1], by_tokens=True)
     plain = base.evaluator.evaluate(SET, WORDS, [1])
@@ -93,7 +92,7 @@ def test_in_tokens_too_where_it_is_asked_for(home: Path) -> None:
     workspace.close()
 
 
-def test_the_other_figures_are_means_over_all_questions(home: Path) -> None:
+def test_the_other_figures_are_means_over_all_questions(home):
     workspace, base = handbook(home)
     found = base.evaluator.evaluate(SET, WORDS, [1])
     judged = [result.metrics for result in found.results if "recall@1" in result.metrics]

@@ -1,8 +1,6 @@
 """What costs money is asked by who may spend, and else as the saved recipe asks it."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -53,9 +51,7 @@ AUTO = {"answer.provider": "ollama", "answer.mode": "auto"}
         ({"index.embedder": "openai:large"}, {"index.embedder": "openai"}, "index.embedder"),
     ],
 )
-def test_a_search_costs_no_more_than_the_saved_recipe(
-    fields: Mapping[str, Any], saved: Mapping[str, Any], field: str, tmp_path: Path
-) -> None:
+def test_a_search_costs_no_more_than_the_saved_recipe(fields, saved, field, tmp_path):
     recipe, settings = QUICK.with_fields(saved), Settings.from_env(KEYS, home=tmp_path)
     asked = recipe.with_fields(fields)
     assert beyond(asked, lambda: recipe, settings, answers=False) == field
@@ -82,9 +78,7 @@ def test_a_search_costs_no_more_than_the_saved_recipe(
         (AUTO, {}, ""),
     ],
 )
-def test_an_answer_costs_no_more_than_by_the_saved_recipe(
-    fields: Mapping[str, Any], saved: Mapping[str, Any], field: str, tmp_path: Path
-) -> None:
+def test_an_answer_costs_no_more_than_by_the_saved_recipe(fields, saved, field, tmp_path):
     recipe, settings = QUICK.with_fields(saved), Settings.from_env(KEYS, home=tmp_path)
     asked = recipe.with_fields(fields)
     assert beyond(asked, lambda: recipe, settings, answers=True) == field
@@ -112,9 +106,7 @@ ANSWERED = QUICK.with_fields(PAID)
 
 
 @pytest.mark.parametrize(("who", "members"), [(guest, False), (guest, True), (reader, False)])
-def test_whoever_may_not_spend_has_nothing_asked_by_fields(
-    workspace: Workspace, who: Callable[[Workspace], ScopedWorkspace], members: bool
-) -> None:
+def test_whoever_may_not_spend_has_nothing_asked_by_fields(workspace, who, members):
     view = who(workspace)
     if members:
         signed_in(workspace, "ann")
@@ -138,9 +130,7 @@ def test_whoever_may_not_spend_has_nothing_asked_by_fields(
 
 
 @pytest.mark.parametrize("who", [guest, reader])
-def test_what_the_owner_saved_is_asked_for_everybody(
-    workspace: Workspace, who: Callable[[Workspace], ScopedWorkspace]
-) -> None:
+def test_what_the_owner_saved_is_asked_for_everybody(workspace, who):
     workspace.base("manuals").save_recipe(HYDE)
     base = who(workspace).base("manuals")
     assert base.search("leave", HYDE).stage("hyde") is not None
@@ -151,7 +141,7 @@ def test_what_the_owner_saved_is_asked_for_everybody(
         base.search("leave", HYDE)
 
 
-def test_who_may_spend_names_models(workspace: Workspace) -> None:
+def test_who_may_spend_names_models(workspace):
     _, row = workspace.access.tokens.create("asker", ["read", "ask"])
     program = ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=row))
     assert program.base("manuals").search("leave", HYDE).hits
@@ -160,9 +150,7 @@ def test_who_may_spend_names_models(workspace: Workspace) -> None:
     assert ann.costs(ann.base("manuals"), HYDE) == ""
 
 
-def test_the_guests_of_a_link_have_so_many_answers_in_a_minute(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_guests_of_a_link_have_so_many_answers_in_a_minute(workspace, monkeypatch):
     rates = Rates(workspace.settings.guest_rate, lambda: 0.0)
     monkeypatch.setattr(workspace.access, "guest_rates", rates)
     base, another = guest(workspace).base("manuals"), guest(workspace).base("manuals")
@@ -176,7 +164,7 @@ def test_the_guests_of_a_link_have_so_many_answers_in_a_minute(
     assert reader(workspace).base("manuals").answer(trace, QUICK)
 
 
-def test_a_file_of_the_server_is_opened_for_who_saves_recipes(workspace: Workspace) -> None:
+def test_a_file_of_the_server_is_opened_for_who_saves_recipes(workspace):
     _owner, viewer, editor = (signed_in(workspace, name) for name in ("ann", "vic", "ed"))
     manuals = workspace.base("manuals")
     manuals.members.add("vic@example.org", "viewer")
@@ -194,9 +182,7 @@ def test_a_file_of_the_server_is_opened_for_who_saves_recipes(workspace: Workspa
         looks.search("leave", QUICK.with_fields({"search.rerank": "onnx:/etc"}))
 
 
-def test_the_guests_of_a_link_have_as_many_searches_that_cost(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_guests_of_a_link_have_as_many_searches_that_cost(workspace, monkeypatch):
     monkeypatch.setattr(workspace.access, "guest_rates", Rates(2, lambda: 0.0))
     workspace.base("manuals").save_recipe(HYDE)
     base = guest(workspace).base("manuals")
@@ -208,7 +194,7 @@ def test_the_guests_of_a_link_have_as_many_searches_that_cost(
     assert reader(workspace).base("manuals").search("leave", HYDE).hits
 
 
-def test_an_unknown_provider_is_no_secret_way(workspace: Workspace) -> None:
+def test_an_unknown_provider_is_no_secret_way(workspace):
     base = guest(workspace).base("manuals")
     unknown: Recipe = QUICK.with_fields({"answer.provider": "x", "search.hyde": True})
     with pytest.raises(InvalidRecipe, match="No provider is called 'x'"):

@@ -23,7 +23,7 @@ def cells(written: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_what_a_spreadsheet_would_run_is_text(text: str) -> None:
+def test_what_a_spreadsheet_would_run_is_text(text):
     [cell] = cells(csv_text(["a"], [[text]]).partition("\n")[2])
     assert cell == f"'{text}"
     assert unguard_cell(cell) == text
@@ -32,23 +32,23 @@ def test_what_a_spreadsheet_would_run_is_text(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["-5", "+3", "1.5", "-1,000.25", "2e-3", "0", "why?", "'tis", "a=b"]
 )
-def test_numbers_and_plain_texts_are_as_they_are(text: str) -> None:
+def test_numbers_and_plain_texts_are_as_they_are(text):
     assert cells(csv_text(["a"], [[text]]).partition("\n")[2]) == [text]
     assert unguard_cell(text) == text
 
 
-def test_figures_are_figures_and_nothing_is_an_empty_cell() -> None:
+def test_figures_are_figures_and_nothing_is_an_empty_cell():
     assert csv_text(["a", "b", "c"], [[-5, None, "x"]]) == "a,b,c\n-5,,x\n"
 
 
 @given(st.text(alphabet="'=+-@\uff1d\t\r\n ,;\"\u00a0a5.", min_size=1))
-def test_every_text_comes_back(text: str) -> None:
+def test_every_text_comes_back(text):
     [cell] = cells(csv_text(["a"], [[text]]).partition("\n")[2])
     assert unguard_cell(cell) == text
     assert cell == text or cell == f"'{text}"
 
 
-def test_a_question_set_comes_back_whole() -> None:
+def test_a_question_set_comes_back_whole():
     labels = (FileLabel("=a.md", quote="-5", grade=2), FileLabel("@b.md", start=0, end=9))
     for text in FORMULAS:
         said = text.strip()
@@ -57,5 +57,5 @@ def test_a_question_set_comes_back_whole() -> None:
         assert parse("x.tsv", to_csv([question])) == [question]
 
 
-def test_judgements_for_other_tools_have_their_ids_sign_by_sign() -> None:
+def test_judgements_for_other_tools_have_their_ids_sign_by_sign():
     assert trec.write_qrels({"-q=1": {"@d": 1}}) == "-q=1 0 @d 1\n"

@@ -92,7 +92,7 @@ def _names() -> list[str]:
     return [name for literal in get_args(StageName) for name in get_args(literal)]
 
 
-def test_every_stage_has_one_row_and_its_fields_are_those_of_recipes() -> None:
+def test_every_stage_has_one_row_and_its_fields_are_those_of_recipes():
     assert [row.name for row in stage_rows()] == _names()
     read = [field for row in stage_rows() for field in row.fields]
     assert set(read) <= set(SearchRecipe.model_fields)
@@ -107,7 +107,7 @@ BY_NEED = ("tool", "merge", "language")
 """Stages of recipes that name tools or models, of several sources, and of other languages."""
 
 
-def test_stages_pass_in_the_order_of_the_table(base: KnowledgeBase) -> None:
+def test_stages_pass_in_the_order_of_the_table(base):
     steps: dict[str, Any] = {"spelling": True, "rewrite": True, "expansions": 1, "hyde": True}
     steps |= {"documents": ["*"], "feedback": 2, "feedback_terms": 2, "rerank": "chat"}
     steps |= {"duplicates": 0.9, "mmr": 0.5}
@@ -116,9 +116,7 @@ def test_stages_pass_in_the_order_of_the_table(base: KnowledgeBase) -> None:
     assert passed == [name for name in _names() if name not in BY_NEED]
 
 
-def test_a_new_stage_is_in_the_trace_and_in_the_json_of_a_search(
-    base: KnowledgeBase, registered: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_stage_is_in_the_trace_and_in_the_json_of_a_search(base, registered, capsys):
     trace = base.search(QUESTION, QUICK)
     names = [stage.name for stage in trace.stages]
     assert names[names.index("fusion") :][:3] == ["fusion", "too_short", "refuse"]
@@ -130,7 +128,7 @@ def test_a_new_stage_is_in_the_trace_and_in_the_json_of_a_search(
     assert [drop["reason"] for drop in stage["dropped"]] == ["18 characters, 40 are asked for"]
 
 
-def test_a_new_stage_explains_what_it_dropped(base: KnowledgeBase, registered: None) -> None:
+def test_a_new_stage_explains_what_it_dropped(base, registered):
     explainer = base.explain(QUESTION, QUICK)
     (lost,) = [
         finding.standing
@@ -145,7 +143,7 @@ def test_a_new_stage_explains_what_it_dropped(base: KnowledgeBase, registered: N
     assert {change.value for change in changes} == {None}
 
 
-def test_a_new_stage_is_drawn(base: KnowledgeBase, registered: None) -> None:
+def test_a_new_stage_is_drawn(base, registered):
     trace = base.search(QUESTION, QUICK)
     assert [
         (step.label, step.count, step.filters) for step in steps(trace) if step.name == "too_short"
@@ -156,9 +154,7 @@ def test_a_new_stage_is_drawn(base: KnowledgeBase, registered: None) -> None:
     ]
 
 
-def test_a_new_stage_is_measured_by_the_pipeline(
-    base: KnowledgeBase, registered: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_new_stage_is_measured_by_the_pipeline(base, registered, tmp_path, capsys):
     with pytest.raises(InvalidInput, match=r"search\.too_short cannot be measured while a slider"):
         base.tuning.tuner("checks").fetch(QUICK)
     grid = tmp_path / "grid.json"

@@ -51,9 +51,7 @@ def plant(workspace: Workspace, changes: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("changes", "read"), [(HALF, {"search.heading": "?"}), (PAGES, {})], ids=["half", "pages"]
 )
-def test_a_recipe_that_would_be_refused_is_read_searched_and_repaired(
-    workspace: Workspace, changes: dict[str, Any], read: dict[str, Any]
-) -> None:
+def test_a_recipe_that_would_be_refused_is_read_searched_and_repaired(workspace, changes, read):
     plant(workspace, changes)
     base, expected = workspace.base("manuals"), QUICK.with_fields(read)
     assert base.recipe() == expected
@@ -70,7 +68,7 @@ def test_a_recipe_that_would_be_refused_is_read_searched_and_repaired(
     assert {recipe.hash for _, recipe in base.saved_recipes()} == {QUICK.hash, expected.hash}
 
 
-def test_tags_that_are_no_text_are_read_and_repaired(workspace: Workspace) -> None:
+def test_tags_that_are_no_text_are_read_and_repaired(workspace):
     base = workspace.base("manuals")
     base.question_edits.create_set("policies")
     base.question_edits.add_question("policies", "How long? \U0001f600", tags=["\U0001f600"])
@@ -85,7 +83,7 @@ def test_tags_that_are_no_text_are_read_and_repaired(workspace: Workspace) -> No
     assert workspace.check() == []
 
 
-def test_what_never_was_a_recipe_is_none() -> None:
+def test_what_never_was_a_recipe_is_none():
     data = QUICK.model_dump(mode="json")
     data["search"]["unheard_of"] = 1
     with pytest.raises(InvalidRecipe, match="unheard_of"):

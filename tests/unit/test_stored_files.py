@@ -74,7 +74,7 @@ def outcomes(workspace: Workspace, job: int) -> list[tuple[str, str, str]]:
     return [(item.name, item.status, item.reason) for item in workspace.jobs.items(job)]
 
 
-def test_a_file_that_comes_in_survives_the_deletion_of_the_same_bytes(workspace: Workspace) -> None:
+def test_a_file_that_comes_in_survives_the_deletion_of_the_same_bytes(workspace):
     here, there = workspace.create("here", QUICK), workspace.create("there", QUICK)
     add(workspace, there, {"leave.md": LEAVE})
     slow = Interrupted(TRAVEL, deletion(workspace, there))
@@ -83,9 +83,7 @@ def test_a_file_that_comes_in_survives_the_deletion_of_the_same_bytes(workspace:
     assert here.documents.original(names(LEAVE)) is not None
 
 
-def test_so_do_questions_that_come_with_files(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_so_do_questions_that_come_with_files(workspace, monkeypatch):
     questions = b'{"id": "q1", "text": "When does leave lapse?"}\n'
     here, there = workspace.create("here", QUICK), workspace.create("there", QUICK)
     add(workspace, there, {"questions.txt": questions})
@@ -104,8 +102,8 @@ def test_so_do_questions_that_come_with_files(
 
 
 def test_a_page_that_was_fetched_survives_the_deletion_of_the_same_bytes(
-    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    workspace, home, monkeypatch
+):
     here, there = workspace.create("here", QUICK), workspace.create("there", QUICK)
     add(workspace, there, {"page.md": LEAVE})
     happens = deletion(workspace, there)
@@ -124,7 +122,7 @@ def test_a_page_that_was_fetched_survives_the_deletion_of_the_same_bytes(
     assert stored(home) == {names(LEAVE)}
 
 
-def test_files_whose_lease_ran_out_are_not_acknowledged(workspace: Workspace, home: Path) -> None:
+def test_files_whose_lease_ran_out_are_not_acknowledged(workspace, home):
     base = workspace.create("here", QUICK)
     database = workspace_at(home)._services.database
 
@@ -142,7 +140,7 @@ def test_files_whose_lease_ran_out_are_not_acknowledged(workspace: Workspace, ho
     assert stored(home) == set()
 
 
-def test_files_of_a_batch_that_fails_do_not_stay(workspace: Workspace, home: Path) -> None:
+def test_files_of_a_batch_that_fails_do_not_stay(workspace, home):
     base = workspace.create("here", QUICK)
 
     def fails() -> None:
@@ -157,7 +155,7 @@ def test_files_of_a_batch_that_fails_do_not_stay(workspace: Workspace, home: Pat
 BROKEN = b"%PDF-1.4 garbage" * 100
 
 
-def test_nothing_stays_of_what_could_not_be_read(workspace: Workspace, home: Path) -> None:
+def test_nothing_stays_of_what_could_not_be_read(workspace, home):
     base = workspace.create("here", QUICK)
     assert add(workspace, base, {"leave.md": LEAVE, "broken.pdf": BROKEN}) == ["added", "failed"]
     assert stored(home) == {names(LEAVE)}
@@ -165,7 +163,7 @@ def test_nothing_stays_of_what_could_not_be_read(workspace: Workspace, home: Pat
     assert stored(home) == set()
 
 
-def test_nothing_stays_of_a_job_that_was_cancelled(workspace: Workspace, home: Path) -> None:
+def test_nothing_stays_of_a_job_that_was_cancelled(workspace, home):
     base = workspace.create("here", QUICK)
     job = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE))])
     assert stored(home) == {names(LEAVE)}
@@ -173,9 +171,7 @@ def test_nothing_stays_of_a_job_that_was_cancelled(workspace: Workspace, home: P
     assert stored(home) == set()
 
 
-def test_questions_do_not_stay_as_a_file_once_they_are_imported(
-    workspace: Workspace, home: Path
-) -> None:
+def test_questions_do_not_stay_as_a_file_once_they_are_imported(workspace, home):
     base = workspace.create("here", QUICK)
     questions = ("set", "q.jsonl", io.BytesIO(b'{"id": "q1", "text": "When?"}\n'))
     job = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE))], questions)
@@ -193,8 +189,8 @@ def killed(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize("whole_base", [True, False])
 def test_a_deletion_that_is_killed_goes_on_at_the_next_start(
-    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch, whole_base: bool
-) -> None:
+    workspace, home, monkeypatch, whole_base
+):
     base = workspace.create("here", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     assert [path.name for path in (home / "indexes" / str(base.id)).iterdir()] == [QUICK.index.hash]
@@ -217,9 +213,7 @@ def test_a_deletion_that_is_killed_goes_on_at_the_next_start(
     assert again.check() == []
 
 
-def test_a_deleted_base_is_gone_at_once_and_its_rows_in_portions(
-    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deleted_base_is_gone_at_once_and_its_rows_in_portions(workspace, home, monkeypatch):
     base = workspace.create("here", QUICK)
     other = workspace.create("there", QUICK)
     for filled in (base, other):
@@ -261,7 +255,7 @@ def _rows(workspace: Workspace, base_id: int) -> int:
         )
 
 
-def test_deleting_a_base_is_one_step(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleting_a_base_is_one_step(workspace, monkeypatch):
     base = workspace.create("here", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     monkeypatch.setattr(bases, "remove", killed)
@@ -270,9 +264,7 @@ def test_deleting_a_base_is_one_step(workspace: Workspace, monkeypatch: pytest.M
     assert [info.documents for info in workspace.bases()] == [1]
 
 
-def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(
-    workspace: Workspace, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(workspace, home, capsys):
     base = workspace.create("here", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     code, told = checked(capsys)
@@ -317,9 +309,7 @@ def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(
     assert add(workspace, base, {"new.md": LEAVE + b"More."}) == ["added"]
 
 
-def test_a_check_leaves_alone_what_is_on_its_way(
-    workspace: Workspace, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_check_leaves_alone_what_is_on_its_way(workspace, home, capsys):
     base = workspace.create("here", QUICK)
     seen: list[tuple[int, int]] = []
 
@@ -336,8 +326,8 @@ def test_a_check_leaves_alone_what_is_on_its_way(
 
 
 def test_files_of_an_upload_that_was_killed_go_when_their_lease_ran_out(
-    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    workspace, home, monkeypatch
+):
     base = workspace.create("here", QUICK)
     uploads = [Upload("a.md", io.BytesIO(LEAVE)), Upload("b.md", Interrupted(TRAVEL, killed))]
     with monkeypatch.context() as moment:

@@ -56,7 +56,7 @@ def answering(*texts: str) -> Iterator[str]:
         yield server.url
 
 
-def test_another_definition_is_another_version(home: Path) -> None:
+def test_another_definition_is_another_version(home):
     systems = handbook(home)[1].systems
     first = systems.add(defined("https://one.example"))
     assert systems.add(defined("https://one.example")).version == 1
@@ -69,13 +69,13 @@ def test_another_definition_is_another_version(home: Path) -> None:
         systems.get("rival")
 
 
-def test_a_definition_keeps_the_hash_of_earlier_releases(home: Path) -> None:
+def test_a_definition_keeps_the_hash_of_earlier_releases(home):
     stored = handbook(home)[1].systems.add(defined("https://one.example"))
     assert stored.hash == "69b6514c59d2b54f3e6292d62d6bcebf714bf959d107a5fa35b98c303b93e05d"
 
 
 @pytest.mark.usefixtures("database")
-def test_versions_that_are_added_at_once_get_two_numbers(home: Path) -> None:
+def test_versions_that_are_added_at_once_get_two_numbers(home):
     workspace, base = handbook(home)
     with workspace._services.database.write() as connection, ThreadPoolExecutor(1) as pool:
         rows.add(connection, base.systems._base_id, "rival", "0" * 64, {})
@@ -86,7 +86,7 @@ def test_versions_that_are_added_at_once_get_two_numbers(home: Path) -> None:
         assert second.result(20).version == 2
 
 
-def test_a_trial_locates_the_results(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_locates_the_results(home, monkeypatch):
     workspace = opened(home)
     base = workspace.base("handbook")
     opened_at_once = _count_connections(workspace, monkeypatch)
@@ -121,7 +121,7 @@ def _count_connections(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) ->
     return numbers
 
 
-def test_private_addresses_are_refused_in_trials_and_jobs(home: Path) -> None:
+def test_private_addresses_are_refused_in_trials_and_jobs(home):
     workspace, base = handbook(home)
     with answering(GRINDING) as url:
         base.systems.add(defined(url))
@@ -133,7 +133,7 @@ def test_private_addresses_are_refused_in_trials_and_jobs(home: Path) -> None:
     assert base.runs.list_all() == []
 
 
-def test_a_job_stores_one_run(home: Path) -> None:
+def test_a_job_stores_one_run(home):
     workspace = opened(home)
     base = workspace.base("handbook")
     with answering(GRINDING) as url:
@@ -156,7 +156,7 @@ def test_a_job_stores_one_run(home: Path) -> None:
     assert gate.evaluation.run.system is not None
 
 
-def test_a_busy_system_is_asked_again_after_the_wait_that_it_names() -> None:
+def test_a_busy_system_is_asked_again_after_the_wait_that_it_names():
     waits, tries = list[float](), iter([1.25, 0.0])
 
     def ask(question: str) -> Returned:
@@ -169,7 +169,7 @@ def test_a_busy_system_is_asked_again_after_the_wait_that_it_names() -> None:
     assert waits == [0.5, 0.5, 0.25]
 
 
-def test_questions_that_fail_are_listed_and_the_others_go_on() -> None:
+def test_questions_that_fail_are_listed_and_the_others_go_on():
     def ask(question: str) -> Returned:
         if question.startswith(("Question 0", "Question 5")):
             raise ProviderUnavailable("Refused.", "", 3600.0)
@@ -180,7 +180,7 @@ def test_questions_that_fail_are_listed_and_the_others_go_on() -> None:
     assert [item.question_id for item in asked.retrievals] == ["q1", "q2", "q3", "q4", "q6"]
 
 
-def test_errors_of_systems_can_be_stored() -> None:
+def test_errors_of_systems_can_be_stored():
     def ask(question: str) -> Returned:
         if question.startswith("Question 0"):
             raise ProviderUnavailable("No\0 \ud800.", "")
@@ -194,7 +194,7 @@ def test_errors_of_systems_can_be_stored() -> None:
         ask_endpoint(defined(server.url, results="hits"), NOISE, {}, allow_private=True)
 
 
-def test_a_job_moves_and_stops_while_it_locates(home: Path) -> None:
+def test_a_job_moves_and_stops_while_it_locates(home):
     workspace = opened(home)
     base = workspace.base("handbook")
     moves = list[tuple[int, int, str]]()
@@ -215,7 +215,7 @@ def test_a_job_moves_and_stops_while_it_locates(home: Path) -> None:
     assert base.runs.list_all() == []
 
 
-def test_a_system_that_never_works_is_left_alone() -> None:
+def test_a_system_that_never_works_is_left_alone():
     questions: list[str] = []
 
     def ask(question: str) -> Returned:
@@ -228,7 +228,7 @@ def test_a_system_that_never_works_is_left_alone() -> None:
     assert len(questions) == MOST_FAILURES
 
 
-def test_a_wait_ends_when_the_job_is_cancelled() -> None:
+def test_a_wait_ends_when_the_job_is_cancelled():
     looks, asked = iter([None, None]), list[str]()
 
     def on_progress(_done: int, _total: int) -> None:
@@ -244,7 +244,7 @@ def test_a_wait_ends_when_the_job_is_cancelled() -> None:
     assert asked == ["Question 0?"]
 
 
-def test_only_administrators_name_keys_of_the_server(home: Path) -> None:
+def test_only_administrators_name_keys_of_the_server(home):
     workspace, base = handbook(home)
     signed_in(workspace, "boss")
     editor = signed_in(workspace, "ed")
@@ -258,9 +258,7 @@ def test_only_administrators_name_keys_of_the_server(home: Path) -> None:
     assert base.systems.add(keyed).unset == ("TOUCHSTONE_TOOL_KEY",)
 
 
-def test_systems_on_the_command_line(
-    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_systems_on_the_command_line(home, capsys, monkeypatch):
     handbook(home)[0].close()
     monkeypatch.setenv("TOUCHSTONE_ALLOW_PRIVATE_URLS", "1")
     with answering(GRINDING) as url:
@@ -283,7 +281,7 @@ def test_systems_on_the_command_line(
     assert main(["systems", "handbook", "add", "rival"]) == 2
 
 
-def test_an_error_with_status_200_says_why(home: Path) -> None:
+def test_an_error_with_status_200_says_why(home):
     base = opened(home).base("handbook")
     reply = Reply(body=json.dumps({"code": 102, "message": "`dataset_ids` is required."}))
     with scripted(reply) as server:
@@ -292,20 +290,20 @@ def test_an_error_with_status_200_says_why(home: Path) -> None:
             base.systems.test_definition(system, NOISE)
 
 
-def test_a_new_system_names_its_form_or_definition() -> None:
+def test_a_new_system_names_its_form_or_definition():
     with pytest.raises(InvalidInput, match="needs a form and an address") as caught:
         NewSystem(name="rival", form="openai").parsed()
     assert "touchstone" in caught.value.hint
     assert "definition" in caught.value.hint
 
 
-def test_a_definition_has_to_ask(home: Path) -> None:
+def test_a_definition_has_to_ask(home):
     with pytest.raises(InvalidInput, match="would not be sent"):
         HttpSystem.parse({"name": "rival", "url": "https://x.example"})
     assert handbook(home)[1].systems.list_all() == []
 
 
-def test_a_hostile_system_costs_only_its_questions(home: Path) -> None:
+def test_a_hostile_system_costs_only_its_questions(home):
     workspace = opened(home)
     base = workspace.base("handbook")
     good = Reply(body=json.dumps([{"text": GRINDING, "score": float("nan")}, {"id": "x"}]))

@@ -1,12 +1,10 @@
 """Questions that suggestions leave out, for owners and for guests with a link to one tour."""
 
-from pathlib import Path
-
 from rag import Principal, ScopedWorkspace, TourStop
 from tests.runs import SET, WORDS, handbook
 
 
-def test_guests_of_a_tour_learn_what_the_newest_runs_fail(home: Path) -> None:
+def test_guests_of_a_tour_learn_what_the_newest_runs_fail(home):
     workspace, base = handbook(home)
     board = base.tours.create("Board", [TourStop("answer", "Why?", "Because.")])
     secret, _ = base.links.create("board", tour_id=board)

@@ -56,9 +56,7 @@ BY_WORDS: Mapping[str, list[Any]] = {
 }
 
 
-def test_another_k1_and_b_make_what_a_search_with_them_finds(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_k1_and_b_make_what_a_search_with_them_finds(base, monkeypatch):
     sweeper, grid = base.tuning.sweeper(SET), Grid.parse(BY_WORDS, WORDS)
     sweep = sweeper.sweep(grid, (1, 2), with_context=True)
     assert sweeper.verify(sweep, 150, seed=1) == []
@@ -68,7 +66,7 @@ def test_another_k1_and_b_make_what_a_search_with_them_finds(
     assert len(np.unique(sweep.figures, axis=0)) > 5
 
 
-def test_figures_are_those_that_an_evaluation_stores(base: KnowledgeBase) -> None:
+def test_figures_are_those_that_an_evaluation_stores(base):
     sweep = base.tuning.sweep(SET, GRID, WORDS, (1, 3))
     for number in (0, 100, 431):
         recipe = sweep.grid.recipe(number)
@@ -78,7 +76,7 @@ def test_figures_are_those_that_an_evaluation_stores(base: KnowledgeBase) -> Non
     assert sweep.base == swept_metrics(base.evaluator.evaluate(SET, WORDS, (1, 3)).run.metrics)
 
 
-def test_a_wrong_figure_is_not_confirmed(base: KnowledgeBase) -> None:
+def test_a_wrong_figure_is_not_confirmed(base):
     sweeper = base.tuning.sweeper(SET)
     sweep = sweeper.sweep(Grid.parse({"search.top_k": [3]}, WORDS), (1,))
     wrong = sweep.figures.copy()
@@ -88,7 +86,7 @@ def test_a_wrong_figure_is_not_confirmed(base: KnowledgeBase) -> None:
     assert found.swept > found.evaluated
 
 
-def test_the_best_come_first_and_the_base_has_its_place(base: KnowledgeBase) -> None:
+def test_the_best_come_first_and_the_base_has_its_place(base):
     grid = {"search.threshold": [1.0, None], "search.mode": ["lexical", "dense"]}
     sweep = base.tuning.sweep(SET, grid, WORDS, (3,))
     values = [sweep.metrics(number)["ndcg@3"] for number in range(4)]
@@ -99,13 +97,13 @@ def test_the_best_come_first_and_the_base_has_its_place(base: KnowledgeBase) -> 
     assert min(values) == 0.0  # nothing is as relevant as 1.0
 
 
-def test_recipes_that_cannot_be_told_apart_count_once(base: KnowledgeBase) -> None:
+def test_recipes_that_cannot_be_told_apart_count_once(base):
     idle = {"search.mode": ["lexical"], "search.dense_weight": [0.1, 0.9], "search.rrf_k": [5, 60]}
     sweep = base.tuning.sweep(SET, idle | {"search.threshold": [None, 1.0]}, WORDS, (3,))
     assert (len(sweep.grid), sweep.distinct) == (8, 2)
 
 
-def test_index_fields_split_the_grid_into_builds(base: KnowledgeBase) -> None:
+def test_index_fields_split_the_grid_into_builds(base):
     grid = Grid.parse({"index.chunk_size": [24, 24, 48], "search.dense_weight": [0.2, 0.8]}, QUICK)
     assert [recipe.index.chunk_size for recipe in grid.indexes()] == [24, 48]
     assert [grid.changes(number) for number in range(len(grid))] == [
@@ -117,7 +115,7 @@ def test_index_fields_split_the_grid_into_builds(base: KnowledgeBase) -> None:
     assert len(Grid.parse(overlapping, QUICK)) == 2
 
 
-def test_documents_that_are_not_cut_are_built_once_whatever_the_size() -> None:
+def test_documents_that_are_not_cut_are_built_once_whatever_the_size():
     fields = {"index.chunker": ["whole", "fixed"], "index.chunk_size": [24, 48]}
     grid = Grid.parse(fields, QUICK)
     assert grid.builds == (
@@ -129,7 +127,7 @@ def test_documents_that_are_not_cut_are_built_once_whatever_the_size() -> None:
     assert len(grid) == 3
 
 
-def test_as_shown_cuts_at_top_k(base: KnowledgeBase) -> None:
+def test_as_shown_cuts_at_top_k(base):
     sweeper, grid = base.tuning.sweeper(SET), Grid.parse({"search.top_k": [1, 10]}, WORDS)
     whole, shown = sweeper.sweep(grid, (1, 3)), sweeper.sweep(grid, (1, 3), as_shown=True)
     assert np.array_equal(whole.figures[0], whole.figures[1])
@@ -162,12 +160,12 @@ def test_as_shown_cuts_at_top_k(base: KnowledgeBase) -> None:
         ),
     ],
 )
-def test_a_wrong_grid_is_refused(grid: Any, error: type[Exception], said: str) -> None:
+def test_a_wrong_grid_is_refused(grid, error, said):
     with pytest.raises(error, match=said):
         Grid.parse(grid, Recipe())
 
 
-def test_tools_are_refused_before_anything_is_fetched(base: KnowledgeBase) -> None:
+def test_tools_are_refused_before_anything_is_fetched(base):
     sweeper, progress = base.tuning.sweeper(SET), list[tuple[float, ...]]()
     grid = Grid.parse({"search.tools": [[], ["docs"]]}, WORDS)
     with pytest.raises(InvalidInput, match="the results of docs have none"):
@@ -175,7 +173,7 @@ def test_tools_are_refused_before_anything_is_fetched(base: KnowledgeBase) -> No
     assert progress == []
 
 
-def test_unknown_and_unlabelled_sets_are_refused(base: KnowledgeBase) -> None:
+def test_unknown_and_unlabelled_sets_are_refused(base):
     with pytest.raises(NotFound):
         base.tuning.sweep("no such set", {}, WORDS)
     base.exchange.import_file("bare", "bare.jsonl", '{"id": "a", "text": "What?"}')
@@ -196,7 +194,7 @@ def _recall(
     return float(figures.metrics[f"recall@{k}"][0, 0])
 
 
-def test_all_weight_on_one_list_of_ranks_leaves_ties_to_the_keys() -> None:
+def test_all_weight_on_one_list_of_ranks_leaves_ties_to_the_keys():
     """Two passages that the words did not find: one is ahead in both lists, the other in key."""
     keys = np.arange(1, 5)
     cosine, bm25 = np.array([0.5, 0.9, -0.5, -0.6]), np.array([1.0, 2.0, 10.0, 9.0])
@@ -209,7 +207,7 @@ def test_all_weight_on_one_list_of_ranks_leaves_ties_to_the_keys() -> None:
     assert _recall(Candidates(keys, cosine, bm25, dense, words), 1, search, 0.0, 1) == 1.0
 
 
-def test_scores_that_rounding_makes_equal_are_ordered_by_key() -> None:
+def test_scores_that_rounding_makes_equal_are_ordered_by_key():
     """The second is ahead of the first in both lists, but only in the last bit."""
     search, ranks = SearchRecipe(mode="hybrid", top_k=2), np.array([2, 1, 3, 0], np.int32)
     for value in np.linspace(0.5, 0.9, 400):

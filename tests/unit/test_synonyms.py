@@ -2,7 +2,6 @@
 
 import re
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
@@ -59,13 +58,11 @@ def read(question: str, *texts: str) -> dict[str, str]:
         ("How much is a tram?", {}),
     ],
 )
-def test_a_word_that_no_passage_has_is_read_with_synonyms(
-    question: str, forms: dict[str, str]
-) -> None:
+def test_a_word_that_no_passage_has_is_read_with_synonyms(question, forms):
     assert read(question, *PRICES) == forms
 
 
-def test_three_synonyms_at_most_and_the_most_common_first() -> None:
+def test_three_synonyms_at_most_and_the_most_common_first():
     texts = [
         "A lavatory is beside the entrance of the museum, and it is open all day long.",
         "The washroom and the lavatory of the garden are closed from November to March.",
@@ -99,13 +96,13 @@ def test_three_synonyms_at_most_and_the_most_common_first() -> None:
     ],
 )
 def test_forms_of_a_word_have_its_synonyms_and_other_words_of_its_stem_do_not(
-    question: str, text: str, forms: dict[str, str]
-) -> None:
+    question, text, forms
+):
     filler = "And this is what they all have said of it when they were at the house with us."
     assert read(question, f"{text} {filler}") == forms
 
 
-def test_other_languages_than_english_have_no_synonyms() -> None:
+def test_other_languages_than_english_have_no_synonyms():
     assert read("Was kostet ein bike am Tag, und ist der Helm dabei?", *PRICES, *GERMAN) == {}
     assert read("How much is a mountain bike?", *GERMAN) == {}
 
@@ -118,7 +115,7 @@ def test_other_languages_than_english_have_no_synonyms() -> None:
         *(("buy", "sell"), ("adult", "child"), ("town", "village"), ("apartment", "flat")),
     ],
 )
-def test_siblings_opposites_and_kinds_are_no_synonyms(one: str, other: str) -> None:
+def test_siblings_opposites_and_kinds_are_no_synonyms(one, other):
     for asked, written in ((one, other), (other, one)):
         text = f"We have {written.lower()} here, and that is what all of them said about it."
         assert read(f"What about {asked.lower()} here?", text) == {}
@@ -128,13 +125,13 @@ def test_siblings_opposites_and_kinds_are_no_synonyms(one: str, other: str) -> N
     ("one", "other"),
     [("bike", "bicycle"), ("vehicle", "car"), ("attorney", "lawyer"), ("vacation", "leave")],
 )
-def test_everyday_words_and_those_of_rules_are_synonyms(one: str, other: str) -> None:
+def test_everyday_words_and_those_of_rules_are_synonyms(one, other):
     for asked, written in ((one, other), (other, one)):
         text = f"We have a {written} here, and that is what all of them said about it."
         assert read(f"What about a {asked} here?", text) == {asked: written}
 
 
-def test_lines_of_the_list_are_well_formed() -> None:
+def test_lines_of_the_list_are_well_formed():
     for line in LINES:
         assert re.fullmatch(r"(to )?[a-z]{2,}(, [a-z]{2,})+", line)
         words = line.removeprefix("to ").split(", ")
@@ -150,7 +147,7 @@ def test_lines_of_the_list_are_well_formed() -> None:
 
 
 @pytest.mark.parametrize("line", ONE_WAY)
-def test_a_line_of_one_way_is_well_formed(line: str) -> None:
+def test_a_line_of_one_way_is_well_formed(line):
     assert re.fullmatch(r"[a-z]{3,}( [a-z]+){0,3} => [a-z]{2,}(, [a-z]{2,})*", line)
     phrase, _, others = line.partition(" => ")
     words = others.split(", ")
@@ -174,24 +171,24 @@ def test_a_line_of_one_way_is_well_formed(line: str) -> None:
         ("Is petrol sold?", "The gas is in the cellar.", {}),
     ],
 )
-def test_a_phrase_has_synonyms_in_one_way(question: str, text: str, forms: dict[str, str]) -> None:
+def test_a_phrase_has_synonyms_in_one_way(question, text, forms):
     assert read(question, f"{text} That is what all of them said about it here.") == forms
 
 
-def test_no_group_is_part_of_another() -> None:
+def test_no_group_is_part_of_another():
     groups = [frozenset(line.removeprefix("to ").split(", ")) for line in LINES]
     assert [sorted(one) for one in groups if any(one < other for other in groups)] == []
     assert len(set(groups)) == len(groups)
 
 
-def test_the_forms_that_a_word_was_read_with() -> None:
+def test_the_forms_that_a_word_was_read_with():
     assert WordCorrection("bike", "bike (bicycle)").other_forms == ("bicycle",)
     many = WordCorrection("restroom", "restroom (toilet / bathroom)")
     assert many.other_forms == ("toilet", "bathroom")
     assert WordCorrection("biek", "bike").other_forms == ()
 
 
-def test_an_answer_in_other_words_is_no_doubtful_one(tmp_path: Path) -> None:
+def test_an_answer_in_other_words_is_no_doubtful_one(tmp_path):
     text = "# Prices\n\nA mountain bicycle is 24 pounds a day.\n\nA helmet is 3 pounds a day.\n"
     question = "How much is a bike?"
     workspace = workspace_at(tmp_path)
@@ -208,7 +205,7 @@ def test_an_answer_in_other_words_is_no_doubtful_one(tmp_path: Path) -> None:
     assert (without.state, without.assessment.missing) == ("doubtful", ("bike",))
 
 
-def test_synonyms_are_on_in_new_recipes_and_off_in_stored_ones() -> None:
+def test_synonyms_are_on_in_new_recipes_and_off_in_stored_ones():
     assert Recipe().search.synonyms
     stored = Recipe().search.model_dump(mode="json")
     del stored["synonyms"]

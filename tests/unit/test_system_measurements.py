@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -38,7 +37,7 @@ def measure(
     return base.system_runs.evaluate(SET, returned, SystemSource("file", "f", "0" * 64), cutoffs)
 
 
-def test_a_foreign_text_keeps_its_rank(base: KnowledgeBase) -> None:
+def test_a_foreign_text_keeps_its_rank(base):
     texts = (ReturnedText(FOREIGN), ReturnedText(f"**{GRINDING}**"))
     measured = measure(base, [Returned(NOISE, texts)])
     run, results = measured.evaluation.run, measured.evaluation.results
@@ -52,7 +51,7 @@ def test_a_foreign_text_keeps_its_rank(base: KnowledgeBase) -> None:
     assert run.metrics["span_precision@2"] == pytest.approx(len("when its bearing is dry") / length)
 
 
-def test_hops_of_one_request_are_measured_one_by_one(base: KnowledgeBase) -> None:
+def test_hops_of_one_request_are_measured_one_by_one(base):
     returned = [
         Returned(NOISE, (ReturnedText(FOREIGN),), hop=0),
         Returned(NOISE, (ReturnedText(FOREIGN),), hop=1),
@@ -63,7 +62,7 @@ def test_hops_of_one_request_are_measured_one_by_one(base: KnowledgeBase) -> Non
     assert measure(base, returned[2:]).hops is None
 
 
-def test_own_rankings_have_the_metrics_of_the_run(base: KnowledgeBase) -> None:
+def test_own_rankings_have_the_metrics_of_the_run(base):
     run = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
     deep = WORDS.with_fields({"search.top_k": 3})
     questions = base.system_runs.questions(SET)
@@ -85,7 +84,7 @@ def test_own_rankings_have_the_metrics_of_the_run(base: KnowledgeBase) -> None:
     assert base.runs.get(other.id).system == other.system
 
 
-def test_a_text_that_merely_touches_a_label_is_not_relevant() -> None:
+def test_a_text_that_merely_touches_a_label_is_not_relevant():
     question = Question("q", "?", evidence=(Evidence("d", 100, 200, quote="x"),))
     texts = [ReturnedText("a"), ReturnedText("b")]
     places = [AlignedText("d", 0, 110, "exact", 1.0), AlignedText("d", 150, 400, "exact", 1.0)]
@@ -96,7 +95,7 @@ def test_a_text_that_merely_touches_a_label_is_not_relevant() -> None:
     assert (apart.grades, apart.ideal) == ((0,), (1,))
 
 
-def test_results_of_a_system_have_the_parts_and_mislead() -> None:
+def test_results_of_a_system_have_the_parts_and_mislead():
     labels = (
         Evidence("d", 0, 10, quote="x", nugget="one"),
         Evidence("d", 100, 110, quote="x", nugget="two"),
@@ -118,9 +117,7 @@ def test_results_of_a_system_have_the_parts_and_mislead() -> None:
     assert [*map(sorted, judged.nuggets)] == [[], ["one"], []]
 
 
-def test_a_file_is_measured_on_the_command_line(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_is_measured_on_the_command_line(base, tmp_path, capsys):
     row = {"user_input": NOISE, "retrieved_contexts": [GRINDING], "reference": ""}
     (tmp_path / "file.jsonl").write_text(json.dumps(row))
     arguments = ["evaluate", "handbook", SET, "--returned", str(tmp_path / "file.jsonl")]
@@ -136,9 +133,7 @@ def test_a_file_is_measured_on_the_command_line(
     assert "Give one" in capsys.readouterr().err
 
 
-def test_a_text_of_two_documents_is_located_by_the_file_that_its_metadata_names(
-    home: Path,
-) -> None:
+def test_a_text_of_two_documents_is_located_by_the_file_that_its_metadata_names(home):
     workspace, base = handbook(home)
     add(workspace, base, {"old-leave.md": f"{DOCUMENTS['leave.md']}\n\nUntil 2024."})
     text = "Unused leave may be carried over until 30 June."
@@ -147,7 +142,7 @@ def test_a_text_of_two_documents_is_located_by_the_file_that_its_metadata_names(
     assert measure(base, returned).evaluation.run.metrics["mrr@2"] == 0.5
 
 
-def test_ids_of_documents_stand_for_texts(base: KnowledgeBase) -> None:
+def test_ids_of_documents_stand_for_texts(base):
     returned = [Returned(NOISE, (ReturnedText("", id="leave.md"), ReturnedText("", id="pump.txt")))]
     assert measure(base, returned, (2,)).evaluation.run.metrics["mrr@2"] == 0.5
     with pytest.raises(InvalidInput, match="None of the retrievals"):
@@ -172,14 +167,14 @@ def pairs(_question: str) -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("name", ["LANGCHAIN", "LLAMA_INDEX", "HAYSTACK", "pairs"])
-def test_retrievers_are_recognised(name: str) -> None:
+def test_retrievers_are_recognised(name):
     call = retriever(f"{__name__}:{name}")
     (returned,) = ask_callable(call, [Question("q", NOISE)]).retrievals
     assert [text.text for text in returned.texts] == [GRINDING]
     assert returned.texts[0].score in (0.5, None)
 
 
-def test_a_question_that_fails_does_not_end_the_others() -> None:
+def test_a_question_that_fails_does_not_end_the_others():
     def call(question: str) -> list[str]:
         if question == "b":
             raise RuntimeError("no connection\0\ud800")
@@ -193,6 +188,6 @@ def test_a_question_that_fails_does_not_end_the_others() -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "missing_module:f", "json:absent", "math:pi"])
-def test_what_is_no_retriever_is_refused(name: str) -> None:
+def test_what_is_no_retriever_is_refused(name):
     with pytest.raises(InvalidInput):
         retriever(name)

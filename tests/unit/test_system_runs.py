@@ -1,7 +1,6 @@
 """Runs of systems beside runs of recipes: everything that reads runs knows both."""
 
 import json
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
@@ -33,7 +32,7 @@ def run_of_system(base: KnowledgeBase, *, foreign: bool = False, name: str = "mi
     return base.system_runs.evaluate(SET, returned, source, CUTOFFS).evaluation.run
 
 
-def test_a_run_of_a_system_is_compared_with_one_of_a_recipe(base: KnowledgeBase) -> None:
+def test_a_run_of_a_system_is_compared_with_one_of_a_recipe(base):
     own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
     other = run_of_system(base, foreign=True)
     (compared,) = base.runs.compare([other.id], own.id, "mrr@10")
@@ -51,9 +50,7 @@ def test_a_run_of_a_system_is_compared_with_one_of_a_recipe(base: KnowledgeBase)
     assert base.runs.differences(other.id, other.id).phrase.startswith("the same system, questions")
 
 
-def test_bounds_of_unjudged_hits_are_those_of_the_labels_that_the_run_was_measured_with(
-    base: KnowledgeBase,
-) -> None:
+def test_bounds_of_unjudged_hits_are_those_of_the_labels_that_the_run_was_measured_with(base):
     """The first hit of all four questions is of no document, and no label can make it relevant."""
     run = run_of_system(base, foreign=True)
     share = base.run_figures.unjudged(run.id, 1)
@@ -63,7 +60,7 @@ def test_bounds_of_unjudged_hits_are_those_of_the_labels_that_the_run_was_measur
     assert whole.ndcg.low <= run.metrics["ndcg@10"] <= whole.ndcg.high
 
 
-def test_a_report_names_the_system(base: KnowledgeBase) -> None:
+def test_a_report_names_the_system(base):
     own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
     run = run_of_system(base, foreign=True)
     page = base.reports.html(run.id, own.id)
@@ -72,7 +69,7 @@ def test_a_report_names_the_system(base: KnowledgeBase) -> None:
     assert "recipe.json" not in page
 
 
-def test_a_bundle_says_that_a_system_cannot_be_repeated(home: Path, tmp_path: Path) -> None:
+def test_a_bundle_says_that_a_system_cannot_be_repeated(home, tmp_path):
     workspace, base = handbook(home)
     run = run_of_system(base)
     with pytest.raises(InvalidInput, match="measured a system"):
@@ -80,7 +77,7 @@ def test_a_bundle_says_that_a_system_cannot_be_repeated(home: Path, tmp_path: Pa
     assert base.exchange.export_run(run.id).splitlines()[0].endswith("touchstone-abababababab")
 
 
-def test_texts_go_with_their_run_and_are_not_copied(home: Path) -> None:
+def test_texts_go_with_their_run_and_are_not_copied(home):
     workspace, base = handbook(home)
     run = run_of_system(base, foreign=True)
 
@@ -104,9 +101,7 @@ def test_texts_go_with_their_run_and_are_not_copied(home: Path) -> None:
     assert counts() == [0, 0]
 
 
-def test_a_gate_measures_against_a_run_of_a_system(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_measures_against_a_run_of_a_system(base, capsys):
     run = run_of_system(base, foreign=True)
     arguments = ["gate", "handbook", SET, "--baseline", run.id, "--json"]
     assert main(arguments) == 0
@@ -115,15 +110,13 @@ def test_a_gate_measures_against_a_run_of_a_system(
     assert result["paired"]["ndcg@10"]["difference"] > 0
 
 
-def test_foreign_texts_cannot_be_decided_on(base: KnowledgeBase) -> None:
+def test_foreign_texts_cannot_be_decided_on(base):
     first, second = run_of_system(base), run_of_system(base, foreign=True, name="other")
     with pytest.raises(InvalidInput, match="in no document"):
         base.decisions.start(first.id, second.id, "dcg@10")
 
 
-def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(
-    base: KnowledgeBase,
-) -> None:
+def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(base):
     own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
     source = SystemSource("http", "flaky", "ab" * 32, 1, errors={"q1": "It answers 503."})
     returned = [Returned("Why is there a grinding noise?", (ReturnedText(ELSEWHERE),))]
@@ -133,7 +126,7 @@ def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(
     assert (board[flaky.id].place, board[flaky.id].differs) == (None, ("questions",))
 
 
-def test_an_edit_of_passages_leaves_those_that_a_system_returned(base: KnowledgeBase) -> None:
+def test_an_edit_of_passages_leaves_those_that_a_system_returned(base):
     own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
     run = run_of_system(base)
     before = [passage.chunk for passage in base.rankings.side_by_side(run.id, own.id, "q2").after]

@@ -57,7 +57,7 @@ def said(hit: Hit) -> list[str]:
     return [each.text for each in PassageReader(Held()).statements(hit)]
 
 
-def test_rows_are_statements_and_headings_captions_and_labels_are_none() -> None:
+def test_rows_are_statements_and_headings_captions_and_labels_are_none():
     first, second = PROSE.split(". ")
     assert said(passage()) == [
         f"{first}.",
@@ -71,7 +71,7 @@ def test_rows_are_statements_and_headings_captions_and_labels_are_none() -> None
     ]
 
 
-def test_the_row_of_the_code_answers_and_is_cited_as_it_stands() -> None:
+def test_the_row_of_the_code_answers_and_is_cited_as_it_stands():
     text, (citation,) = quotes(
         "What does error CV-118 mean?", [passage()], MINILM, PassageReader(Held())
     )
@@ -82,7 +82,7 @@ def test_the_row_of_the_code_answers_and_is_cited_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize("inside", [5, 20, 40])
-def test_a_row_that_its_passage_cuts_is_whole_in_the_answer(inside: int) -> None:
+def test_a_row_that_its_passage_cuts_is_whole_in_the_answer(inside):
     row = TEXT.index(ROWS[2])
     for hit in (passage(0, row + inside), passage(row + inside, len(TEXT))):
         text, (citation,) = quotes(
@@ -96,20 +96,20 @@ def test_a_row_that_its_passage_cuts_is_whole_in_the_answer(inside: int) -> None
         assert chunk.key == hit.chunk.key
 
 
-def test_what_the_quote_does_not_hold_is_not_checked() -> None:
+def test_what_the_quote_does_not_hold_is_not_checked():
     for question in ("What is the weather in Paris?", "What does error CV-777 mean?"):
         _, citations = quotes(question, [passage()], MINILM, PassageReader(Held()))
         assert not any(citation.checked for citation in citations)
 
 
-def test_a_word_that_the_document_is_named_by_need_not_be_in_the_row() -> None:
+def test_a_word_that_the_document_is_named_by_need_not_be_in_the_row():
     _, (citation, *_) = quotes(
         "CV-118 on the Corvane C16", [passage()], MINILM, PassageReader(Held())
     )
     assert citation.checked
 
 
-def test_rare_words_are_those_of_the_index() -> None:
+def test_rare_words_are_those_of_the_index():
     texts = [(n, "the rotor turns") for n in range(200)]
     index = LexicalIndex.empty("english").added([*texts, (200, "filings of iron")])
     words = Vocabulary(index, 201)
@@ -120,7 +120,7 @@ def test_rare_words_are_those_of_the_index() -> None:
     assert words.rare(words.terms("rotors turn"), ()) == words.terms("rotor turn")
 
 
-def test_a_code_that_is_held_stands_for_words_that_nothing_at_hand_has() -> None:
+def test_a_code_that_is_held_stands_for_words_that_nothing_at_hand_has():
     texts = [(n, "the rotor turns") for n in range(200)]
     index = LexicalIndex.empty("english").added([*texts, (200, "an error of display"), (201, "X9")])
     words = Vocabulary(index, 202)
@@ -131,7 +131,7 @@ def test_a_code_that_is_held_stands_for_words_that_nothing_at_hand_has() -> None
     assert not Support(wanted, words, [row]).is_checked(words.terms("X8 rotor"), frozenset())
 
 
-def test_a_prompt_names_the_columns_of_its_rows() -> None:
+def test_a_prompt_names_the_columns_of_its_rows():
     row = TEXT.index(ROWS[2])
     found = trace([passage(row, row + len(ROWS[2]))], "What does CV-118 mean?")
     chat = Scripted("The rotor was not recognised [1].")
@@ -165,9 +165,7 @@ RUSSIAN = (
         ),
     ],
 )
-def test_other_languages_are_quoted_by_their_own_words(
-    analyzer: str, text: str, question: str, answer: str
-) -> None:
+def test_other_languages_are_quoted_by_their_own_words(analyzer, text, question, answer):
     index = LexicalIndex.empty(analyzer).added([(1, text)])
     chunk = Chunk(1, "d", 0, len(text), text, 0)
     hit = Hit(chunk, "d.txt", 1, 0.5, 0.5, {})
@@ -179,7 +177,7 @@ def test_other_languages_are_quoted_by_their_own_words(
 PRICES = "part\tprice\nKM-7120-02\t%s"
 
 
-def test_rows_with_other_figures_do_not_say_the_same() -> None:
+def test_rows_with_other_figures_do_not_say_the_same():
     class Lists:
         def document(self, found: Hit) -> Document | None:
             text = PRICES % found.document
@@ -200,7 +198,7 @@ def test_rows_with_other_figures_do_not_say_the_same() -> None:
     ]
 
 
-def test_a_figure_that_is_spelt_out_names_its_row() -> None:
+def test_a_figure_that_is_spelt_out_names_its_row():
     rows = ["Flask\tSpeed", "500 ml\t280 rpm", "2 l\t220 rpm", "5 l\t160 rpm"]
     text = "\n".join(rows)
     flasks = Document(
@@ -220,7 +218,7 @@ def test_a_figure_that_is_spelt_out_names_its_row() -> None:
     assert said.startswith("“Flask: 2 l · Speed: 220 rpm” [1]")
 
 
-def test_the_row_of_the_very_thing_comes_before_one_that_is_named_longer() -> None:
+def test_the_row_of_the_very_thing_comes_before_one_that_is_named_longer():
     labels = ("No.", "Title", "Fee")
     text = "\n".join(
         (
@@ -250,7 +248,7 @@ def table_document(media_type: str, *rows: str) -> Document:
     return Document("t" * 64, "x", "", media_type, text, tables=(Table(0, len(text)),))
 
 
-def test_rows_of_a_sheet_have_the_title_of_their_block() -> None:
+def test_rows_of_a_sheet_have_the_title_of_their_block():
     rows = (
         "Entry on Friday",
         "Adults\tLong\t8.00",
@@ -277,13 +275,13 @@ def test_rows_of_a_sheet_have_the_title_of_their_block() -> None:
     assert next(rows_within(sheet, last)).text == "Skates · Standard · 3.50"
 
 
-def test_a_line_of_one_cell_in_a_pdf_may_go_on_with_the_row_above() -> None:
+def test_a_line_of_one_cell_in_a_pdf_may_go_on_with_the_row_above():
     printed = table_document("application/pdf", "Letters of", "Applicants\t3 years")
     whole = (0, len(printed.text))
     assert [row.text for row in rows_within(printed, whole)][-1] == "Applicants · 3 years"
 
 
-def test_marks_within_cells_and_labels_are_not_quoted() -> None:
+def test_marks_within_cells_and_labels_are_not_quoted():
     text = "`port`\t**80**\t\\-<br />none\n# of days\t- 5\t\\-"
     labels = ("[`a.conf` setting](./configure)", "**Default**", "Note")
     table = Table(0, len(text), labels)

@@ -122,9 +122,7 @@ def labels_of(tmp_path: Path, name: str, data: bytes) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize(("name", "make"), MAKERS)
 @pytest.mark.parametrize("rows", [KEPT, FEES, HOURS])
-def test_a_first_row_of_values_is_no_header(
-    tmp_path: Path, name: str, make: Callable[[Rows], bytes], rows: Rows
-) -> None:
+def test_a_first_row_of_values_is_no_header(tmp_path, name, make, rows):
     assert labels_of(tmp_path, name, make(rows)) == [()]
 
 
@@ -132,20 +130,12 @@ def test_a_first_row_of_values_is_no_header(
 @pytest.mark.parametrize(
     ("labels", "rows"), [(("Name", "Price"), FEES), (("Day", "Opening hours"), HOURS)]
 )
-def test_labels_over_amounts_and_times_are_the_header(
-    tmp_path: Path,
-    name: str,
-    make: Callable[[Rows], bytes],
-    labels: tuple[str, ...],
-    rows: Rows,
-) -> None:
+def test_labels_over_amounts_and_times_are_the_header(tmp_path, name, make, labels, rows):
     assert labels_of(tmp_path, name, make([labels, *rows])) == [labels]
 
 
 @pytest.mark.parametrize(("name", "make"), MAKERS)
-def test_a_first_row_of_labels_is_the_header(
-    tmp_path: Path, name: str, make: Callable[[Rows], bytes]
-) -> None:
+def test_a_first_row_of_labels_is_the_header(tmp_path, name, make):
     assert labels_of(tmp_path, name, make(DUTIES)) == [("Duty", "Officer")]
     assert labels_of(tmp_path, name, make([["Record", "Kept for"], *KEPT])) == [
         ("Record", "Kept for")
@@ -170,7 +160,7 @@ def test_a_first_row_of_labels_is_the_header(
         (["Moved on", "March 3, 2024"], [["Sold on", "June 7, 2024"]]),
     ],
 )
-def test_values_are_told_by_their_columns(row: list[str], below: list[list[str]]) -> None:
+def test_values_are_told_by_their_columns(row, below):
     assert holds_values(row, below)
 
 
@@ -191,11 +181,11 @@ def test_values_are_told_by_their_columns(row: list[str], below: list[list[str]]
         (["Name", "Age"], []),
     ],
 )
-def test_labels_are_no_values(row: list[str], below: list[list[str]]) -> None:
+def test_labels_are_no_values(row, below):
     assert not holds_values(row, below)
 
 
-def test_an_empty_header_of_markdown_is_none(tmp_path: Path) -> None:
+def test_an_empty_header_of_markdown_is_none(tmp_path):
     rows = [["", ""], *DUTIES[1:]]
     assert labels_of(tmp_path, "x.md", markdown(rows)) == [()]
     days = [["", ""], *([f"**{cell}**" for cell in row] for row in HOURS)]
@@ -224,19 +214,17 @@ def repeated(table: docx.table.Table) -> None:
 
 
 @pytest.mark.parametrize("form", [bold, shaded, repeated])
-def test_the_form_of_a_row_in_word_tells_the_header(
-    tmp_path: Path, form: Callable[[docx.table.Table], None]
-) -> None:
+def test_the_form_of_a_row_in_word_tells_the_header(tmp_path, form):
     rows = [["Meeting", "Meeting", "Room 12"], ["Staff", "Board", "small"], ["IT", "Audit", "big"]]
     assert labels_of(tmp_path, "x.docx", word(rows)) == [()]
     assert labels_of(tmp_path, "x.docx", word(rows, form)) == [tuple(rows[0])]
 
 
-def test_a_bold_first_row_of_values_is_no_header(tmp_path: Path) -> None:
+def test_a_bold_first_row_of_values_is_no_header(tmp_path):
     assert labels_of(tmp_path, "x.docx", word(KEPT, bold)) == [()]
 
 
-def test_header_cells_of_a_web_page_are_the_header(tmp_path: Path) -> None:
+def test_header_cells_of_a_web_page_are_the_header(tmp_path):
     html = (
         "<table><tr><th></th><th colspan=2>Limit</th></tr><tr><th>Step</th><th>2 days</th>"
         "<th>9 days</th></tr><tr><td>A</td><td>3 days</td><td>5 days</td></tr></table>"
@@ -254,7 +242,7 @@ FLAGS = (
 )
 
 
-def test_cells_over_several_rows_move_no_column(tmp_path: Path) -> None:
+def test_cells_over_several_rows_move_no_column(tmp_path):
     path = tmp_path / "x"
     path.write_text(FLAGS)
     document = read(path, "x.html")
@@ -264,7 +252,7 @@ def test_cells_over_several_rows_move_no_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("caption", ["", "<caption>Flags</caption>"])
-def test_a_header_of_two_rows_within_markdown_is_one_row(tmp_path: Path, caption: str) -> None:
+def test_a_header_of_two_rows_within_markdown_is_one_row(tmp_path, caption):
     path = tmp_path / "x"
     path.write_text(f"# Arming\n\n{FLAGS.replace('<table>', f'<table>{caption}')}\n")
     document = read(path, "x.md")
@@ -278,7 +266,7 @@ def test_a_header_of_two_rows_within_markdown_is_one_row(tmp_path: Path, caption
     ]
 
 
-def test_sheets_join_the_names_of_groups_and_show_figures_by_their_formats(tmp_path: Path) -> None:
+def test_sheets_join_the_names_of_groups_and_show_figures_by_their_formats(tmp_path):
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = "Processes"
@@ -329,9 +317,7 @@ def test_sheets_join_the_names_of_groups_and_show_figures_by_their_formats(tmp_p
         ([["same", "same"], ["a", "b"], ["c", "d"]], ()),
     ],
 )
-def test_headers_of_two_rows_and_beside_indented_names(
-    rows: list[list[str]], labels: tuple[str, ...]
-) -> None:
+def test_headers_of_two_rows_and_beside_indented_names(rows, labels):
     assert grid(rows).labels == labels
 
 
@@ -357,11 +343,11 @@ def test_headers_of_two_rows_and_beside_indented_names(
         (0, '_("$"* #,##0_);_("$"* \\(#,##0\\);_("$"* "-"??_);_(@_)', "$0"),
     ],
 )
-def test_numbers_as_their_format_shows_them(value: float, code: str, text: str) -> None:
+def test_numbers_as_their_format_shows_them(value, code, text):
     assert formatted(value, code) == text
 
 
-def test_days_as_far_as_their_format_shows_them() -> None:
+def test_days_as_far_as_their_format_shows_them():
     day = datetime.date(2024, 3, 9)
     assert [formatted_day(day, code) for code in ("yyyy", "mmm\\-yy", "dd/mm/yyyy", "d. mmm")] == [
         *("2024", "2024-03", "2024-03-09", "2024-03-09")
@@ -380,13 +366,11 @@ def test_days_as_far_as_their_format_shows_them() -> None:
         (["Load", "10 kg", "20 kg"], [["Time", "5 s", "7 s"], ["Way", "6 s", "8 s"]]),
     ],
 )
-def test_a_label_that_a_cell_repeats_stays_a_label(
-    header: list[str], below: list[list[str]]
-) -> None:
+def test_a_label_that_a_cell_repeats_stays_a_label(header, below):
     assert not holds_values(header, below)
 
 
-def test_an_empty_caption_is_no_row_of_the_header(tmp_path: Path) -> None:
+def test_an_empty_caption_is_no_row_of_the_header(tmp_path):
     page = (
         "<table><caption></caption><tr><th>Item</th><th>Price</th></tr>"
         "<tr><td>Bread</td><td>2 EUR</td></tr><tr><td>Milk</td><td>1 EUR</td></tr></table>"
@@ -410,5 +394,5 @@ def test_an_empty_caption_is_no_row_of_the_header(tmp_path: Path) -> None:
         (float("1e300"), "0.0", "1e+300"),
     ],
 )
-def test_numbers_are_rounded_and_signed_as_excel_does(value: float, code: str, shown: str) -> None:
+def test_numbers_are_rounded_and_signed_as_excel_does(value, code, shown):
     assert formatted(value, code) == shown

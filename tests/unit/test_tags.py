@@ -1,10 +1,8 @@
 """Tags decide what a filter by tag finds, and nothing else."""
 
-from pathlib import Path
-
 import pytest
 
-from rag import FederatedBase, InvalidInput, KnowledgeBase, Trace, Workspace
+from rag import FederatedBase, InvalidInput, Trace
 from tests.runs import SET
 from tests.workspaces import QUICK, add
 
@@ -22,7 +20,7 @@ def from_cache(trace: Trace) -> bool:
     return "from the cache" in stage.note
 
 
-def test_a_tag_is_no_change_of_the_documents(base: KnowledgeBase) -> None:
+def test_a_tag_is_no_change_of_the_documents(base):
     before = base.version()
     first = base.search(ASKED, QUICK)
     base.documents.tag("leave.md", ["policy"])
@@ -31,7 +29,7 @@ def test_a_tag_is_no_change_of_the_documents(base: KnowledgeBase) -> None:
     assert (from_cache(first), from_cache(again)) == (False, True)
 
 
-def test_remembered_results_of_a_filter_by_tag_follow_the_tags(base: KnowledgeBase) -> None:
+def test_remembered_results_of_a_filter_by_tag_follow_the_tags(base):
     assert documents(base.search(ASKED, TAGGED)) == set()
     base.documents.tag("leave.md", ["Policy"])
     assert documents(base.search(ASKED, TAGGED)) == {"leave.md"}
@@ -43,7 +41,7 @@ def test_remembered_results_of_a_filter_by_tag_follow_the_tags(base: KnowledgeBa
     assert from_cache(base.search(ASKED, TAGGED))
 
 
-def test_only_filters_by_tag_and_date_name_documents(base: KnowledgeBase) -> None:
+def test_only_filters_by_tag_and_date_name_documents(base):
     by_name = QUICK.with_fields({"search.documents": ["*.md"], "search.pages": "1"})
     assert (base.filter_digest(QUICK), base.filter_digest(by_name)) == ("", "")
     nothing, all_of_them = base.filter_digest(TAGGED), base.filter_digest(DATED)
@@ -53,9 +51,7 @@ def test_only_filters_by_tag_and_date_name_documents(base: KnowledgeBase) -> Non
     assert len(nothing) == 12
 
 
-def test_a_run_without_such_a_filter_still_counts(
-    parts: tuple[Workspace, KnowledgeBase], tmp_path: Path
-) -> None:
+def test_a_run_without_such_a_filter_still_counts(parts, tmp_path):
     workspace, base = parts
     run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run
     base.documents.tag("leave.md", ["policy"])
@@ -63,9 +59,7 @@ def test_a_run_without_such_a_filter_still_counts(
     workspace.bundle(run.id, tmp_path / "run.zip")
 
 
-def test_a_run_with_such_a_filter_is_told_from_one_before(
-    parts: tuple[Workspace, KnowledgeBase], tmp_path: Path
-) -> None:
+def test_a_run_with_such_a_filter_is_told_from_one_before(parts, tmp_path):
     workspace, base = parts
     base.documents.tag("leave.md", ["policy"])
     before = base.evaluator.evaluate(SET, TAGGED, (1, 3)).run
@@ -81,7 +75,7 @@ def test_a_run_with_such_a_filter_is_told_from_one_before(
     assert said not in base.reports.html(after.id)
 
 
-def test_runs_that_filter_alike_are_compared_with_a_caveat(base: KnowledgeBase) -> None:
+def test_runs_that_filter_alike_are_compared_with_a_caveat(base):
     base.documents.tag("leave.md", ["policy"])
     before = base.evaluator.evaluate(SET, TAGGED, (10,)).run.id
     base.documents.tag("travel.txt", ["policy"])
@@ -95,9 +89,7 @@ def test_runs_that_filter_alike_are_compared_with_a_caveat(base: KnowledgeBase) 
     assert shown == {before: True, after: False, without: True}
 
 
-def test_the_state_names_what_a_search_depends_on_and_nothing_of_the_answer(
-    parts: tuple[Workspace, KnowledgeBase],
-) -> None:
+def test_the_state_names_what_a_search_depends_on_and_nothing_of_the_answer(parts):
     workspace, base = parts
     state = base.state(TAGGED)
     answered = TAGGED.with_fields({"answer.temperature": 0.5, "answer.model": "other"})

@@ -49,9 +49,7 @@ def _change(base: KnowledgeBase) -> Callable[..., Any]:
         (lambda base: base.tuning.fits.start, ("mine", QUICK.index)),
     ],
 )
-def test_a_button_that_was_drawn_for_an_owner_does_nothing_for_a_viewer(
-    workspace: Workspace, act: Callable[[KnowledgeBase], Callable[..., Any]], given: Any
-) -> None:
+def test_a_button_that_was_drawn_for_an_owner_does_nothing_for_a_viewer(workspace, act, given):
     ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     base = view(workspace, ann).base("manuals")
     base.members.add("ben@example.org", "owner")
@@ -61,9 +59,7 @@ def test_a_button_that_was_drawn_for_an_owner_does_nothing_for_a_viewer(
         pressed(*given)
 
 
-def test_what_is_open_is_not_there_any_more_for_who_was_removed(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_open_is_not_there_any_more_for_who_was_removed(workspace, monkeypatch):
     monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     base = view(workspace, ann).base("manuals")
@@ -79,9 +75,7 @@ def test_what_is_open_is_not_there_any_more_for_who_was_removed(
             act()
 
 
-def test_what_a_link_shows_ends_with_it(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_link_shows_ends_with_it(workspace, monkeypatch):
     monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     base = workspace.base("manuals")
     _, row = base.links.create("fair", 3)
@@ -98,9 +92,7 @@ def test_what_a_link_shows_ends_with_it(
 
 
 @pytest.mark.parametrize("members", [False, True])
-def test_what_a_token_opened_ends_with_it(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, members: bool
-) -> None:
+def test_what_a_token_opened_ends_with_it(workspace, monkeypatch, members):
     monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)
     if members:
@@ -123,7 +115,7 @@ def test_what_a_token_opened_ends_with_it(
             act()
 
 
-def test_a_token_that_is_over_is_noticed_at_once(workspace: Workspace) -> None:
+def test_a_token_that_is_over_is_noticed_at_once(workspace):
     _, row = workspace.access.tokens.create("program", SCOPES)
     over = replace(row, expires=datetime.now(UTC) - timedelta(seconds=1))
     with pytest.raises(NotAllowed, match="expired or was revoked"):
@@ -131,9 +123,7 @@ def test_a_token_that_is_over_is_noticed_at_once(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("taken", ["role", "link", "token"])
-def test_an_answer_is_not_written_on_for_who_may_not_ask_any_more(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, taken: str
-) -> None:
+def test_an_answer_is_not_written_on_for_who_may_not_ask_any_more(workspace, monkeypatch, taken):
     monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)
     chat = ScriptedChat("Unused leave lapses in March [1].")

@@ -26,7 +26,7 @@ def _curve(rng: np.random.Generator, questions: int, *, together: float = 0.0) -
 
 @pytest.mark.parametrize("together", [0.0, 0.2])
 @pytest.mark.parametrize("wanted", [0.5, 0.7, 0.8])
-def test_nine_promises_in_ten_are_kept_on_other_questions(wanted: float, together: float) -> None:
+def test_nine_promises_in_ten_are_kept_on_other_questions(wanted, together):
     rng = np.random.default_rng(7)
     promised = kept = aimed = 0
     for _ in range(300):
@@ -62,19 +62,19 @@ def _kept(wanted: float, *, known: bool) -> tuple[int, float]:
 
 
 @pytest.mark.parametrize("wanted", [0.5, 0.7])
-def test_promises_are_kept_where_questions_share_a_source(wanted: float) -> None:
+def test_promises_are_kept_where_questions_share_a_source(wanted):
     promised, kept = _kept(wanted, known=True)
     assert promised > 20
     assert kept >= 0.9
     assert _kept(wanted, known=False)[1] < 0.9  # without their groups known
 
 
-def test_groups_are_counted_where_questions_share_a_source() -> None:
+def test_groups_are_counted_where_questions_share_a_source():
     found = PromiseCurves(_of_sources(np.random.default_rng(1), 20, known=True)).promise(0.9)
     assert (found.questions, found.units, found.needed) == (100, 20, 57)
 
 
-def test_how_many_questions_it_takes() -> None:
+def test_how_many_questions_it_takes():
     # All relevant on n questions: 0.1 / 2 = precision ** (n / 2), as there are two starts.
     assert [questions_needed(each) for each in (0.5, 0.7, 0.8, 0.9)] == [9, 17, 27, 57]
     assert questions_needed(0.9, confidence=0.95) == 71
@@ -86,14 +86,14 @@ def _pure(questions: int) -> ThresholdCurve:
     return ThresholdCurve.of(values, every, np.arange(questions), every)
 
 
-def test_the_fewest_questions_are_enough_where_all_is_relevant_and_one_less_is_not() -> None:
+def test_the_fewest_questions_are_enough_where_all_is_relevant_and_one_less_is_not():
     enough, few = (PromiseCurves(_pure(count)).promise(0.9) for count in (57, 56))
     assert enough.point is not None
     assert enough.bound == pytest.approx(0.05 ** (2 / 57))
     assert (few.point, few.missing, enough.missing) == (None, 2, None)
 
 
-def test_the_estimate_of_missing_questions_makes_the_promise() -> None:
+def test_the_estimate_of_missing_questions_makes_the_promise():
     rng = np.random.default_rng(2)
     promised, estimates = 0, list[int]()
     for _ in range(40):
@@ -107,7 +107,7 @@ def test_the_estimate_of_missing_questions_makes_the_promise() -> None:
     assert promised / len(estimates) > 0.3  # with so many, the promise is no rare luck
 
 
-def test_a_question_counts_once_however_many_passages_it_has() -> None:
+def test_a_question_counts_once_however_many_passages_it_has():
     one = ThresholdCurve.of(
         np.linspace(0.9, 0.5, 440),
         np.ones(440, np.bool_),
@@ -118,7 +118,7 @@ def test_a_question_counts_once_however_many_passages_it_has() -> None:
     assert PromiseCurves(one).promise(0.7).point is not None
 
 
-def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised() -> None:
+def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised():
     rng = np.random.default_rng(3)
     values = rng.uniform(0.0, 1.0, 400)
     relevant = rng.uniform(0.0, 1.0, 400) < 0.4
@@ -131,7 +131,7 @@ def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised() -> Non
     assert PromiseCurves(curve).promise(refused.possible).point is not None
 
 
-def test_of_fewer_questions_than_it_takes_the_number_is_the_only_reason() -> None:
+def test_of_fewer_questions_than_it_takes_the_number_is_the_only_reason():
     values = np.linspace(0.9, 0.5, 60)
     relevant = np.arange(60) % 10 == 9
     curve = ThresholdCurve.of(values, relevant, np.repeat(np.arange(6), 10), np.ones(6, np.bool_))
@@ -139,7 +139,7 @@ def test_of_fewer_questions_than_it_takes_the_number_is_the_only_reason() -> Non
     assert refused.missing is None
 
 
-def test_nothing_is_promised_of_nothing() -> None:
+def test_nothing_is_promised_of_nothing():
     empty = ThresholdCurve.of(
         np.empty(0), np.empty(0, np.bool_), np.empty(0, np.intp), np.ones(3, np.bool_)
     )
@@ -178,7 +178,7 @@ def _promised_by_all_bounds(curve: ThresholdCurve, wanted: float) -> float | Non
 
 @pytest.mark.parametrize("together", [0.0, 0.2])
 @pytest.mark.parametrize("wanted", [0.3, 0.6, 0.8, 0.95])
-def test_a_promise_is_that_of_the_bounds_of_every_step(wanted: float, together: float) -> None:
+def test_a_promise_is_that_of_the_bounds_of_every_step(wanted, together):
     rng = np.random.default_rng(11)
     for questions in (3, 60, 150):
         curve = _curve(rng, questions, together=together)
@@ -186,9 +186,7 @@ def test_a_promise_is_that_of_the_bounds_of_every_step(wanted: float, together: 
         assert (point and point.threshold) == _promised_by_all_bounds(curve, wanted)
 
 
-def test_of_fifty_thousand_candidates_only_those_tested_are_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_fifty_thousand_candidates_only_those_tested_are_bounded(monkeypatch):
     computed = []
 
     def counting(*arguments: Floats) -> Floats:

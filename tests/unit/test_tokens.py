@@ -19,7 +19,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace_at(tmp_path)
 
 
-def test_a_token_opens_until_it_is_revoked(workspace: Workspace) -> None:
+def test_a_token_opens_until_it_is_revoked(workspace):
     secret, row = workspace.access.tokens.create(" reports ", ["ask", "read"], 30)
     assert row.name == "reports"
     assert row.scopes == ("read", "ask")
@@ -34,9 +34,7 @@ def test_a_token_opens_until_it_is_revoked(workspace: Workspace) -> None:
     assert [each.valid for each in workspace.access.tokens.list_all()] == [False]
 
 
-def test_a_request_waits_for_no_writer(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_waits_for_no_writer(workspace, tmp_path, monkeypatch):
     """When a token was used is stored after the answer, for all tokens together."""
     tokens = workspace.access.tokens
     secrets = [tokens.create(f"t{number}", ["read"])[0] for number in range(3)]
@@ -48,7 +46,7 @@ def test_a_request_waits_for_no_writer(
     assert all(row.used is not None for row in stored)
 
 
-def test_a_token_expires(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_expires(workspace, monkeypatch):
     class Earlier(datetime):
         @classmethod
         def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
@@ -67,13 +65,13 @@ def test_a_token_expires(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
-def test_nobody_gets_in_without_the_very_token(workspace: Workspace) -> None:
+def test_nobody_gets_in_without_the_very_token(workspace):
     secret, row = workspace.access.tokens.create("a", ["read"])
     for wrong in ("", secret[:-1], secret + "x", secret.lower(), row.id, "\ud800"):
         assert workspace.access.tokens.holder(wrong) is None
 
 
-def test_bad_tokens_are_refused(workspace: Workspace) -> None:
+def test_bad_tokens_are_refused(workspace):
     for name, scopes, days in (
         ("", ["read"], 9),
         ("x" * 81, ["read"], 9),
@@ -89,7 +87,7 @@ def test_bad_tokens_are_refused(workspace: Workspace) -> None:
     assert workspace.access.tokens.list_all() == []
 
 
-def test_a_rate_is_held_and_comes_back() -> None:
+def test_a_rate_is_held_and_comes_back():
     now = [100.0]
     rates = Rates(60, lambda: now[0])
     assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
@@ -102,7 +100,7 @@ def test_a_rate_is_held_and_comes_back() -> None:
     assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
 
 
-def test_a_place_among_those_under_way_is_free_when_one_ends() -> None:
+def test_a_place_among_those_under_way_is_free_when_one_ends():
     under_way = InFlight(2)
     with under_way.one("a") as first:
         with under_way.one("a") as second, under_way.one("a") as third:
@@ -112,7 +110,7 @@ def test_a_place_among_those_under_way_is_free_when_one_ends() -> None:
     assert under_way._begun == {}  # nobody is kept
 
 
-def test_a_request_is_done_once(workspace: Workspace) -> None:
+def test_a_request_is_done_once(workspace):
     _, row = workspace.access.tokens.create("a", ["write"])
     _, other = workspace.access.tokens.create("b", ["write"])
     made: list[int] = []
@@ -135,7 +133,7 @@ def test_a_request_is_done_once(workspace: Workspace) -> None:
             once(row.id, bad, {}, make)
 
 
-def test_what_fails_may_be_asked_again_and_what_is_at_work_may_not(workspace: Workspace) -> None:
+def test_what_fails_may_be_asked_again_and_what_is_at_work_may_not(workspace):
     _, row = workspace.access.tokens.create("a", ["write"])
 
     def failing() -> Made:

@@ -56,24 +56,24 @@ def _stops(base: KnowledgeBase, quote: str | None) -> list[str]:
     return [each.before + each.text + each.after for stop in stops for each in stop.quotes]
 
 
-def test_the_page_of_an_answer_begins_with_its_text(with_fields: KnowledgeBase) -> None:
+def test_the_page_of_an_answer_begins_with_its_text(with_fields):
     quote, page = _stops(with_fields, None)
     assert quote == "The cash plan pays 110 pounds for glasses."
     assert page.strip() == TEXT.strip()
 
 
-def test_a_whole_passage_begins_with_its_text(with_fields: KnowledgeBase) -> None:
+def test_a_whole_passage_begins_with_its_text(with_fields):
     for shown in _stops(with_fields, ""):
         assert shown.startswith("The cash plan pays")
 
 
-def test_a_quoted_field_stays(with_fields: KnowledgeBase) -> None:
+def test_a_quoted_field_stays(with_fields):
     quote, page = _stops(with_fields, "last_reviewed_at: 2025-05-16T17:00:00.000Z")
     assert quote == "last_reviewed_at: 2025-05-16T17:00:00.000Z"
     assert quote in page
 
 
-def test_an_explained_passage_begins_with_its_text(with_fields: KnowledgeBase) -> None:
+def test_an_explained_passage_begins_with_its_text(with_fields):
     base = with_fields
     trace = base.search(QUESTION, WHOLE)
     chunk = next(hit.chunk for hit in trace.hits if hit.document == "cash.md")
@@ -83,7 +83,7 @@ def test_an_explained_passage_begins_with_its_text(with_fields: KnowledgeBase) -
     assert stop.quotes[0].text.startswith("The cash plan pays")
 
 
-def test_stops_show_no_marks_of_markdown() -> None:
+def test_stops_show_no_marks_of_markdown():
     quote = TourQuote("a.md", "\\[Name\\] **60 days delinquent**", "# Late\n\n* ", "\n* call")
     stop = TourStop("page", "Late", "“**60 days** \\+ one” [1]", (quote,))
     assert stop.shown_text() == "“60 days + one” [1]"
@@ -92,7 +92,7 @@ def test_stops_show_no_marks_of_markdown() -> None:
     ]
 
 
-def test_code_around_a_quote_stands_by_itself_as_it_is() -> None:
+def test_code_around_a_quote_stands_by_itself_as_it_is():
     before = (
         "<ConfigTabs>\n\n</ConfigTabs>\n\nPlain\n\n```yaml\na:\n  - b # c\n```\n\nA long\nline of "
     )
@@ -108,7 +108,7 @@ def test_code_around_a_quote_stands_by_itself_as_it_is() -> None:
     ]
 
 
-def test_a_quote_has_flowing_lines_and_cells_apart() -> None:
+def test_a_quote_has_flowing_lines_and_cells_apart():
     quote = TourQuote("a.pdf", "which\nends\n\n\n\nName\tAge", "a line,\n", " \t x\n\n\n\nEnd")
     (shown,) = quote.parts()
     assert isinstance(shown, TourQuote)
@@ -119,7 +119,7 @@ def test_a_quote_has_flowing_lines_and_cells_apart() -> None:
     )
 
 
-def test_backslashes_that_hide_no_mark_stay() -> None:
+def test_backslashes_that_hide_no_mark_stay():
     path = TourQuote("paths.pdf", "C:\\_temp \\~ x", markdown=False)
     assert path.parts() == [path]
     tilde = TourQuote("paths.md", "5 \\~ 6 \\$")
@@ -128,7 +128,7 @@ def test_backslashes_that_hide_no_mark_stay() -> None:
     assert stop.shown_text() == "“C:\\_temp” [1]"
 
 
-def test_the_text_around_a_page_has_no_half_of_a_tag(base: KnowledgeBase) -> None:
+def test_the_text_around_a_page_has_no_half_of_a_tag(base):
     turn = _asked(base, LEAVE, base.recipe())
     first, tag, words = turn.citations[0], '<TabItem value="ui" label="In the UI">', "word " * 116
     text = f"{tag} {words}cited passage {words}{tag} and so on"
@@ -143,7 +143,7 @@ def test_the_text_around_a_page_has_no_half_of_a_tag(base: KnowledgeBase) -> Non
         assert "Item" not in f"{quote.before}{quote.after}"
 
 
-def test_a_tour_of_disagreeing_sources_says_which_is_in_force(base: KnowledgeBase) -> None:
+def test_a_tour_of_disagreeing_sources_says_which_is_in_force(base):
     turn = _asked(base, LEAVE, WORDS)
     cited = turn.citations[0]
     editions = (Edition(cited.n, cited.document, "2026", in_force=True),)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -42,7 +41,7 @@ def _stop(title: str = "One") -> TourStop:
     return TourStop("page", title, "Words.", (quote,), (value,), ("A point.",), "A note.")
 
 
-def test_the_text_around_a_page_is_cut_between_words(base: KnowledgeBase) -> None:
+def test_the_text_around_a_page_is_cut_between_words(base):
     recipe = base.recipe()
     turn_id = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
     base.conversations.conclude(turn_id, base.ask(QUESTION, recipe).answer)
@@ -64,7 +63,7 @@ def test_the_text_around_a_page_is_cut_between_words(base: KnowledgeBase) -> Non
     assert (page.quotes[0].before, page.quotes[0].after) == ("Short ", " here.")
 
 
-def test_what_is_no_tour_is_refused(base: KnowledgeBase) -> None:
+def test_what_is_no_tour_is_refused(base):
     for title in ("", "  ", "x" * 81, "a\0b"):
         with pytest.raises(InvalidInput, match="title of a tour"):
             base.tours.create(title)
@@ -83,14 +82,14 @@ def test_what_is_no_tour_is_refused(base: KnowledgeBase) -> None:
     assert base.tours.get(tour_id).stops == ()
 
 
-def test_text_that_is_none_is_mended_in_what_was_found(base: KnowledgeBase) -> None:
+def test_text_that_is_none_is_mended_in_what_was_found(base):
     tour_id = base.tours.create("Board")
     stop = TourStop("answer", "A\0 question", "half \ud800")
     (stored,) = base.tours.add(tour_id, [stop]).stops
     assert (stored.title, stored.text) == ("A question", "half ?")
 
 
-def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home: Path) -> None:
+def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home):
     base = handbook(home)[1]
     turn = _asked(base)
     cited = turn.citations[0]
@@ -100,7 +99,7 @@ def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home: Path) -
     assert stops[0].quotes[0].text == f"{cited.quote}\n\nIt is “reported” first."
 
 
-def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home: Path) -> None:
+def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home):
     base = handbook(home)[1]
     turn = _asked(base)
     document = base.documents.document(turn.citations[0].document_id)
@@ -126,7 +125,7 @@ def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(
     assert quote.text == document.text[first.start : first.end]  # no such words: its passage
 
 
-def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
+def test_an_explanation_names_every_stage(base):
     trace = base.search(QUESTION, VECTORS)
     standing = base.explain(QUESTION, VECTORS).standing(trace.hits[0].chunk.key)
     document = base.documents.document(standing.chunk.document_id)
@@ -136,7 +135,7 @@ def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
     assert standing.steps[0].words in stop.points[0]
 
 
-def test_rows_amid_prose_have_the_names_of_their_columns(base: KnowledgeBase) -> None:
+def test_rows_amid_prose_have_the_names_of_their_columns(base):
     rows = "City\tRent\nBern\t1\nOslo\t2"
     text = f"Intro line.\n{rows}\nAfter it.\nThe end."
     table = Table(text.index("City"), text.index("\nAfter"), ("City", "Rent"))
@@ -159,7 +158,7 @@ def test_rows_amid_prose_have_the_names_of_their_columns(base: KnowledgeBase) ->
     assert (quote.before, quote.after) == ("City: Bern · Rent: 1\n", "\nThe end.")
 
 
-def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
+def test_a_run_and_a_comparison_show_their_values(base):
     first, second = (base.evaluator.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS))
     stop = run_stop(
         first, "Words", base.run_figures.intervals(first.id), base.runs.results(first.id)
@@ -179,7 +178,7 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert [row.label for row in stop.values] == ["nDCG@10, Vectors", "nDCG@10, Words"]
 
 
-def test_a_run_with_answers_shows_which_were_wrong(base: KnowledgeBase) -> None:
+def test_a_run_with_answers_shows_which_were_wrong(base):
     asked = [question.id for question in base.questions.usable(SET) if question.answerable]
     beside = {
         name: {
@@ -204,7 +203,7 @@ def test_a_run_with_answers_shows_which_were_wrong(base: KnowledgeBase) -> None:
     assert left in page
 
 
-def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
+def test_a_printed_tour_escapes_all_text(base):
     tour_id = base.tours.create("A <b>")
     tour = base.tours.add(tour_id, [TourStop("answer", "<script>", "1 < 2", note="a & b")])
     page = tour_html(tour, "hand<book>")
@@ -225,7 +224,7 @@ def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
     )
 
 
-def test_a_page_whose_note_has_no_other_place_stays_and_says_that_it_is_not_cited() -> None:
+def test_a_page_whose_note_has_no_other_place_stays_and_says_that_it_is_not_cited():
     old = AnswerBasis(QUESTION, datetime(2026, 5, 4, tzinfo=UTC), "documents", "recipe")
     new = replace(old, answered=datetime(2026, 6, 5, tzinfo=UTC), documents="others")
     answer = TourStop("answer", QUESTION, "Until 30 June.", basis=old)
@@ -244,7 +243,7 @@ def test_a_page_whose_note_has_no_other_place_stays_and_says_that_it_is_not_cite
     ]
 
 
-def test_a_cited_document_that_was_deleted_after_the_answer_is_a_change(home: Path) -> None:
+def test_a_cited_document_that_was_deleted_after_the_answer_is_a_change(home):
     _, base = handbook(home)
     turn = _asked(base)
     assert turn.created is not None
@@ -256,7 +255,7 @@ def test_a_cited_document_that_was_deleted_after_the_answer_is_a_change(home: Pa
     assert (late.documents, base.tours.changes(late)) == ("", ("documents",))
 
 
-def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:
+def test_a_link_to_a_tour_shows_this_tour_alone(home):
     workspace, base = handbook(home)
     board, others = (base.tours.create(title, [_stop()]) for title in ("Board", "Others"))
     _, every = base.links.create("all")
@@ -283,7 +282,7 @@ def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:
         base.links.create("large", tour_id=2**70)
 
 
-def test_a_link_to_a_deleted_tour_shows_no_other_one(home: Path) -> None:
+def test_a_link_to_a_deleted_tour_shows_no_other_one(home):
     workspace, base = handbook(home)
     first, tour = base.tours.create("First"), base.tours.create("Board")
     _, other = base.links.create("first", tour_id=first)
@@ -311,7 +310,7 @@ def _doubtful(turn: Turn) -> Turn:
     return replace(turn, details=replace(turn.details, assessment=assessment))
 
 
-def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home: Path) -> None:
+def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home):
     base = handbook(home)[1]
     turn = _doubtful(_asked(base))
     document = base.documents.document(turn.citations[0].document_id)
@@ -326,7 +325,7 @@ def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home: Path) -> None:
     assert printed.index("Probably not answered here.") < printed.index(turn.citations[0].quote)
 
 
-def test_a_long_question_is_shortened_for_the_title_of_a_tour() -> None:
+def test_a_long_question_is_shortened_for_the_title_of_a_tour():
     assert _stop("One").heading == "One"
     heading = _stop("How long may unused leave be carried over? " * 4).heading
     assert len(heading) <= 60

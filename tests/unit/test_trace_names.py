@@ -8,7 +8,7 @@ from rag.tracing import names
 from rag.tracing.attributes import KINDS, STEPS
 
 
-def test_names_are_those_of_the_conventions() -> None:
+def test_names_are_those_of_the_conventions():
     theirs = {
         value
         for kind in vars(openinference).values()

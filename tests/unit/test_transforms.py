@@ -32,7 +32,7 @@ def plain_figures(trace: Trace) -> dict[int, tuple[float, float]]:
     return {hit.chunk.key: (hit.parts["dense"], hit.parts["bm25"]) for hit in trace.hits}
 
 
-def test_wordings_bring_in_what_the_question_misses_and_figures_stay_true() -> None:
+def test_wordings_bring_in_what_the_question_misses_and_figures_stay_true():
     chat = ScriptedChat("Do vacation days expire?\nDo holidays move to the next year?")
     searched = corpus(TEXTS, chat=chat)
     few = {"candidates": 2, "top_k": 5, "mode": "lexical"}
@@ -49,7 +49,7 @@ def test_wordings_bring_in_what_the_question_misses_and_figures_stay_true() -> N
     assert [hit.parts["bm25"] for hit in more.hits] == pytest.approx(bm25.tolist())
 
 
-def test_a_passage_counts_by_the_wording_that_it_fits_best() -> None:
+def test_a_passage_counts_by_the_wording_that_it_fits_best():
     variants = ["Do vacation days expire?", "grinding pump"]
     searched = corpus(TEXTS, chat=ScriptedChat("\n".join(variants)))
     recipe = SearchRecipe(expansions=2, candidates=5)
@@ -65,7 +65,7 @@ def test_a_passage_counts_by_the_wording_that_it_fits_best() -> None:
     assert all(0.0 <= share <= 1.0 for share in best.values())
 
 
-def test_shares_add_up_with_wordings_too() -> None:
+def test_shares_add_up_with_wordings_too():
     searched = corpus(TEXTS, chat=ScriptedChat("Do vacation days expire?"))
     trace = run(searched, expansions=1, top_k=9)
     recipe = SearchRecipe(threshold=None, expansions=1, top_k=9)
@@ -76,7 +76,7 @@ def test_shares_add_up_with_wordings_too() -> None:
         assert "expanded" in hit.parts
 
 
-def test_hyde_searches_halfway_and_measures_with_the_question() -> None:
+def test_hyde_searches_halfway_and_measures_with_the_question():
     passage = "Vacation days expire in summer."
     searched = corpus(TEXTS, chat=ScriptedChat(passage))
     alone, more = run(searched, mode="dense"), run(searched, mode="dense", hyde=True)
@@ -91,14 +91,14 @@ def test_hyde_searches_halfway_and_measures_with_the_question() -> None:
     assert stage.note == passage
 
 
-def test_hyde_asks_nobody_where_words_alone_are_searched() -> None:
+def test_hyde_asks_nobody_where_words_alone_are_searched():
     chat = ScriptedChat("A passage of words.")
     trace = run(corpus(TEXTS, chat=chat), mode="lexical", hyde=True)
     assert chat.asked == []
     assert trace.failures == ()
 
 
-def test_a_follow_up_is_searched_and_measured_as_its_complete_question() -> None:
+def test_a_follow_up_is_searched_and_measured_as_its_complete_question():
     complete = "When does unused leave expire?"
     searched = corpus(TEXTS, chat=ScriptedChat(complete))
     trace = run(searched, tuple(TALK), rewrite=True)
@@ -109,7 +109,7 @@ def test_a_follow_up_is_searched_and_measured_as_its_complete_question() -> None
     assert [hit.relevance for hit in trace.hits] == [hit.relevance for hit in same.hits]
 
 
-def test_without_a_conversation_there_is_nothing_to_complete() -> None:
+def test_without_a_conversation_there_is_nothing_to_complete():
     chat = ScriptedChat("Anything")
     trace = run(corpus(TEXTS, chat=chat), rewrite=True)
     assert chat.asked == []
@@ -120,9 +120,7 @@ def test_without_a_conversation_there_is_nothing_to_complete() -> None:
     ("step", "value"), [("rewrite", True), ("expansions", 3), ("hyde", True), ("rerank", "chat")]
 )
 @pytest.mark.parametrize("chat", [None, ScriptedChat("")])
-def test_a_step_that_cannot_work_says_so_and_the_plain_question_is_searched(
-    step: str, value: object, chat: ScriptedChat | None
-) -> None:
+def test_a_step_that_cannot_work_says_so_and_the_plain_question_is_searched(step, value, chat):
     searched = corpus(TEXTS, chat=chat)
     if step == "rerank" and chat is not None:
         from rag.retrieval import Listwise
@@ -140,7 +138,7 @@ def test_a_step_that_cannot_work_says_so_and_the_plain_question_is_searched(
 MISTYPED = "What hapens to unsued leave?"
 
 
-def test_meaning_and_words_search_what_was_meant() -> None:
+def test_meaning_and_words_search_what_was_meant():
     recipe = Recipe(search=SearchRecipe(threshold=None, spelling="question"))
     searched = corpus(TEXTS)
     found = retrieve(MISTYPED, recipe, searched, None)
@@ -164,7 +162,7 @@ def test_meaning_and_words_search_what_was_meant() -> None:
     assert told["corrections"][1] == {"typed": "unsued", "read": "unused"}
 
 
-def test_for_bm25_alone_meaning_stays_what_was_typed() -> None:
+def test_for_bm25_alone_meaning_stays_what_was_typed():
     searched = corpus(TEXTS)
     asked = transform_query(MISTYPED, SearchRecipe(spelling=True), searched, Timeline())
     typed = searched.embedder.embed([MISTYPED], "query")[0]
@@ -172,7 +170,7 @@ def test_for_bm25_alone_meaning_stays_what_was_typed() -> None:
     assert (asked.words, asked.reading) == ("What hapens to unused leave?", MISTYPED)
 
 
-def test_the_vector_of_what_was_typed_does_not_stand_for_what_was_meant() -> None:
+def test_the_vector_of_what_was_typed_does_not_stand_for_what_was_meant():
     searched = corpus(TEXTS)
     typed, right = searched.embedder.embed([MISTYPED, "What happens to unused leave?"], "query")
     asked = transform_query(
@@ -184,7 +182,7 @@ def test_the_vector_of_what_was_typed_does_not_stand_for_what_was_meant() -> Non
 TRIPS = [*TEXTS, "The price of a trip is due in advance."]
 
 
-def test_meaning_and_words_search_synonyms_of_a_word_that_no_passage_has() -> None:
+def test_meaning_and_words_search_synonyms_of_a_word_that_no_passage_has():
     recipe = Recipe(search=SearchRecipe(threshold=None, synonyms=True, spelling="question"))
     searched = corpus(TRIPS)
     found = retrieve("Is the tariff of a jounrey due?", recipe, searched, None)
@@ -205,7 +203,7 @@ def test_meaning_and_words_search_synonyms_of_a_word_that_no_passage_has() -> No
     assert (right.reading, right.corrections, without.note) == ("", (), NO_SYNONYM)
 
 
-def test_synonyms_are_read_beside_words_that_are_corrected_for_bm25_alone() -> None:
+def test_synonyms_are_read_beside_words_that_are_corrected_for_bm25_alone():
     search = SearchRecipe(synonyms=True, spelling=True)
     question = "Does a journey cost less in sumer?"
     searched = corpus(TRIPS)
@@ -216,7 +214,7 @@ def test_synonyms_are_read_beside_words_that_are_corrected_for_bm25_alone() -> N
     assert asked.corrections == (WordCorrection("journey", "journey (trip)"),)
 
 
-def test_a_reranker_reads_what_was_meant() -> None:
+def test_a_reranker_reads_what_was_meant():
     heard = list[str]()
 
     class Listening:

@@ -1,7 +1,6 @@
 """The tuner: the figures of the ordinary pipeline, by question, and an honest best recipe."""
 
 import contextlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,9 +33,7 @@ def tuner(base: KnowledgeBase) -> Tuner:
     return base.tuning.tuner(SET)
 
 
-def test_figures_are_those_of_an_evaluation_question_by_question(
-    base: KnowledgeBase, tuner: Tuner
-) -> None:
+def test_figures_are_those_of_an_evaluation_question_by_question(base, tuner):
     figures = tuner.figures(RECIPES, METRICS)
     for number, recipe in enumerate(RECIPES):
         found = base.evaluator.evaluate(SET, recipe, (1, 3, 20))
@@ -50,7 +47,7 @@ def test_figures_are_those_of_an_evaluation_question_by_question(
         assert _mean(figures, "answered", number) == pytest.approx(1 - refused[1])
 
 
-def test_precision_of_what_is_shown_counts_passages(base: KnowledgeBase, tuner: Tuner) -> None:
+def test_precision_of_what_is_shown_counts_passages(base, tuner):
     figures = tuner.figures([HYBRID, HYBRID.with_fields({"search.threshold": 1.0})], METRICS)
     means = figures.means("shown_precision")
     assert means[0] == figures.relevant[0].sum() / figures.shown[0].sum()
@@ -58,7 +55,7 @@ def test_precision_of_what_is_shown_counts_passages(base: KnowledgeBase, tuner: 
     assert np.isnan(means[1])
 
 
-def test_a_part_has_its_questions_only(base: KnowledgeBase, tuner: Tuner) -> None:
+def test_a_part_has_its_questions_only(base, tuner):
     parts = base.questions.split(SET)
     everything = tuner.figures([HYBRID], METRICS)
     all_ids = list(everything.labelled)
@@ -72,7 +69,7 @@ def test_a_part_has_its_questions_only(base: KnowledgeBase, tuner: Tuner) -> Non
         assert tuner.counted(part) == len(ids) == len(some.above[0])
 
 
-def test_a_change_is_paired(tuner: Tuner) -> None:
+def test_a_change_is_paired(tuner):
     ours, theirs = tuner.figures([HYBRID], METRICS), tuner.figures([WORDS], METRICS)
     change = ours.changes(["ndcg@3", "correct_refusal"], theirs)
     expected = _mean(ours, "ndcg@3", 0) - _mean(theirs, "ndcg@3", 0)
@@ -85,7 +82,7 @@ def test_a_change_is_paired(tuner: Tuner) -> None:
     assert (change["ndcg@3"].compared, same.compared) == (2, 1)
 
 
-def test_intervals_are_those_of_the_lab(base: KnowledgeBase, tuner: Tuner) -> None:
+def test_intervals_are_those_of_the_lab(base, tuner):
     run = base.evaluator.evaluate(SET, HYBRID, (1, 3, 20)).run
     names = [*METRICS, "correct_refusal"]
     expected = base.run_figures.intervals(run.id)
@@ -95,9 +92,7 @@ def test_intervals_are_those_of_the_lab(base: KnowledgeBase, tuner: Tuner) -> No
         assert tuple(found[name]) == pytest.approx(tuple(expected[name]))
 
 
-def test_the_best_is_chosen_on_all_questions_and_worth_what_others_say(
-    base: KnowledgeBase, tuner: Tuner
-) -> None:
+def test_the_best_is_chosen_on_all_questions_and_worth_what_others_say(base, tuner):
     grid = Grid.parse({"search.mode": ["dense", "lexical"], "search.threshold": [None, 1.0]}, WORDS)
     empty = WORDS.with_fields({"search.threshold": 1.0})
     best = tuner.search(grid, empty, "ndcg@3")
@@ -115,7 +110,7 @@ def test_the_best_is_chosen_on_all_questions_and_worth_what_others_say(
     assert (best.attempt.number, found.comparison.alpha) == (1, 0.02)
 
 
-def test_a_search_that_finds_the_same_counts_once_and_others_need_more(tmp_path: Path) -> None:
+def test_a_search_that_finds_the_same_counts_once_and_others_need_more(tmp_path):
     base = handbook(tmp_path)[1]
     tuner = base.tuning.tuner(SET)
     grid = Grid.parse({"search.mode": ["dense", "lexical"]}, WORDS)
@@ -132,7 +127,7 @@ def test_a_search_that_finds_the_same_counts_once_and_others_need_more(tmp_path:
     assert WORDS.hash in looks[0].recipes
 
 
-def test_another_split_is_counted_and_said(tmp_path: Path) -> None:
+def test_another_split_is_counted_and_said(tmp_path):
     base = handbook(tmp_path)[1]
     grid = Grid.parse({"search.mode": ["dense"]}, WORDS)
     seeds = iter(range(200))
@@ -147,7 +142,7 @@ def test_another_split_is_counted_and_said(tmp_path: Path) -> None:
     assert found[0].attempt.sentence == ""
 
 
-def test_the_best_is_chosen_on_tuning_questions(base: KnowledgeBase, tuner: Tuner) -> None:
+def test_the_best_is_chosen_on_tuning_questions(base, tuner):
     grid = Grid.parse({"search.mode": ["dense", "lexical"], "search.threshold": [None, 1.0]}, WORDS)
     empty = WORDS.with_fields({"search.threshold": 1.0})
     best = tuner.search(grid, empty, "ndcg@3", held_out=True)
@@ -162,13 +157,13 @@ def test_the_best_is_chosen_on_tuning_questions(base: KnowledgeBase, tuner: Tune
     assert set(best.selection.comparison.differences) <= held_out
 
 
-def test_nothing_better_leaves_the_baseline(tuner: Tuner) -> None:
+def test_nothing_better_leaves_the_baseline(tuner):
     grid = Grid.parse({"search.threshold": [1.0]}, WORDS)
     best = tuner.search(grid, WORDS, "ndcg@3")
     assert best.recipe == WORDS
 
 
-def test_a_set_too_small_is_not_split(base: KnowledgeBase) -> None:
+def test_a_set_too_small_is_not_split(base):
     question = (
         '{"id": "a", "text": "Hotel?", "evidence": [{"document": "travel.txt", "quote": "Hotels"}]}'
     )
@@ -196,7 +191,7 @@ def _only_unanswerable_to_choose_on(base: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("judged", [False, True])
-def test_a_search_without_labels_to_choose_by_says_so(tmp_path: Path, judged: bool) -> None:
+def test_a_search_without_labels_to_choose_by_says_so(tmp_path, judged):
     base = handbook(tmp_path)[1]
     _only_unanswerable_to_choose_on(base)
     if judged:
@@ -208,7 +203,7 @@ def test_a_search_without_labels_to_choose_by_says_so(tmp_path: Path, judged: bo
         tuner.search(grid, WORDS, "ndcg@10", held_out=True)
 
 
-def test_a_half_without_labels_is_not_said_to_need_a_build(tmp_path: Path) -> None:
+def test_a_half_without_labels_is_not_said_to_need_a_build(tmp_path):
     base = handbook(tmp_path)[1]
     _only_unanswerable_to_choose_on(base)
     with pytest.raises(InvalidInput, match="None of these questions has a label"):

@@ -1,7 +1,5 @@
 """Searches, tables of cuts and fits as jobs: queued once, kept, true in what they tell."""
 
-from pathlib import Path
-
 import pytest
 from sqlalchemy import update
 
@@ -48,9 +46,7 @@ def _climbs(told: list[tuple[int, int]]) -> None:
     assert len({total for _, total in told}) == 1
 
 
-def test_a_build_of_another_index_leaves_what_was_measured(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_build_of_another_index_leaves_what_was_measured(workspace, base):
     other = WORDS.with_fields({"index.chunk_size": 48})
     before, unbuilt = base.tuning.state(SET, WORDS), base.tuning.state(SET, other)
     done = workspace.jobs.run(base.documents.build(other.index))
@@ -66,9 +62,7 @@ def test_a_build_of_another_index_leaves_what_was_measured(
     assert base.tuning.state(SET, WORDS) not in (before, edited)
 
 
-def test_a_search_is_kept_with_what_it_was_measured_on(
-    workspace: Workspace, base: KnowledgeBase, home: Path
-) -> None:
+def test_a_search_is_kept_with_what_it_was_measured_on(workspace, base, home):
     job = base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10")
     assert base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10") == job
     assert base.tuning.searches.start(SET, GRID, WORDS, WORDS, "mrr@10") != job
@@ -83,9 +77,7 @@ def test_a_search_is_kept_with_what_it_was_measured_on(
     assert found.state == base.tuning.state(SET, WORDS)
 
 
-def test_a_result_of_an_earlier_version_that_cannot_be_read_is_none(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_result_of_an_earlier_version_that_cannot_be_read_is_none(workspace, base):
     workspace.jobs.run(base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10"))
     assert base.tuning.searches.result(SET) is not None
     with Services.start(workspace.settings).database.write() as connection:
@@ -93,7 +85,7 @@ def test_a_result_of_an_earlier_version_that_cannot_be_read_is_none(
     assert base.tuning.searches.result(SET) is None
 
 
-def test_what_is_measured_on_has_another_name_when_it_changes(base: KnowledgeBase) -> None:
+def test_what_is_measured_on_has_another_name_when_it_changes(base):
     names = [base.tuning.state(SET, WORDS)]
     assert base.tuning.state(SET, EMPTY) == names[0]
     base.question_edits.edit_question(SET, "q1", tags=["changed"])
@@ -105,9 +97,7 @@ def test_what_is_measured_on_has_another_name_when_it_changes(base: KnowledgeBas
     assert len(set(names)) == 4
 
 
-def test_a_search_that_was_stopped_leaves_the_one_before(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_search_that_was_stopped_leaves_the_one_before(workspace, base):
     workspace.jobs.run(base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10"))
     before = base.tuning.searches.result(SET)
     stopped = base.tuning.searches.start(SET, GRID, WORDS, WORDS, "ndcg@10")
@@ -118,7 +108,7 @@ def test_a_search_that_was_stopped_leaves_the_one_before(
         base.tuning.searches.start(SET, {"search.moon": [1]}, WORDS, EMPTY, "ndcg@10")
 
 
-def test_a_table_has_the_rows_of_the_foreground(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_a_table_has_the_rows_of_the_foreground(workspace, base):
     grid = Grid.parse(CUTS, WORDS)
     building = base.documents.build_several([each.index for each in grid.indexes()])
     assert building is not None
@@ -133,9 +123,7 @@ def test_a_table_has_the_rows_of_the_foreground(workspace: Workspace, base: Know
     _climbs(_heard(workspace, build_table, job))
 
 
-def test_too_few_labels_end_a_fit_with_the_reason(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_too_few_labels_end_a_fit_with_the_reason(workspace, base):
     job = base.tuning.fits.start(SET, WORDS)
     assert base.tuning.fits.start(SET, WORDS) == job
     failed = workspace.jobs.run(job)
@@ -145,9 +133,7 @@ def test_too_few_labels_end_a_fit_with_the_reason(
     assert base.tuning.fits.latest(SET, WORDS) is None
 
 
-def test_progress_of_a_search_and_a_fit_only_climbs(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_progress_of_a_search_and_a_fit_only_climbs(workspace, base):
     grid = {**GRID, "search.mmr": [None, 0.5]}  # some of it beyond arithmetic
     job = base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10")
     _climbs(told := _heard(workspace, search_all, job))
@@ -165,7 +151,7 @@ def test_progress_of_a_search_and_a_fit_only_climbs(
     _climbs([each for each in fitting.told if each[1]])
 
 
-def test_fields_that_a_search_does_not_look_at() -> None:
+def test_fields_that_a_search_does_not_look_at():
     search = WORDS.search
     changed = {
         "lexical": {"rrf_k", "bm25_pivot", "dense_weight", "fusion"},
@@ -181,7 +167,7 @@ def test_fields_that_a_search_does_not_look_at() -> None:
     assert idle_fields(rrf.model_copy(update={"mode": "dense"})) == changed["dense"]
 
 
-def test_leaders_differ_in_what_makes_a_difference(base: KnowledgeBase) -> None:
+def test_leaders_differ_in_what_makes_a_difference(base):
     sweep = base.tuning.sweep(SET, {**GRID, "search.rrf_k": [10, 60]}, WORDS)
     found = leaders(sweep, "ndcg@10")
     assert [leader.figure for leader in found] == sorted(

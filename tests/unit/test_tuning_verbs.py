@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import KnowledgeBase, PairedGate, Sweeper
+from rag import PairedGate, Sweeper
 from rag.__main__ import main
 from rag.evaluation.comparison import compare
 from tests.runs import SET, VECTORS, WORDS
@@ -26,12 +26,7 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]
     return code, json.loads(out) if out else None
 
 
-def test_a_sweep_that_is_not_confirmed_ends_with_1(
-    base: KnowledgeBase,
-    grid: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sweep_that_is_not_confirmed_ends_with_1(base, grid, capsys, monkeypatch):
     ordinary = Sweeper.sweep
 
     def wrong(*args: Any, **options: Any) -> Any:
@@ -45,9 +40,7 @@ def test_a_sweep_that_is_not_confirmed_ends_with_1(
     assert {"recipe", "metric", "swept", "evaluated"} == set(told["mismatches"][0])
 
 
-def test_builds_of_a_grid_are_made(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_builds_of_a_grid_are_made(base, tmp_path, capsys):
     (tmp_path / "sizes.json").write_text('{"index.chunk_size": [16, 24]}')
     code, told = _run(capsys, "sweep", "handbook", SET, "--grid", str(tmp_path / "sizes.json"))
     assert (code, told["recipes"]) == (0, 2)
@@ -65,9 +58,7 @@ def test_builds_of_a_grid_are_made(
     assert first["mean_tokens"] == pytest.approx(tokens)
 
 
-def test_ways_to_cut_are_measured_in_tokens_too(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ways_to_cut_are_measured_in_tokens_too(base, tmp_path, capsys):
     grid = tmp_path / "sizes.json"
     grid.write_text('{"index.chunk_size": [16, 24]}')
     code, told = _run(capsys, "sweep", "handbook", SET, "--grid", str(grid), "--by-tokens")
@@ -81,9 +72,7 @@ def test_ways_to_cut_are_measured_in_tokens_too(
     assert run["metrics"]["token_iou@5"] != run["metrics"]["span_iou@5"]
 
 
-def test_a_sweep_of_one_index_has_nothing_to_measure_by_tokens(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_of_one_index_has_nothing_to_measure_by_tokens(base, tmp_path, capsys):
     grid = tmp_path / "depths.json"
     grid.write_text('{"search.top_k": [1, 2]}')
     assert main(["sweep", "handbook", SET, "--grid", str(grid), "--by-tokens"]) == 2
@@ -100,23 +89,14 @@ def test_a_sweep_of_one_index_has_nothing_to_measure_by_tokens(
         ("{}", ["--verify", "3", "--as-shown"], "whole rankings"),
     ],
 )
-def test_bad_input_ends_with_2(
-    base: KnowledgeBase,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    content: str,
-    options: list[str],
-    said: str,
-) -> None:
+def test_bad_input_ends_with_2(base, tmp_path, capsys, content, options, said):
     (tmp_path / "grid.json").write_text(content)
     grid = str(tmp_path / "grid.json")
     assert main(["sweep", "handbook", SET, "--grid", grid, *options]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_the_gate_ends_with_1_below_a_least_value(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_gate_ends_with_1_below_a_least_value(base, capsys):
     nothing = ("--set", "search.mode=dense", "--set", "search.threshold=1.0")
     code, told = _run(capsys, "gate", "handbook", SET, "--min", "mrr@3=0.1", *nothing)
     assert code == 1
@@ -124,17 +104,13 @@ def test_the_gate_ends_with_1_below_a_least_value(
 
 
 @pytest.mark.parametrize(("more", "code"), [(0.0, 0), (1e-10, 0), (1e-6, 1)])
-def test_the_gate_passes_exactly_what_is_demanded(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str], more: float, code: int
-) -> None:
+def test_the_gate_passes_exactly_what_is_demanded(base, capsys, more, code):
     mean = base.evaluator.evaluate(SET, WORDS, (10,)).run.metrics["precision@10"]
     least = f"precision@10={mean + more!r}"
     assert _run(capsys, "gate", "handbook", SET, "--min", least)[0] == code
 
 
-def test_the_gate_lists_the_questions_that_got_worse(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_gate_lists_the_questions_that_got_worse(base, capsys):
     before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
     worse = ("gate", "handbook", SET, "--baseline", before.id, "--set", "search.threshold=1.0")
     code, told = _run(capsys, *worse)
@@ -150,9 +126,7 @@ def test_the_gate_lists_the_questions_that_got_worse(
     assert "What may a hotel cost?" in shown
 
 
-def test_the_gate_compares_what_both_were_asked(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_gate_compares_what_both_were_asked(base, capsys):
     before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
     base.question_edits.delete_questions(SET, ["q1"])
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
@@ -160,9 +134,7 @@ def test_the_gate_compares_what_both_were_asked(
     assert (code, told["comparable"], found["difference"], found["left_out"]) == (0, False, 0.0, 1)
 
 
-def test_the_gate_refuses_to_compare_over_other_labels(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_gate_refuses_to_compare_over_other_labels(base, capsys):
     before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
     base.question_edits.edit_question(SET, "q1", tags=["later"])  # a version without a difference
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
@@ -178,7 +150,7 @@ def _paired(run: list[float], before: list[float], tolerance: float) -> PairedGa
     return PairedGate(compare("ndcg@10", *figures), tolerance)
 
 
-def test_a_loss_of_just_what_is_tolerated_does_not_fail_by_rounding() -> None:
+def test_a_loss_of_just_what_is_tolerated_does_not_fail_by_rounding():
     assert 0.7 < 0.8 - 0.1  # in binary
     assert _paired([0.7] * 50, [0.8] * 50, 0.1).outcome == "undecided"
     assert _paired([0.7] * 50, [0.8] * 50, 0.05).outcome == "failed"
@@ -186,7 +158,7 @@ def test_a_loss_of_just_what_is_tolerated_does_not_fail_by_rounding() -> None:
     assert _paired([0.8] * 5, [0.8] * 5, 0.0).outcome == "passed"
 
 
-def test_the_gate_fails_where_the_test_says_worse() -> None:
+def test_the_gate_fails_where_the_test_says_worse():
     rng = np.random.default_rng(5)
     before = rng.random(120)
     worse = np.clip(before - 0.1 + rng.normal(0, 0.1, 120), 0, 1)
@@ -211,16 +183,12 @@ def test_the_gate_fails_where_the_test_says_worse() -> None:
         (["--baseline", "unknown"], "no run 'unknown'"),
     ],
 )
-def test_a_gate_without_sense_ends_with_2(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str], options: list[str], said: str
-) -> None:
+def test_a_gate_without_sense_ends_with_2(base, capsys, options, said):
     assert main(["gate", "handbook", SET, *options]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_a_baseline_of_another_set_is_refused(
-    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_baseline_of_another_set_is_refused(base, capsys):
     other = base.exchange.export_text(SET, "jsonl")
     base.exchange.import_file("other", "other.jsonl", other)
     run = base.evaluator.evaluate("other", VECTORS, (1,)).run

@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -38,7 +37,7 @@ ANSWER = Answer(
 )
 
 
-def test_figures_of_an_answer() -> None:
+def test_figures_of_an_answer():
     assert turn_metrics(ANSWER) == {
         "mode": "grounded",
         "decision": "complete",
@@ -63,14 +62,14 @@ def test_figures_of_an_answer() -> None:
     }
 
 
-def test_a_result_from_the_cache_took_no_time() -> None:
+def test_a_result_from_the_cache_took_no_time():
     known = Stage("question", 1, 1, figures={"from_cache": 1.0})
     found = turn_metrics(replace(ANSWER, trace=replace(PACKED, stages=(known,), seconds=0.5)))
     assert (found["from_cache"], found["retrieval_seconds"], found["total_seconds"]) == (1, 0, 2)
     assert (found["budget_tokens"], found["budget_share"]) == (None, None)
 
 
-def test_nothing_found_has_no_means() -> None:
+def test_nothing_found_has_no_means():
     found = turn_metrics(Answer("No.", (), trace(()), "quotes", "refused"))
     assert (found["retrieved"], found["mean_relevance"], found["first_token_seconds"]) == (
         0,
@@ -79,7 +78,7 @@ def test_nothing_found_has_no_means() -> None:
     )
 
 
-def test_they_are_stored_with_the_turn(home: Path) -> None:
+def test_they_are_stored_with_the_turn(home):
     workspace = workspace_at(home)
     base = workspace.create("notes", QUICK)
     assert add(workspace, base, {"a.txt": "Leave is carried over until June."}) == ["added"]
@@ -106,9 +105,7 @@ def quiet_log() -> Iterator[None]:
     log.propagate = True
 
 
-def test_a_line_of_the_log_has_figures_and_no_text(
-    quiet_log: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_line_of_the_log_has_figures_and_no_text(quiet_log, capsys):
     write_log()
     log_turn(2, 7, ANSWER)
     [line] = capsys.readouterr().err.splitlines()
@@ -119,7 +116,7 @@ def test_a_line_of_the_log_has_figures_and_no_text(
     assert texts == {"event", "mode", "decision"}
 
 
-def test_nothing_is_logged_unless_it_is_asked_for() -> None:
+def test_nothing_is_logged_unless_it_is_asked_for():
     assert not Settings.from_env({}).turn_log
     assert Settings.from_env({"TOUCHSTONE_TURN_LOG": "1"}).turn_log
     assert not log.isEnabledFor(logging.INFO)

@@ -53,7 +53,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     workspace.close()
 
 
-def test_tokens_are_estimated_alike_in_every_language() -> None:
+def test_tokens_are_estimated_alike_in_every_language():
     assert tokens("The key is kept by Dr. 4410.") == 9
     assert tokens("Der Schlüssel liegt bereit.") == 6
     assert tokens("Как часто меняют фильтр?") == 8
@@ -68,12 +68,12 @@ def test_tokens_are_estimated_alike_in_every_language() -> None:
     ("text", "code", "name"),
     [(GERMAN, "de", "German"), (ENGLISH, "en", "English"), ("水泵每周五检查。", "zh", "Chinese")],
 )
-def test_a_document_is_in_the_language_of_most_of_it(text: str, code: str, name: str) -> None:
+def test_a_document_is_in_the_language_of_most_of_it(text, code, name):
     assert document_language(text * 20 + ENGLISH) == code
     assert language_name(code) == name
 
 
-def test_an_embedder_names_the_languages_that_it_knows() -> None:
+def test_an_embedder_names_the_languages_that_it_knows():
     assert languages("minilm") == languages("wordllama") == {"en"}
     assert languages("ollama:nomic-embed-text") == {"en"}
     assert languages("ollama:bge-m3") == languages("openai") == languages("fake") == set()
@@ -101,7 +101,7 @@ def _cut(text: str, known: set[str], **fields: object) -> list[str]:
     ]
 
 
-def test_passages_of_an_unknown_language_are_as_long_as_others() -> None:
+def test_passages_of_an_unknown_language_are_as_long_as_others():
     crumbs = _cut(GERMAN * 4, {"en"}, chunk_unit="tokens")
     estimated = _cut(GERMAN * 4, {"en"}, chunk_unit="auto")
     assert (len(crumbs), len(estimated)) == (8, 4)
@@ -110,7 +110,7 @@ def test_passages_of_an_unknown_language_are_as_long_as_others() -> None:
     assert english == _cut(ENGLISH * 4, {"en"}, chunk_unit="tokens")
 
 
-def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: KnowledgeBase) -> None:
+def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base):
     recipe = base.recipe().with_fields({"search.threshold": 0.9})
     trace = base.search(QUESTION, recipe)
     stage = trace.stage("language")
@@ -131,7 +131,7 @@ def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: Knowl
     assert answer.text.startswith("“Der Schlüssel zum Lager liegt beim diensthabenden Ingenieur.”")
 
 
-def test_a_question_in_a_language_of_no_passage_names_an_embedder(base: KnowledgeBase) -> None:
+def test_a_question_in_a_language_of_no_passage_names_an_embedder(base):
     """It is ranked as ever, but people are told why little is found."""
     recipe, question = base.recipe(), "¿Con qué frecuencia se revisan las bombas del laboratorio?"
     trace = base.search(question, recipe)
@@ -143,7 +143,7 @@ def test_a_question_in_a_language_of_no_passage_names_an_embedder(base: Knowledg
     assert base.search("¿Frecuencia?", recipe).stage("language") is None
 
 
-def test_a_question_in_english_is_ranked_as_ever(base: KnowledgeBase) -> None:
+def test_a_question_in_english_is_ranked_as_ever(base):
     recipe = base.recipe()
     alike = recipe.with_fields({"search.other_languages": "alike"})
     question = "Who has the key to the store?"
@@ -161,9 +161,7 @@ def test_a_question_in_english_is_ranked_as_ever(base: KnowledgeBase) -> None:
 )
 @pytest.mark.parametrize("weight", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("threshold", ["auto", 0.9])
-def test_a_sweep_ranks_it_as_a_search_does(
-    base: KnowledgeBase, fusion: str, weight: float, threshold: object
-) -> None:
+def test_a_sweep_ranks_it_as_a_search_does(base, fusion, weight, threshold):
     fields = {"search.fusion": fusion, "search.dense_weight": weight, "search.threshold": threshold}
     recipe = base.recipe().with_fields(fields)
     swept = base.tuning.sweeper("q").sweep(Grid.parse({}, recipe), (1, 3)).base
@@ -175,7 +173,7 @@ def test_a_sweep_ranks_it_as_a_search_does(
 @pytest.mark.parametrize(
     "fusion", ["weighted", "rrf", "saturation", "opensearch_min_max", "qdrant_rrf"]
 )
-def test_changes_hold_for_it(base: KnowledgeBase, fusion: str) -> None:
+def test_changes_hold_for_it(base, fusion):
     recipe = base.recipe().with_fields({"search.fusion": fusion, "search.top_k": 2})
     explainer = base.explain(QUESTION, recipe)
     keys = [hit.chunk.key for hit in explainer.trace.candidates]

@@ -6,7 +6,6 @@ import io
 import json
 import stat
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -42,7 +41,7 @@ HEAD = "From: Ann <ann@a.example>\nTo: b@a.example\nDate: Fri, 02 Jan 2026 10:00
 
 
 @pytest.mark.usefixtures("database")
-def test_attachments_are_documents_of_their_own(workspace: Workspace) -> None:
+def test_attachments_are_documents_of_their_own(workspace):
     base = workspace.create("harbour", QUICK)
     first = added(workspace, base, "let/berth 7.eml", MAIL)
     assert first == {
@@ -61,7 +60,7 @@ def test_attachments_are_documents_of_their_own(workspace: Workspace) -> None:
     assert {status for status, _ in again.values()} == {"unchanged"}
 
 
-def test_a_page_is_read_where_a_message_has_no_text(tmp_path: Path) -> None:
+def test_a_page_is_read_where_a_message_has_no_text(tmp_path):
     page = (
         "<html><head><title>T</title></head><body><p>90<sup>1</sup> euros</p>"
         "<table><tr><td>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr></table>"
@@ -76,7 +75,7 @@ def test_a_page_is_read_where_a_message_has_no_text(tmp_path: Path) -> None:
     assert [(part.kind, part.count) for part in document.receipt.left_out] == [("picture", 1)]
 
 
-def test_what_is_no_message_has_no_attachments(tmp_path: Path) -> None:
+def test_what_is_no_message_has_no_attachments(tmp_path):
     path = tmp_path / "content"
     path.write_bytes(MAIL[MAIL.index(b"MIME-Version") :])
     assert unpack(path, "x.eml", tmp_path) == ([], ())
@@ -86,7 +85,7 @@ def test_what_is_no_message_has_no_attachments(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_messages_of_a_mailbox_are_documents(workspace: Workspace) -> None:
+def test_messages_of_a_mailbox_are_documents(workspace):
     base = workspace.create("harbour", QUICK)
     start = b"From ann@a.example Fri Jan  2 10:00:00 2026\n"
     box = start + MAIL + b"\n" + start + message("First.\n\nFrom time to time it rains.")
@@ -132,7 +131,7 @@ def _without_flag(packed: bytes, name: bytes) -> bytes:
 
 
 @pytest.mark.usefixtures("database")
-def test_files_of_an_archive_keep_their_folders(workspace: Workspace) -> None:
+def test_files_of_an_archive_keep_their_folders(workspace):
     base = workspace.create("harbour", QUICK)
     statuses = added(workspace, base, "export.zip", archive())
     assert statuses["export.zip"] == (
@@ -151,14 +150,14 @@ def test_files_of_an_archive_keep_their_folders(workspace: Workspace) -> None:
     }
 
 
-def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
+def test_a_full_disk_is_no_damage(tmp_path):
     path = tmp_path / "packed"
     path.write_bytes(archive())
     with pytest.raises(InvalidFile):
         unpack(path, "x.zip", tmp_path / "missing")
 
 
-def test_archives_within_archives_end(tmp_path: Path) -> None:
+def test_archives_within_archives_end(tmp_path):
     innermost = zipped(**{"a.txt": "A"})
     packed = zipped(**{"b.txt": "B"})
     for _ in range(2):
@@ -199,7 +198,7 @@ SLACK = {
 
 
 @pytest.mark.usefixtures("database")
-def test_days_of_slack_are_read_as_people_read_them(workspace: Workspace) -> None:
+def test_days_of_slack_are_read_as_people_read_them(workspace):
     base = workspace.create("harbour", QUICK)
     statuses = added(workspace, base, "slack.zip", zipped(**SLACK))
     assert statuses["slack.zip"][1] == "1 file; not read: 1 empty file (general/2026-01-01.md)"
@@ -218,9 +217,7 @@ def test_days_of_slack_are_read_as_people_read_them(workspace: Workspace) -> Non
         (zipped(**{"a.txt": "a" * 3000}), Limits(max_unpacked_bytes=2000), "too_large"),
     ],
 )
-def test_archives_that_are_refused(
-    tmp_path: Path, data: bytes, limits: Limits, reason: str
-) -> None:
+def test_archives_that_are_refused(tmp_path, data, limits, reason):
     path = tmp_path / "packed"
     path.write_bytes(data)
     with pytest.raises(UnreadableDocument) as caught:
@@ -229,9 +226,7 @@ def test_archives_that_are_refused(
 
 
 @pytest.mark.usefixtures("database")
-def test_an_archive_that_unpacks_to_hundreds_of_times_its_size_is_refused(
-    workspace: Workspace,
-) -> None:
+def test_an_archive_that_unpacks_to_hundreds_of_times_its_size_is_refused(workspace):
     base = workspace.create("harbour", QUICK)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:

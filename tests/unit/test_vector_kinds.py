@@ -3,7 +3,6 @@
 import json
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,7 +49,7 @@ def kind(workspace: Workspace, base: KnowledgeBase) -> tuple[str, str, bool]:
 
 
 @pytest.mark.sqlite("a graph in the process; on PostgreSQL it is pgvector's")
-def test_the_size_decides_and_says_so(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_the_size_decides_and_says_so(workspace, base):
     at_most = base.documents.vector_index(AUTO.index)
     assert (at_most.kind, at_most.vectors, at_most.limit) == ("flat", LIMIT, LIMIT)
     assert at_most.headline == "Exact search (small index)."
@@ -65,9 +64,7 @@ def test_the_size_decides_and_says_so(workspace: Workspace, base: KnowledgeBase)
     assert dense.note == "nearest 100 vectors, approximately"
 
 
-def test_up_to_the_limit_nothing_differs_from_flat(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_up_to_the_limit_nothing_differs_from_flat(workspace, base):
     workspace.jobs.run(base.documents.build(FLAT.index))
     for question in ("pump", "the train number 1", "which ticket"):
         mine, theirs = (base.search(question, recipe) for recipe in (AUTO, FLAT))
@@ -82,7 +79,7 @@ def test_up_to_the_limit_nothing_differs_from_flat(
         )
 
 
-def test_it_goes_back_when_documents_are_deleted(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_it_goes_back_when_documents_are_deleted(workspace, base):
     add(workspace, base, notes(LIMIT, LIMIT + 1))
     base.documents.delete_documents([base.documents.documents(AUTO.index)[0].id])
     workspace._services.indexes.save(base.id, AUTO.index)
@@ -91,9 +88,7 @@ def test_it_goes_back_when_documents_are_deleted(workspace: Workspace, base: Kno
 
 
 @pytest.mark.sqlite("a graph in the process; on PostgreSQL it is pgvector's")
-def test_a_restart_finds_the_kind_again(
-    workspace: Workspace, base: KnowledgeBase, home: Path
-) -> None:
+def test_a_restart_finds_the_kind_again(workspace, base, home):
     add(workspace, base, notes(LIMIT, LIMIT + 1))
     workspace.close()
     (about,) = (home / "indexes").rglob("index.json")
@@ -103,9 +98,7 @@ def test_a_restart_finds_the_kind_again(
     again.close()
 
 
-def test_searches_go_on_while_a_graph_is_made(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searches_go_on_while_a_graph_is_made(workspace, base, monkeypatch):
     begun, may_end = threading.Event(), threading.Event()
     copied = indexes.copied
 
@@ -137,9 +130,7 @@ def test_searches_go_on_while_a_graph_is_made(
     assert scanned
 
 
-def test_what_is_measured_is_settled(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_measured_is_settled(workspace, base, monkeypatch):
     monkeypatch.setattr(kinds, "MOST_SCANNED", 1 * DIMENSION)
     whole = workspace._services.indexes.complete(base.id, AUTO.index)
     assert (whole.kind, whole.dense.settled) == ("hnsw", True)
@@ -147,8 +138,8 @@ def test_what_is_measured_is_settled(
 
 @pytest.mark.parametrize("deleted", [False, True])
 def test_only_a_build_that_is_deleted_meanwhile_is_let_go_with_its_new_graph(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, deleted: bool
-) -> None:
+    workspace, base, monkeypatch, deleted
+):
     other = AUTO.with_fields({"index.chunk_size": 12})
     workspace.jobs.run(base.documents.build(other.index))
     copied = indexes.copied

@@ -21,7 +21,7 @@ def _checkout(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def test_the_package_takes_its_version_from_the_one_place() -> None:
+def test_the_package_takes_its_version_from_the_one_place():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert "version" in project["project"]["dynamic"]
     assert "version" not in project["project"]
@@ -29,7 +29,7 @@ def test_the_package_takes_its_version_from_the_one_place() -> None:
     assert attribute == "rag.runs.version.VERSION"
 
 
-def test_the_changelog_has_an_open_section_and_then_this_release() -> None:
+def test_the_changelog_has_an_open_section_and_then_this_release():
     text = (ROOT / "CHANGELOG.md").read_text()
     headings = re.findall(r"^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$", text, re.MULTILINE)
     assert headings[:2] == ["Unreleased", VERSION]
@@ -55,7 +55,7 @@ def test_the_changelog_has_an_open_section_and_then_this_release() -> None:
     ],
     ids=["detached", "branch", "packed", "worktree"],
 )
-def test_a_checkout_names_its_commit(tmp_path: Path, files: dict[str, str]) -> None:
+def test_a_checkout_names_its_commit(tmp_path, files):
     assert code_version(_checkout(tmp_path, files)) == f"{VERSION}+g1a2b3c4d5e6f"
 
 
@@ -69,5 +69,5 @@ def test_a_checkout_names_its_commit(tmp_path: Path, files: dict[str, str]) -> N
     ],
     ids=["installed", "unborn", "damaged", "lost"],
 )
-def test_elsewhere_it_is_the_release_alone(tmp_path: Path, files: dict[str, str]) -> None:
+def test_elsewhere_it_is_the_release_alone(tmp_path, files):
     assert code_version(_checkout(tmp_path, files)) == VERSION

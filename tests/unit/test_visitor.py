@@ -23,7 +23,7 @@ def client() -> TestClient:
     return TestClient(Guard(Starlette(routes=routes)), "http://localhost:8501")
 
 
-def test_a_new_browser_gets_a_key_and_keeps_it(client: TestClient) -> None:
+def test_a_new_browser_gets_a_key_and_keeps_it(client):
     given = client.get("/chat", headers=PAGE).headers["set-cookie"]
     assert "; HttpOnly; SameSite=Lax" in given
     assert "Secure" not in given
@@ -31,29 +31,29 @@ def test_a_new_browser_gets_a_key_and_keeps_it(client: TestClient) -> None:
     assert "set-cookie" not in client.get("/chat", headers=PAGE).headers
 
 
-def test_a_key_goes_over_tls_alone_where_the_page_does(client: TestClient) -> None:
+def test_a_key_goes_over_tls_alone_where_the_page_does(client):
     behind = {**PAGE, "x-forwarded-proto": "https"}
     assert client.get("/", headers=behind).headers["set-cookie"].endswith("; Secure")
 
 
 @pytest.mark.parametrize("accept", ["*/*", "image/png", "application/json"])
-def test_what_is_no_page_gives_no_key(client: TestClient, accept: str) -> None:
+def test_what_is_no_page_gives_no_key(client, accept):
     assert "set-cookie" not in client.get("/static/x", headers={"accept": accept}).headers
 
 
 @pytest.mark.parametrize("held", ["", "x", "a" * 42, "a" * 44, "a" * 42 + ";"])
-def test_a_key_that_was_not_made_here_is_replaced(client: TestClient, held: str) -> None:
+def test_a_key_that_was_not_made_here_is_replaced(client, held):
     answer = client.get("/", headers={**PAGE, "cookie": f"{COOKIE}={held}"})
     assert COOKIE in answer.headers["set-cookie"]
 
 
-def test_a_visitor_from_elsewhere_sees_only_what_the_key_has() -> None:
+def test_a_visitor_from_elsewhere_sees_only_what_the_key_has():
     far = {"Origin": "https://kb.example", "Host": "kb.example"}
     assert visitor_of(far, {COOKIE: KEY}, "10.0.0.7") == SessionOwner(MINE, (MINE,))
     assert KEY not in MINE
 
 
-def test_a_browser_on_this_machine_sees_what_the_command_line_asked() -> None:
+def test_a_browser_on_this_machine_sees_what_the_command_line_asked():
     assert visitor_of(HERE, {COOKIE: KEY}, None) == SessionOwner(MINE, (MINE, LOCAL.key))
     assert visitor_of({}, {}, None) == LOCAL
 
@@ -67,13 +67,11 @@ def test_a_browser_on_this_machine_sees_what_the_command_line_asked() -> None:
         ({"Host": "localhost:8501"}, None),
     ],
 )
-def test_a_proxy_on_this_machine_is_no_browser_on_it(
-    headers: dict[str, str], address: str | None
-) -> None:
+def test_a_proxy_on_this_machine_is_no_browser_on_it(headers, address):
     assert visitor_of(headers, {COOKIE: KEY}, address).keys == (MINE,)
 
 
-def test_browsers_without_cookies_are_strangers_to_each_other() -> None:
+def test_browsers_without_cookies_are_strangers_to_each_other():
     one, other = visitor_of(HERE, {}, "10.0.0.7"), visitor_of(HERE, {COOKIE: "?"}, "10.0.0.7")
     assert one.key != other.key
     assert one.keys == (one.key,)
@@ -92,5 +90,5 @@ def test_browsers_without_cookies_are_strangers_to_each_other() -> None:
         ("/share/x", False),
     ],
 )
-def test_addresses_of_this_machine_alone_are_known(url: str, loopback: bool) -> None:
+def test_addresses_of_this_machine_alone_are_known(url, loopback):
     assert is_loopback(url) is loopback

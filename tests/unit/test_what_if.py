@@ -37,13 +37,13 @@ def _metric(base: KnowledgeBase, name: str, **search: object) -> float:
     return base.evaluator.evaluate(SET, recipe, (1, 3, 10, 20)).run.metrics[name]
 
 
-def test_only_search_fields_are_varied(what_if: WhatIf) -> None:
+def test_only_search_fields_are_varied(what_if):
     changed, same = what_if.varied([{"top_k": 7}])
     assert changed == HYBRID.with_fields({"search.top_k": 7})
     assert same == HYBRID
 
 
-def test_the_weight_curve_is_that_of_evaluations(base: KnowledgeBase, what_if: WhatIf) -> None:
+def test_the_weight_curve_is_that_of_evaluations(base, what_if):
     curve = what_if.against_weight()
     for name in ("ndcg@10", "mrr@10", "recall@10"):
         for place in (0, 7, 20):
@@ -54,9 +54,7 @@ def test_the_weight_curve_is_that_of_evaluations(base: KnowledgeBase, what_if: W
     assert curve.best.difference == pytest.approx(max(curve.lines["ndcg@10"]) - now)
 
 
-def test_the_threshold_curve_ends_where_nothing_comes_back(
-    base: KnowledgeBase, what_if: WhatIf
-) -> None:
+def test_the_threshold_curve_ends_where_nothing_comes_back(base, what_if):
     curve = what_if.against_threshold()
     assert set(curve.lines) == {"shown_precision", "recall@2", "answered", "correct_refusal"}
     assert curve.x[0] == 0.0
@@ -68,7 +66,7 @@ def test_the_threshold_curve_ends_where_nothing_comes_back(
         assert curve.lines["correct_refusal"][place] == refused
 
 
-def test_the_depth_curve_counts_tokens(base: KnowledgeBase, what_if: WhatIf) -> None:
+def test_the_depth_curve_counts_tokens(base, what_if):
     curve = what_if.against_depth()
     assert curve.lines["recall"][2] == pytest.approx(_metric(base, "recall@3"))
     assert curve.lines["precision"][0] == pytest.approx(_metric(base, "precision@1"))
@@ -78,7 +76,7 @@ def test_the_depth_curve_counts_tokens(base: KnowledgeBase, what_if: WhatIf) -> 
     assert curve.lines["tokens"][1] == sum(tokens) / len(tokens)
 
 
-def test_the_map_scores_refusals_too(base: KnowledgeBase, what_if: WhatIf) -> None:
+def test_the_map_scores_refusals_too(base, what_if):
     found = what_if.weight_and_threshold()
     assert found.refusals
     assert (len(found.scores), len(found.scores[0])) == (len(found.weights), len(found.thresholds))
@@ -86,7 +84,7 @@ def test_the_map_scores_refusals_too(base: KnowledgeBase, what_if: WhatIf) -> No
     assert found.now == pytest.approx((4 * ndcg + refused) / 5)
 
 
-def test_a_front_has_what_no_other_beats() -> None:
+def test_a_front_has_what_no_other_beats():
     drawn = [(100, 0.5), (200, 0.4), (200, 0.6), (300, 0.6), (400, 0.7)]
     front = pareto_front([CostPoint(cost, quality, {}) for cost, quality in drawn])
     assert [(each.cost, each.quality) for each in front] == [(100, 0.5), (200, 0.6), (400, 0.7)]
@@ -95,7 +93,7 @@ def test_a_front_has_what_no_other_beats() -> None:
     assert pareto_front([]) == []
 
 
-def test_the_present_recipe_is_one_of_those_that_are_measured(what_if: WhatIf) -> None:
+def test_the_present_recipe_is_one_of_those_that_are_measured(what_if):
     points, now = by_tokens(what_if), present(what_if)
     assert len(points) == 11 * 9 * 11
     assert now.fields == {"top_k": 2, "threshold": 0.2, "dense_weight": 0.6}
@@ -106,7 +104,7 @@ def test_the_present_recipe_is_one_of_those_that_are_measured(what_if: WhatIf) -
     assert present(words).fields == {"top_k": 5, "threshold": None}
 
 
-def test_searches_are_timed_by_mode_and_candidates(base: KnowledgeBase, what_if: WhatIf) -> None:
+def test_searches_are_timed_by_mode_and_candidates(base, what_if):
     asked: list[Recipe] = []
 
     def search(text: str, recipe: Recipe) -> Trace:

@@ -48,7 +48,7 @@ def _transactions(method: ast.FunctionDef, methods: dict[str, ast.FunctionDef]) 
     return count
 
 
-def test_an_operation_writes_in_one_place() -> None:
+def test_an_operation_writes_in_one_place():
     counts: dict[str, int] = {}
     for path in files("rag"):
         for node in ast.walk(parsed(path.read_text())):
@@ -64,9 +64,7 @@ def test_an_operation_writes_in_one_place() -> None:
     assert [name for name, count in counts.items() if count > 1] == []
 
 
-def test_a_recipe_is_saved_with_the_job_of_its_index(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_recipe_is_saved_with_the_job_of_its_index(workspace, base):
     outcome = base.save_and_build(OTHER)
     assert (outcome.saved, base.recipe()) == (True, OTHER)
     assert outcome.job is not None
@@ -78,9 +76,7 @@ def test_a_recipe_is_saved_with_the_job_of_its_index(
 
 
 @pytest.mark.parametrize(("module", "name"), [(jobs, "create"), (builds, "ensure")])
-def test_a_recipe_is_not_saved_without_the_job_of_its_index(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, module: object, name: str
-) -> None:
+def test_a_recipe_is_not_saved_without_the_job_of_its_index(base, monkeypatch, module, name):
     monkeypatch.setattr(module, name, killed)
     with pytest.raises(KeyboardInterrupt):
         base.save_and_build(OTHER)
@@ -88,17 +84,13 @@ def test_a_recipe_is_not_saved_without_the_job_of_its_index(
     assert [build.hash for build in base.documents.builds()] == [QUICK.index.hash]
 
 
-def test_documents_that_are_added_get_into_the_index_of_a_saved_recipe(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_documents_that_are_added_get_into_the_index_of_a_saved_recipe(workspace, base):
     base.save_recipe(OTHER)
     add(workspace, base, {"travel.md": "Trains are booked by the office."})
     assert [hit.document for hit in base.search("trains", OTHER).hits] == ["travel.md"]
 
 
-def test_a_run_has_its_note_and_its_tags_or_neither(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_has_its_note_and_its_tags_or_neither(base, monkeypatch):
     base.question_edits.create_set("checks")
     question = base.question_edits.add_question("checks", "When does leave lapse?")
     (leave,) = base.documents.documents(QUICK.index)
@@ -118,9 +110,7 @@ def test_a_run_has_its_note_and_its_tags_or_neither(
     assert (stored.note, stored.tags) == ("Too strict", ("q3",))
 
 
-def test_a_set_of_proposals_is_made_with_its_job_or_not_at_all(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_set_of_proposals_is_made_with_its_job_or_not_at_all(base, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "create", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -130,9 +120,7 @@ def test_a_set_of_proposals_is_made_with_its_job_or_not_at_all(
     assert [item.name for item in base.questions.list_all()] == ["checks"]
 
 
-def test_a_tour_begins_with_its_stops_or_not_at_all(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tour_begins_with_its_stops_or_not_at_all(base, monkeypatch):
     stop = TourStop("page", "Leave", "Unused leave lapses.")
     with pytest.raises(InvalidInput):
         base.tours.create("For the board", [stop.with_note("x" * 2001)])
@@ -145,9 +133,7 @@ def test_a_tour_begins_with_its_stops_or_not_at_all(
     assert (tour.title, tour.stops) == ("For the board", (stop,))
 
 
-def test_a_conversation_is_opened_with_its_name_or_not_at_all(
-    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_conversation_is_opened_with_its_name_or_not_at_all(workspace, base, monkeypatch):
     with pytest.raises(InvalidInput):
         base.conversations.open(None, "x" * 400)
     with monkeypatch.context() as patch:

@@ -74,7 +74,7 @@ def _sources() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("pattern", BANNED)
-def test_nothing_in_sight_uses_another_word(pattern: str) -> None:
+def test_nothing_in_sight_uses_another_word(pattern):
     found = [
         f"{name}:{line} {text[:60]!r}: {BANNED[pattern]}"
         for name, source in _sources()
@@ -84,23 +84,23 @@ def test_nothing_in_sight_uses_another_word(pattern: str) -> None:
     assert found == []
 
 
-def test_one_question_is_not_one_questions() -> None:
+def test_one_question_is_not_one_questions():
     found = [(name, *each) for name, source in _sources() for each in bare_plurals(source)]
     assert found == []
 
 
-def test_the_documentation_writes_percent_as_the_pages_do() -> None:
+def test_the_documentation_writes_percent_as_the_pages_do():
     found = {path.name: re.findall(r"\d %", path.read_text()) for path in DOCUMENTS}
     assert {name: hits for name, hits in found.items() if hits} == {}
 
 
-def test_banned_words_are_found() -> None:
+def test_banned_words_are_found():
     assert shown('def f():\n    """95 % here."""\n    return "95 % there"') == ((3, "95 % there"),)
     assert list(bare_plurals('f"{n} questions"')) == [(1, "f'{n} questions'")]
     assert list(bare_plurals('f"{n} of {m} questions"')) == []
 
 
-def test_every_button_has_a_name_that_is_read_aloud() -> None:
+def test_every_button_has_a_name_that_is_read_aloud():
     """Of an icon alone a screen reader says "arrow_downward icon"."""
     unnamed = [
         f"{name}:{node.lineno}"
@@ -115,7 +115,7 @@ def test_every_button_has_a_name_that_is_read_aloud() -> None:
     assert unnamed == []
 
 
-def test_a_figure_with_a_sign_has_a_real_minus() -> None:
+def test_a_figure_with_a_sign_has_a_real_minus():
     """By ``signed`` alone."""
     found = {
         str(path.relative_to(ROOT))

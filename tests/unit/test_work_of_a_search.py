@@ -29,9 +29,7 @@ def opened(home: Path) -> tuple[Workspace, KnowledgeBase]:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_threshold_and_fusion_are_computed_once(
-    opened: tuple[Workspace, KnowledgeBase], action: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threshold_and_fusion_are_computed_once(opened, action, monkeypatch):
     workspace, base = opened
     done = Counter[str]()
 
@@ -60,12 +58,7 @@ def test_threshold_and_fusion_are_computed_once(
         ("explain", ["read_state", "read"]),
     ],
 )
-def test_the_state_is_read_in_one_transaction(
-    opened: tuple[Workspace, KnowledgeBase],
-    action: str,
-    transactions: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_state_is_read_in_one_transaction(opened, action, transactions, monkeypatch):
     """After the snapshot, only the passages and documents of the result are read."""
     workspace, base = opened
     readers: list[str] = []
