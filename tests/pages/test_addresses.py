@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import Workspace
 from tests.pages.conftest import FRAME
 
 OpenPage = Callable[..., AppTest]
@@ -15,9 +14,7 @@ HOTEL, PUMP = "What may a hotel cost?", "Why does the pump make a grinding noise
 
 @pytest.mark.parametrize("name", ["mode", "k", "w", "threshold", "cut", "fuzzy", "rrf", "pivot"])
 @pytest.mark.parametrize("value", ["", "banana"])
-def test_a_field_without_sense_is_as_if_it_were_not_named(
-    name: str, value: str, filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_field_without_sense_is_as_if_it_were_not_named(name, value, filled, open_page):
     app = open_page("inspector.py", q=HOTEL, **{name: value})
     assert [error.value for error in app.error] == []
     saved = filled.base("notes").recipe()
@@ -31,9 +28,7 @@ def test_a_field_without_sense_is_as_if_it_were_not_named(
     [("k", "[" * 5000), ("in_pages", "9" * 7000), ("in_pages", "1-2," * 1900 + "3")],
     ids=["brackets", "digits", "ranges"],
 )
-def test_a_field_beyond_all_bounds_is_as_if_it_were_not_named(
-    name: str, value: str, filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_field_beyond_all_bounds_is_as_if_it_were_not_named(name, value, filled, open_page):
     app = open_page("inspector.py", q=HOTEL, **{name: value})
     assert not app.exception
     assert app.text_input(key="q").value == HOTEL
@@ -41,7 +36,7 @@ def test_a_field_beyond_all_bounds_is_as_if_it_were_not_named(
 
 
 @pytest.mark.parametrize("value", ["x" * 8001, "a\0b"], ids=["long", "character 0"])
-def test_what_no_page_reads_is_taken_out_of_the_address(value: str, filled: Workspace) -> None:
+def test_what_no_page_reads_is_taken_out_of_the_address(value, filled):
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     app.query_params["q"] = value
     app.run()
@@ -49,14 +44,12 @@ def test_what_no_page_reads_is_taken_out_of_the_address(value: str, filled: Work
 
 
 @pytest.mark.parametrize("passage", ["ffff", "0000000000000001", "../../etc"])
-def test_a_passage_that_is_not_here_is_told(
-    passage: str, filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_passage_that_is_not_here_is_told(passage, filled, open_page):
     app = open_page("inspector.py", q=HOTEL, passage=passage)
     assert app.warning[0].value.startswith("The passage of this address is not in this index")
 
 
-def test_a_run_that_is_not_here_is_told(labelled: Workspace, open_page: OpenPage) -> None:
+def test_a_run_that_is_not_here_is_told(labelled, open_page):
     base = labelled.base("notes")
     run = base.evaluator.evaluate("checks", base.recipe()).run
     app = open_page("runs.py", runs=f"{run.id},deadbeef,cafe")
@@ -64,9 +57,7 @@ def test_a_run_that_is_not_here_is_told(labelled: Workspace, open_page: OpenPage
     assert not open_page("runs.py", runs=run.id).warning
 
 
-def test_another_question_takes_nothing_of_the_former_along(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_another_question_takes_nothing_of_the_former_along(filled, open_page):
     base = filled.base("notes")
     last = base.search(HOTEL, base.recipe()).hits[-1].chunk.id
     app = open_page("inspector.py", q=HOTEL, passage=last, walk="1", step="dense")
@@ -76,9 +67,7 @@ def test_another_question_takes_nothing_of_the_former_along(
     assert not app.warning
 
 
-def test_words_alone_write_no_threshold_into_the_address(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_words_alone_write_no_threshold_into_the_address(filled, open_page):
     app = open_page("chat.py", q=HOTEL)
     app.switch_page("inspector.py").run()
     app.sidebar.button_group(key="mode").set_value("Lexical").run()
@@ -87,23 +76,19 @@ def test_words_alone_write_no_threshold_into_the_address(
 
 
 @pytest.mark.parametrize("value", ["RRF", "Rrf"])
-def test_fusion_by_ranks_is_named_in_capitals_and_old_addresses_open(
-    value: str, filled: Workspace, open_page: OpenPage
-) -> None:
+def test_fusion_by_ranks_is_named_in_capitals_and_old_addresses_open(value, filled, open_page):
     app = open_page("inspector.py", q=HOTEL, fusion=value)
     control = app.sidebar.selectbox(key="fusion")
     assert control.options[:4] == ["Weighted", "RRF", "Saturation", "Elasticsearch linear"]
     assert control.value == "RRF"
 
 
-def test_the_formula_of_an_engine_is_chosen_by_its_name(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_formula_of_an_engine_is_chosen_by_its_name(filled, open_page):
     app = open_page("inspector.py", q=HOTEL, fusion="OpenSearch min-max")
     assert not app.exception
 
 
-def test_every_change_of_the_page_names_its_parameters() -> None:
+def test_every_change_of_the_page_names_its_parameters():
     # Without any, Streamlit clears the address, and refuses to where a widget is bound to it.
     calls = {
         f"{file.name}:{node.lineno}": {keyword.arg for keyword in node.keywords}

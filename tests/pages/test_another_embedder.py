@@ -5,15 +5,12 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell.text import plain
-from rag import Workspace
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]
 
 
-def test_the_steps_lead_from_one_model_to_the_other(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_steps_lead_from_one_model_to_the_other(labelled, open_page):
     base = labelled.base("notes")
     saved = base.recipe()
     app = open_page("metrics.py", kb="notes")

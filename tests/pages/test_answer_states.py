@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
 from streamlit.testing.v1.element_tree import Markdown
 
 from pages.components.chat.answer_state import state_heading
-from rag import AnswerState, Assessment, KnowledgeBase, Workspace
+from rag import AnswerState, Assessment, Workspace
 from rag.services import Models
 from tests.handbook import LEAVE, ask, texts, visit
 from tests.pages.conftest import fill
@@ -18,14 +17,14 @@ from tests.scripted_chat import ScriptedChat
 UNKNOWN = "Until when may unused leave RX-77 be carried over?"
 
 
-def test_an_answer_begins_with_its_state(base: KnowledgeBase) -> None:
+def test_an_answer_begins_with_its_state(base):
     app = ask(visit("chat.py"), LEAVE)
     shown = texts(app)
     assert shown.index("Answered") < shown.index("30 June")
     assert base.conversations.turns(1)[0].state == "answered"
 
 
-def test_the_quote_that_answers_stands_apart_from_the_others(base: KnowledgeBase) -> None:
+def test_the_quote_that_answers_stands_apart_from_the_others(base):
     near = "Goggles are compulsory near lathes."
     job = fill(base, {"lathes.md": near, "paint.md": "Goggles are compulsory while sanding."})
     assert Workspace.from_env().jobs.run(job).status == "done"
@@ -45,7 +44,7 @@ def test_the_quote_that_answers_stands_apart_from_the_others(base: KnowledgeBase
         assert quoted[0] in words(page.markdown)
 
 
-def test_no_quote_is_apart_in_an_answer_in_doubt(base: KnowledgeBase) -> None:
+def test_no_quote_is_apart_in_an_answer_in_doubt(base):
     app = ask(visit("chat.py"), UNKNOWN)
     [turn] = base.conversations.turns(1)
     assert turn.citations
@@ -53,7 +52,7 @@ def test_no_quote_is_apart_in_an_answer_in_doubt(base: KnowledgeBase) -> None:
     assert "More from the documents" not in [one.label for one in app.expander]
 
 
-def test_an_answer_from_before_the_documents_changed_says_so(base: KnowledgeBase) -> None:
+def test_an_answer_from_before_the_documents_changed_says_so(base):
     app = ask(visit("chat.py"), LEAVE)
     assert "before the documents changed" not in texts(app)
     (document,) = [
@@ -67,13 +66,13 @@ def test_an_answer_from_before_the_documents_changed_says_so(base: KnowledgeBase
     assert texts(visit("chat.py", talk="1")).count("before the documents changed") == 2
 
 
-def test_below_doubt_the_quotes_are_the_nearest_passages(base: KnowledgeBase) -> None:
+def test_below_doubt_the_quotes_are_the_nearest_passages(base):
     app = ask(visit("chat.py"), UNKNOWN)
     shown = texts(app)
     assert shown.index("Nearest passages") < shown.index("30 June")
 
 
-def test_a_doubtful_answer_takes_a_thumb_and_waits_for_a_review(base: KnowledgeBase) -> None:
+def test_a_doubtful_answer_takes_a_thumb_and_waits_for_a_review(base):
     app = ask(visit("chat.py"), UNKNOWN)
     [turn] = base.conversations.turns(1)
     app.get("feedback")[0].set_value(0).run()
@@ -83,7 +82,7 @@ def test_a_doubtful_answer_takes_a_thumb_and_waits_for_a_review(base: KnowledgeB
     assert turn.question.partition(" RX")[0] in review
 
 
-def test_what_the_quotes_lack_is_named_in_every_state(base: KnowledgeBase) -> None:
+def test_what_the_quotes_lack_is_named_in_every_state(base):
     ask(visit("chat.py"), LEAVE)
     [turn] = base.conversations.turns(1)
 
@@ -98,8 +97,8 @@ def test_what_the_quotes_lack_is_named_in_every_state(base: KnowledgeBase) -> No
 
 
 def test_a_sentence_has_its_quotes_folded_and_gives_way_to_them_where_they_lack_it(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    base, monkeypatch
+):
     chat = ScriptedChat("Until 30 June.", "Until 31 July, says Ms Brandl.")
     monkeypatch.setattr(Models, "chat", lambda *_: chat)
     worded = {"provider": "compatible", "reads": "quotes"}

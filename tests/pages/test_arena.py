@@ -19,12 +19,12 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
     st.cache_resource.clear()
 
 
-def test_one_recipe_alone_has_nobody_to_meet(base: KnowledgeBase) -> None:
+def test_one_recipe_alone_has_nobody_to_meet(base):
     app = visit("runs.py", compare="Arena")
     assert app.chat_input[0].proto.disabled  # a question would be lost
 
 
-def test_names_are_told_after_the_vote(base: KnowledgeBase) -> None:
+def test_names_are_told_after_the_vote(base):
     app = visit("runs.py", compare="Arena", k="1")
     app.chat_input[0].set_value(LEAVE).run()
     assert not app.exception

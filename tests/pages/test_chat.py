@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from tests.servers import Reply, scripted
 from tests.workspaces import workspace_at
 
 
-def test_the_tagged_question_is_suggested_and_asked_by_a_click(base: KnowledgeBase) -> None:
+def test_the_tagged_question_is_suggested_and_asked_by_a_click(base):
     app = visit("chat.py")
     suggestions = app.get("pills")[0]
     assert len(suggestions.options) == 1
@@ -32,7 +31,7 @@ def test_the_tagged_question_is_suggested_and_asked_by_a_click(base: KnowledgeBa
     assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]
 
 
-def test_a_question_that_the_newest_run_fails_is_not_suggested(base: KnowledgeBase) -> None:
+def test_a_question_that_the_newest_run_fails_is_not_suggested(base):
     documents = ("travel.md", "travel.md", "leave.md")
     quotes = ("A hotel may cost $120 a night.",) * 2 + ("It lapses after that day.",)
     texts_of = ("Who won in 1954?", "What may a hotel cost?", "When does leave lapse?")
@@ -50,7 +49,7 @@ def test_a_question_that_the_newest_run_fails_is_not_suggested(base: KnowledgeBa
     assert len(visit("chat.py").get("pills")[0].options) == 3  # it fails all
 
 
-def test_a_question_without_a_sure_answer_is_not_suggested(base: KnowledgeBase) -> None:
+def test_a_question_without_a_sure_answer_is_not_suggested(base):
     questions = "Who won in 1954?", "What may a hotel cost?", "When does leave lapse?"
     base.question_edits.delete_set("questions")
     lines = [{"id": f"a{n}", "text": text} for n, text in enumerate(questions)]
@@ -63,7 +62,7 @@ def test_a_question_without_a_sure_answer_is_not_suggested(base: KnowledgeBase) 
     assert app.get("pills")[0].options == [plain(text) for text in questions[1:]]
 
 
-def test_a_suggestion_that_is_sent_again_is_not_asked_again(base: KnowledgeBase) -> None:
+def test_a_suggestion_that_is_sent_again_is_not_asked_again(base):
     """A slow browser sends the value of the widget once more, with the click after the answer."""
     app = visit("chat.py")
     chosen = app.get("pills")[0].set_value(LEAVE)
@@ -76,14 +75,14 @@ def test_a_suggestion_that_is_sent_again_is_not_asked_again(base: KnowledgeBase)
     assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]
 
 
-def test_an_answer_is_shown_with_its_citation_and_stored(base: KnowledgeBase) -> None:
+def test_an_answer_is_shown_with_its_citation_and_stored(base):
     app = ask(visit("chat.py"), LEAVE)
     [turn] = base.conversations.turns(1)
     assert (turn.status, turn.citations[0].document) == ("complete", "leave.md")
     assert app.get("pills")[0].options == [r"**1** leave\.md :primary[▰▰▰]:gray[▱▱]"]
 
 
-def test_the_address_brings_the_conversation_back(base: KnowledgeBase) -> None:
+def test_the_address_brings_the_conversation_back(base):
     ask(visit("chat.py"), LEAVE)
     again = visit("chat.py", talk="1")
     assert "looked at 5 passages, 1 quoted" in texts(again)
@@ -91,7 +90,7 @@ def test_the_address_brings_the_conversation_back(base: KnowledgeBase) -> None:
     assert "30 June" not in texts(again)
 
 
-def test_a_visitor_who_comes_back_finds_the_conversation(base: KnowledgeBase) -> None:
+def test_a_visitor_who_comes_back_finds_the_conversation(base):
     app = ask(visit("chat.py"), LEAVE)
     app.query_params.clear()
     app.switch_page("settings.py").run()
@@ -99,7 +98,7 @@ def test_a_visitor_who_comes_back_finds_the_conversation(base: KnowledgeBase) ->
     assert app.query_params["talk"] == "1"
 
 
-def test_earlier_conversations_are_listed_and_open_again(base: KnowledgeBase) -> None:
+def test_earlier_conversations_are_listed_and_open_again(base):
     app = ask(visit("chat.py"), LEAVE)
     app.button(key="chat_new").click().run()
     ask(app, "What may a hotel cost?")
@@ -111,9 +110,7 @@ def test_earlier_conversations_are_listed_and_open_again(base: KnowledgeBase) ->
 
 
 @pytest.mark.parametrize("talk", ["7", "99999999999999999999", "x"])
-def test_a_link_to_a_conversation_of_others_or_that_is_gone_says_so(
-    home: Path, base: KnowledgeBase, talk: str
-) -> None:
+def test_a_link_to_a_conversation_of_others_or_that_is_gone_says_so(home, base, talk):
     """The same words for both: nobody learns which conversations there are."""
     workspace = workspace_at(home)
     other = workspace.base("handbook", SessionOwner("another", ("another",)))
@@ -126,9 +123,7 @@ def test_a_link_to_a_conversation_of_others_or_that_is_gone_says_so(
     assert "talk" not in app.query_params
 
 
-def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(
-    base: KnowledgeBase,
-) -> None:
+def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(base):
     talk = base.conversations.open(None)
     recipe = base.recipe()
     turn = base.conversations.ask(talk, LEAVE, recipe)
@@ -140,7 +135,7 @@ def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(
     assert [turn.status for turn in base.conversations.turns(talk)] == ["interrupted", "complete"]
 
 
-def test_a_bracket_that_names_no_passage_is_no_citation() -> None:
+def test_a_bracket_that_names_no_passage_is_no_citation():
     shown = answer_text("So it is [1], see [9] and [9, 1].", {1: "?source=7.1"}.get)
     assert shown.replace("\\", "") == (
         "So it is [[1]](?source=7.1), see [9] and [[9, 1]](?source=7.1)."
@@ -161,7 +156,7 @@ def test_a_bracket_that_names_no_passage_is_no_citation() -> None:
         ("One\ntwo\n\nthree", "One  \ntwo\n\nthree"),
     ],
 )
-def test_the_markdown_of_a_model_is_set_and_all_else_is_shown(said: str, shown: str) -> None:
+def test_the_markdown_of_a_model_is_set_and_all_else_is_shown(said, shown):
     link = {1: "?s=1", 2: "?s=2"}
     assert answer_text(said, lambda number: link.get(number, "")).replace("\\", "") == shown
 
@@ -181,12 +176,12 @@ _PIXEL = "![x](https://elsewhere.example/p.png)"
         "`a\r- ",
     ],
 )
-def test_what_only_looks_like_code_loads_nothing(opening: str) -> None:
+def test_what_only_looks_like_code_loads_nothing(opening):
     for said in (f"{opening}\n{_PIXEL}", f"{opening}{_PIXEL}`", f"{opening}\n{_PIXEL}\n```\nEnd."):
         assert "<img" not in MarkdownIt().enable("table").render(answer_text(said)), said
 
 
-def test_code_is_shown_as_it_is_and_a_doubt_stands_behind_it() -> None:
+def test_code_is_shown_as_it_is_and_a_doubt_stands_behind_it():
     said = "So:\n  ```python\n  if x:\n      y = 15\n  ```\nThen stop."
     doubt = SentenceCheck(0, said.index("\nThen"), "unsupported", ())
     assert answer_text(said, checks=[doubt]) == (
@@ -195,13 +190,13 @@ def test_code_is_shown_as_it_is_and_a_doubt_stands_behind_it() -> None:
     )
 
 
-def test_brackets_within_a_quoted_sentence_are_the_document_s() -> None:
+def test_brackets_within_a_quoted_sentence_are_the_document_s():
     text = "“As shown in [1], it works.” [1]\n\n“So says [2].” [2]"
     shown = answer_text(text, lambda number: f"?s={number}", quoted=True).replace("\\", "")
     assert shown == "“As shown in [1], it works.” [[1]](?s=1)\n\n“So says [2].” [[2]](?s=2)"
 
 
-def test_chat_and_inspector_name_the_same_heading(base: KnowledgeBase) -> None:
+def test_chat_and_inspector_name_the_same_heading(base):
     words = "Forklifts are charged in the north hall and never left there over night."
     text = f"# Doors\n\nClose them.\n\n# Forklifts\n\n{words}"
     upload = Upload("hall.md", io.BytesIO(text.encode()))
@@ -221,7 +216,7 @@ def test_chat_and_inspector_name_the_same_heading(base: KnowledgeBase) -> None:
     assert ":small[:gray[Forklifts]]" in texts(inspected)
 
 
-def test_a_citation_opens_in_its_document_beside_the_answer(base: KnowledgeBase) -> None:
+def test_a_citation_opens_in_its_document_beside_the_answer(base):
     app = ask(visit("chat.py"), LEAVE)
     app.get("pills")[0].set_value(1).run()
     assert app.query_params["source"] == "1.1"
@@ -231,9 +226,7 @@ def test_a_citation_opens_in_its_document_beside_the_answer(base: KnowledgeBase)
     assert app.query_params["walk"] == "1"
 
 
-def test_where_nothing_is_relevant_the_nearest_are_named_and_can_be_let_in(
-    base: KnowledgeBase,
-) -> None:
+def test_where_nothing_is_relevant_the_nearest_are_named_and_can_be_let_in(base):
     app = ask(visit("chat.py", threshold="0.9"), LEAVE)
     [turn] = base.conversations.turns(1)
     assert turn.status == "refused"
@@ -242,9 +235,7 @@ def test_where_nothing_is_relevant_the_nearest_are_named_and_can_be_let_in(
     assert [turn.status for turn in base.conversations.turns(1)] == ["refused", "complete"]
 
 
-def test_searching_all_the_same_is_for_this_question_only(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searching_all_the_same_is_for_this_question_only(base, monkeypatch):
     model = TopicModel({"joint_share": 10.0}, -5.0, limit=0.3, source="a test")
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: model)
     base.save_recipe(base.recipe().with_fields({"search.threshold": None, "search.refuse": "auto"}))
@@ -268,9 +259,7 @@ def test_searching_all_the_same_is_for_this_question_only(
     assert app.text_input(key="q").value == "Who wrote the Odyssey?"
 
 
-def test_a_failing_provider_leaves_the_question_and_a_way_to_retry(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_provider_leaves_the_question_and_a_way_to_retry(base, monkeypatch):
     with scripted(Reply(status=401, body='{"error": {"message": "wrong key"}}')) as server:
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
@@ -283,7 +272,7 @@ def test_a_failing_provider_leaves_the_question_and_a_way_to_retry(
         assert [turn.status for turn in base.conversations.turns(1)] == ["failed", "failed"]
 
 
-def test_a_thumb_is_stored(base: KnowledgeBase) -> None:
+def test_a_thumb_is_stored(base):
     app = ask(visit("chat.py"), LEAVE)
     app.get("feedback")[0].set_value(1).run()
     assert base.conversations.turns(1)[0].thumb == 1
@@ -291,7 +280,7 @@ def test_a_thumb_is_stored(base: KnowledgeBase) -> None:
     assert base.conversations.turns(1)[0].thumb == -1
 
 
-def test_a_source_that_is_gone_says_so_and_shows_what_was_cited(base: KnowledgeBase) -> None:
+def test_a_source_that_is_gone_says_so_and_shows_what_was_cited(base):
     ask(visit("chat.py"), LEAVE)
     citation = base.conversations.turns(1)[0].citations[0]
     base.documents.delete_documents([citation.document_id])
@@ -299,7 +288,7 @@ def test_a_source_that_is_gone_says_so_and_shows_what_was_cited(base: KnowledgeB
     assert not again.error
 
 
-def test_inspecting_an_answer_opens_its_question_and_passage(base: KnowledgeBase) -> None:
+def test_inspecting_an_answer_opens_its_question_and_passage(base):
     app = ask(visit("chat.py"), LEAVE)
     app.button(key="chat_inspect_1").click().run()
     assert app.title[0].value == "Inspector"
@@ -307,14 +296,14 @@ def test_inspecting_an_answer_opens_its_question_and_passage(base: KnowledgeBase
     assert app.query_params["passage"] == base.conversations.turns(1)[0].citations[0].chunk_id
 
 
-def test_text_of_documents_is_shown_as_it_is(base: KnowledgeBase) -> None:
+def test_text_of_documents_is_shown_as_it_is(base):
     app = ask(visit("chat.py"), "When does the rotor stop, and must I wear goggles always?")
     said = "\n".join(each.value for each in app.markdown)
     assert r"“Wear goggles \<b\>always\<\/b\>\.” [\[1\]](?kb=handbook&talk=1&source=1.1)" in said
     assert not any(each.allow_html for each in app.markdown)
 
 
-def test_the_last_questions_are_drawn_and_the_others_on_request(base: KnowledgeBase) -> None:
+def test_the_last_questions_are_drawn_and_the_others_on_request(base):
     app = visit("chat.py")
     conversation = base.conversations.open(None)
     for number in range(LATEST + 2):
@@ -333,7 +322,7 @@ def test_the_last_questions_are_drawn_and_the_others_on_request(base: KnowledgeB
     assert asked() == [f"Question {number}" for number in range(LATEST + 2)]
 
 
-def test_an_open_source_of_an_earlier_answer_is_drawn(base: KnowledgeBase) -> None:
+def test_an_open_source_of_an_earlier_answer_is_drawn(base):
     app = ask(visit("chat.py"), LEAVE).run()
     [first] = base.conversations.turns(1)
     for number in range(LATEST):
@@ -345,9 +334,7 @@ def test_an_open_source_of_an_earlier_answer_is_drawn(base: KnowledgeBase) -> No
     assert r"**leave\.md**" in texts(app.run())
 
 
-def test_the_oldest_answer_in_sight_is_inspected_after_one_more_question(
-    base: KnowledgeBase,
-) -> None:
+def test_the_oldest_answer_in_sight_is_inspected_after_one_more_question(base):
     app = ask(visit("chat.py"), LEAVE)
     [first] = base.conversations.turns(1)
     for number in range(LATEST - 1):
@@ -375,9 +362,7 @@ def polls(
     return polls
 
 
-def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_are_read(
-    base: KnowledgeBase, polls: list[float | None]
-) -> None:
+def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_are_read(base, polls):
     """The browser would take the end of a poll for that of the run, and keep its input locked."""
     app = visit("chat.py")
     polls.clear()
@@ -386,9 +371,7 @@ def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_ar
     assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]
 
 
-def test_jobs_are_polled_again_after_a_question_that_ended_in_an_error(
-    polls: list[float | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_are_polled_again_after_a_question_that_ended_in_an_error(polls, monkeypatch):
     app = visit("chat.py")
     polls.clear()
 
@@ -401,9 +384,7 @@ def test_jobs_are_polled_again_after_a_question_that_ended_in_an_error(
     assert len(app.error) == 1
 
 
-def test_a_follow_up_says_how_it_was_read_and_one_without_a_question_before_that_it_is_one(
-    base: KnowledgeBase,
-) -> None:
+def test_a_follow_up_says_how_it_was_read_and_one_without_a_question_before_that_it_is_one(base):
     app = ask(ask(visit("chat.py"), "What may a hotel cost?"), "And a train?")
     assert base.conversations.turns(1)[-1].rewritten == "What may a train cost?"
     assert any("What may a train cost" in one.value for one in app.caption)

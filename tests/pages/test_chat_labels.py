@@ -2,11 +2,11 @@
 
 from pages.components.labels.grading import FIRST_SET, targets
 from pages.components.shell import session
-from rag import SAMPLE, KnowledgeBase
+from rag import SAMPLE
 from tests.handbook import LEAVE, ask, visit
 
 
-def test_an_answered_question_is_added_with_the_grades_of_its_sources(base: KnowledgeBase) -> None:
+def test_an_answered_question_is_added_with_the_grades_of_its_sources(base):
     app = ask(visit("chat.py"), LEAVE)
     citation = base.conversations.turns(1)[0].citations[0]
     app.button(key="chat_collect_1").click().run()
@@ -20,9 +20,7 @@ def test_an_answered_question_is_added_with_the_grades_of_its_sources(base: Know
     assert label.document_id == citation.document_id
 
 
-def test_every_retrieved_passage_can_be_graded_and_all_pages_count_alike(
-    base: KnowledgeBase,
-) -> None:
+def test_every_retrieved_passage_can_be_graded_and_all_pages_count_alike(base):
     app = ask(visit("chat.py", threshold="0"), LEAVE)
     [turn] = base.conversations.turns(1)
     cited = {citation.chunk_id for citation in turn.citations}
@@ -39,7 +37,7 @@ def test_every_retrieved_passage_can_be_graded_and_all_pages_count_alike(
     assert [label.grade for label in question.labels] == [3, *[0] * len(hits)]
 
 
-def test_passages_to_grade_are_not_cut_within_a_word(base: KnowledgeBase) -> None:
+def test_passages_to_grade_are_not_cut_within_a_word(base):
     words = " ".join(["Forklifts are charged overnight in the northern warehouse"] * 8)
     session.opened().jobs.run(base.documents.add_text("hall.txt", f"{words}."))
     app = ask(visit("chat.py"), "Where are forklifts charged overnight?")
@@ -51,7 +49,7 @@ def test_passages_to_grade_are_not_cut_within_a_word(base: KnowledgeBase) -> Non
     )
 
 
-def test_a_question_is_stored_as_one_without_an_answer(base: KnowledgeBase) -> None:
+def test_a_question_is_stored_as_one_without_an_answer(base):
     text = "What may a flight to the moon cost?"
     app = ask(visit("chat.py"), text)
     app.button(key="chat_collect_1").click().run()
@@ -66,9 +64,7 @@ def test_a_question_is_stored_as_one_without_an_answer(base: KnowledgeBase) -> N
     assert base.evaluator.evaluate("questions", strict).run.metrics["correct_refusal"] == 1.0
 
 
-def test_labels_go_to_a_set_of_one_s_own_and_where_there_are_several_one_is_asked(
-    base: KnowledgeBase,
-) -> None:
+def test_labels_go_to_a_set_of_one_s_own_and_where_there_are_several_one_is_asked(base):
     base.question_edits.rename_set("questions", SAMPLE)
     assert targets(base) == ([FIRST_SET, SAMPLE], 0)
     base.question_edits.create_set("mine")

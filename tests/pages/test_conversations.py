@@ -40,7 +40,7 @@ def menu(app: AppTest, chosen: int = 0) -> AppTest:
     return app.run()
 
 
-def test_a_conversation_is_named_found_and_deleted(base: KnowledgeBase) -> None:
+def test_a_conversation_is_named_found_and_deleted(base):
     app = ask(visit("chat.py"), LEAVE)
     menu(app).text_input(key="chat_name_1").set_value("Holidays").run()
     app.button(key="chat_new").click().run()
@@ -57,7 +57,7 @@ def test_a_conversation_is_named_found_and_deleted(base: KnowledgeBase) -> None:
     assert [row.title for row in base.conversations.recent()] == ["Holidays"]
 
 
-def test_a_conversation_keeps_its_settings_and_brings_them_back(base: KnowledgeBase) -> None:
+def test_a_conversation_keeps_its_settings_and_brings_them_back(base):
     app = ask(visit("chat.py"), LEAVE)
     app.slider(key="k").set_value(7).run()
     kept = base.conversations.find(1)
@@ -75,13 +75,13 @@ def test_a_conversation_keeps_its_settings_and_brings_them_back(base: KnowledgeB
     assert base.conversations.turns(1)[-1].recipe.search.top_k == 7
 
 
-def test_an_address_with_a_recipe_of_its_own_means_that_one(base: KnowledgeBase) -> None:
+def test_an_address_with_a_recipe_of_its_own_means_that_one(base):
     app = ask(visit("chat.py"), LEAVE)
     app.slider(key="k").set_value(7).run()
     assert visit("chat.py", talk="1", k="4").slider(key="k").value == 4
 
 
-def test_hidden_sources_stay_hidden(base: KnowledgeBase) -> None:
+def test_hidden_sources_stay_hidden(base):
     app = ask(visit("chat.py"), LEAVE)
     assert len(app.get("pills")) == 1
     menu(app).toggle(key="chat_sources_switch").set_value(False).run()
@@ -91,9 +91,7 @@ def test_hidden_sources_stay_hidden(base: KnowledgeBase) -> None:
     assert len(visit("chat.py", talk="1").get("pills")) == 0
 
 
-def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_private(
-    opened: tuple[Workspace, KnowledgeBase],
-) -> None:
+def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_private(opened):
     workspace, base = opened
     other = workspace.base(base.name, SessionOwner("other", ("other",)))
     talk = other.conversations.open(None)
@@ -105,7 +103,7 @@ def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_private(
     assert "talk" not in app.query_params
 
 
-def test_another_recipe_answers_again_and_both_versions_stay(base: KnowledgeBase) -> None:
+def test_another_recipe_answers_again_and_both_versions_stay(base):
     app = ask(ask(visit("chat.py"), LEAVE), HOTEL)
     app.slider(key="k").set_value(1).run()
     app.button(key="chat_again_1").click().run()
@@ -121,9 +119,7 @@ def test_another_recipe_answers_again_and_both_versions_stay(base: KnowledgeBase
     assert "120 a night" in texts(app)
 
 
-def test_a_turn_tells_how_its_prompt_was_spent_and_what_was_left_out(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_tells_how_its_prompt_was_spent_and_what_was_left_out(base, monkeypatch):
     limits = {"context": "300", "length": "100", "cut": "Off", "k": "10"}
     with scripted(openai_stream("Until 30 June [1].")) as server:
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
@@ -141,9 +137,7 @@ def test_a_turn_tells_how_its_prompt_was_spent_and_what_was_left_out(
     assert "earlier conversation" not in said
 
 
-def test_a_model_goes_on_where_its_answer_broke_off(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_goes_on_where_its_answer_broke_off(base, monkeypatch):
     broken = openai_stream("Until 30 June [2], so it", finish=False, cut=True)
     with scripted(broken, openai_stream(" lapses then [2].")) as server:
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
@@ -162,9 +156,7 @@ def test_a_model_goes_on_where_its_answer_broke_off(
         assert "chat_continue_1" not in [button.key for button in app.button]
 
 
-def test_an_answer_that_cannot_go_on_keeps_what_it_had_said(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_cannot_go_on_keeps_what_it_had_said(base, monkeypatch):
     broken = openai_stream("Until 30 June, so it", finish=False, cut=True)
     with scripted(broken, Reply(status=401)) as server:
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
@@ -181,9 +173,7 @@ def test_an_answer_that_cannot_go_on_keeps_what_it_had_said(
         assert (turn.status, turn.answer) == ("interrupted", "Until 30 June, so it")
 
 
-def test_general_knowledge_goes_on_too(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_general_knowledge_goes_on_too(base, monkeypatch):
     broken = openai_stream("Paris, because", finish=False, cut=True)
     with scripted(broken, openai_stream(" it is the capital.")) as server:
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")

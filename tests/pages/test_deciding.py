@@ -49,11 +49,11 @@ def _decision(verdict: str, steps: tuple[Step, ...], more: int | None) -> RunDec
         ),
     ],
 )
-def test_the_verdict_comes_first(verdict: str, more: int | None, words: str) -> None:
+def test_the_verdict_comes_first(verdict, more, words):
     assert _decision(verdict, STEPS, more).headline("New", "Old") == words
 
 
-def test_the_meter_has_interval_zone_and_forecast() -> None:
+def test_the_meter_has_interval_zone_and_forecast():
     for colours in (LIGHT, DARK):
         chart = verdict_meter.figure(_decision("open", STEPS, 3), "<New>", "Old", colours)
         high, low, line = chart.data
@@ -70,14 +70,14 @@ def test_the_meter_has_interval_zone_and_forecast() -> None:
     }  # fmt: skip
 
 
-def test_a_skipped_hit_comes_again_when_no_other_is_left() -> None:
+def test_a_skipped_hit_comes_again_when_no_other_is_left():
     one, two = (HitToJudge("q", "?", i, "d", "d", None, 0, 1, "x", (1, None)) for i in "ab")
     assert next_hit((one, two), []) == one
     assert next_hit((one, two), [("q", "a")]) == two
     assert next_hit((one, two), [("q", "a"), ("q", "b")]) == one
 
 
-def test_the_strip_shows_the_least_agreement_first() -> None:
+def test_the_strip_shows_the_least_agreement_first():
     rows = tuple(
         QuestionParity(f"q{n}", f"Is {n} < 3?", n / 30, 1 - n / 30, None if n == 30 else 1)
         for n in range(31)
@@ -96,9 +96,7 @@ def base(labelled: Workspace) -> KnowledgeBase:
     return labelled.base("notes")
 
 
-def test_hits_are_judged_in_place_and_undone(
-    base: KnowledgeBase, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hits_are_judged_in_place_and_undone(base, open_page, monkeypatch):
     monkeypatch.setattr(decisions, "_seed", lambda *_: 7)  # run ids are random, and seed the draw
     run, other = (
         base.evaluator.evaluate("checks", base.recipe().with_fields(changes)).run.id

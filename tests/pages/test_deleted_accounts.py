@@ -1,20 +1,16 @@
 """Whoever was deleted is out, and does not come back by a browser that is still signed in."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import door, identity
-from tests.members import World, said
+from tests.members import said
 from tests.people import signed_in
 
 
-def test_whoever_is_deleted_is_out_with_the_next_click(
-    visit: Callable[..., AppTest], world: World
-) -> None:
+def test_whoever_is_deleted_is_out_with_the_next_click(visit, world):
     gone = signed_in(world.workspace, "gone")
     world.base.members.add(gone.email, "owner")
     app = visit("gone", "settings.py", kb="handbook")
@@ -28,9 +24,7 @@ def test_whoever_is_deleted_is_out_with_the_next_click(
     ]
 
 
-def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(
-    visit: Callable[..., AppTest], world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(visit, world, caplog):
     gone = signed_in(world.workspace, "returning")
     before = datetime.now(UTC)
     visit("returning", "settings.py", issued=before)
@@ -45,9 +39,7 @@ def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(
     world.workspace.access.people.forget(world.workspace.access.people.by_email(gone.email))
 
 
-def test_who_deletes_the_own_account_is_signed_out(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_deletes_the_own_account_is_signed_out(visit, world, monkeypatch):
     signed_in(world.workspace, "leaving")
     out: list[str] = []
     monkeypatch.setattr(door, "_sign_out", lambda **options: out.append(options["data"]))
@@ -69,9 +61,7 @@ def test_who_deletes_the_own_account_is_signed_out(
         ("1e400", None),
     ],
 )
-def test_when_somebody_signed_in_is_what_the_provider_says(
-    told: object, moment: datetime | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_when_somebody_signed_in_is_what_the_provider_says(told, moment, monkeypatch):
     user = {"is_logged_in": True, "sub": "s", "email": "ann@example.org", "iat": told}
     monkeypatch.setattr(identity.st, "user", SimpleNamespace(to_dict=lambda: user))
     found = identity.claims()

@@ -19,9 +19,7 @@ from tests.pages.conftest import fill, finished
 OpenPage = Callable[..., AppTest]
 
 
-def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_causes_and_fixes_are_shown_and_a_fix_is_applied(labelled, open_page):
     app = open_page("metrics.py", metrics="Failures", threshold="0.99")
     app.button(key="metrics_diagnose").click().run()
     assert finished(labelled, "diagnose").status == "done"
@@ -50,9 +48,7 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     assert [one for one in app.button if str(one.key).startswith("metrics_fix")] == []
 
 
-def test_an_evaluated_change_shows_its_run_and_is_not_evaluated_again(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_an_evaluated_change_shows_its_run_and_is_not_evaluated_again(labelled, open_page):
     base = labelled.base("notes")
     strict = base.recipe().with_fields({"search.threshold": 0.99})
     before = base.evaluator.evaluate("checks", strict).run
@@ -70,7 +66,7 @@ def test_an_evaluated_change_shows_its_run_and_is_not_evaluated_again(
     assert before.id in link.proto.query_string
 
 
-def test_no_cause_of_several_is_called_the_most_frequent(labelled: Workspace) -> None:
+def test_no_cause_of_several_is_called_the_most_frequent(labelled):
     diagnosis = labelled.base("notes").diagnoses.diagnose(
         "checks", labelled.base("notes").recipe().with_fields({"search.threshold": 0.99})
     )
@@ -79,9 +75,7 @@ def test_no_cause_of_several_is_called_the_most_frequent(labelled: Workspace) ->
     assert _most_frequent(replace(diagnosis, questions=(failed[0], other))) == ""
 
 
-def test_labels_are_made_where_a_set_lacks_some_and_else_questions(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_labels_are_made_where_a_set_lacks_some_and_else_questions(labelled, open_page):
     app = _diagnosed(labelled, open_page)
     with pytest.raises(KeyError):
         app.button(key="metrics_label_more")
@@ -112,12 +106,8 @@ def _diagnosed(workspace: Workspace, open_page: OpenPage) -> AppTest:
     ],
 )
 def test_advice_leads_to_the_place_where_it_is_followed(
-    labelled: Workspace,
-    open_page: OpenPage,
-    monkeypatch: pytest.MonkeyPatch,
-    cause: Cause,
-    link: str,
-) -> None:
+    labelled, open_page, monkeypatch, cause, link
+):
     advice = NextStep("advice", "2 of 3", "Do it.", None, None, causes=(cause,))
     monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice])
     app = _diagnosed(labelled, open_page)
@@ -127,8 +117,8 @@ def test_advice_leads_to_the_place_where_it_is_followed(
 
 @pytest.mark.parametrize("cause", ["doubted", "unexpected"])
 def test_a_question_with_a_wrong_answer_is_asked_in_a_new_conversation(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, cause: Cause
-) -> None:
+    labelled, open_page, monkeypatch, cause
+):
     both: tuple[Cause, ...] = ("doubted", "unexpected")
     advice = NextStep("advice", "2 of 3", "Do it.", None, None, causes=both)
     monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice])
@@ -142,9 +132,7 @@ def test_a_question_with_a_wrong_answer_is_asked_in_a_new_conversation(
     assert "Until when is unused leave kept\\?" in [element.value for element in app.markdown]
 
 
-def test_what_next_names_a_confirmed_fix(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_next_names_a_confirmed_fix(labelled, open_page, monkeypatch):
     base = labelled.base("notes")
     monkeypatch.setattr(next_step, "ENOUGH_LABELLED", 1)
     names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
@@ -179,9 +167,7 @@ def test_what_next_names_a_confirmed_fix(
     assert (question["pinned"], question["width"]) == (True, 220)
 
 
-def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(labelled, open_page, monkeypatch):
     _diagnosed(labelled, open_page)
     diagnoses = labelled.base("notes").diagnoses
     for here, advice in (
@@ -193,9 +179,7 @@ def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(
         assert stored.advice("ranked_low") == advice
 
 
-def test_long_evidence_is_short_in_its_row_and_whole_below(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_evidence_is_short_in_its_row_and_whole_below(labelled, open_page, monkeypatch):
     app = _diagnosed(labelled, open_page)
     evidence = labelled.base("notes").diagnoses.result("checks").questions[0].finding.evidence
     assert len(evidence) < 96
@@ -210,9 +194,7 @@ def test_long_evidence_is_short_in_its_row_and_whole_below(
     assert widths["Document"] == 220  # a name of thirty letters stays whole
 
 
-def test_both_tables_of_questions_have_the_metric_by_which_they_fail(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_both_tables_of_questions_have_the_metric_by_which_they_fail(labelled, open_page):
     base = labelled.base("notes")
     base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 0.99}))
     app = _diagnosed(labelled, open_page)

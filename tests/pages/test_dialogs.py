@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase
 from tests.handbook import LEAVE, ask, visit
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
@@ -33,7 +32,7 @@ def _refused() -> None:
         st.text("closed")
 
 
-def test_a_dialog_says_within_itself_what_went_wrong() -> None:
+def test_a_dialog_says_within_itself_what_went_wrong():
     app = AppTest.from_function(_refused).run()
     app.button(key="keep").click().run()
     assert [each.value for each in app.error] == ["**Nothing is typed\\.**  \nType something\\."]
@@ -44,7 +43,7 @@ def test_a_dialog_says_within_itself_what_went_wrong() -> None:
     assert [each.value for each in app.text] == ["closed"]
 
 
-def test_no_form_clears_what_is_refused() -> None:
+def test_no_form_clears_what_is_refused():
     forms = [path.name for path in PAGES.rglob("*.py") if "clear_on_submit" in path.read_text()]
     assert forms == []
 
@@ -56,13 +55,13 @@ def test_no_form_clears_what_is_refused() -> None:
         *("runs/actions", "memory/overview"),
     ],
 )
-def test_a_click_beside_a_dialog_that_is_typed_into_does_not_close_it(module: str) -> None:
+def test_a_click_beside_a_dialog_that_is_typed_into_does_not_close_it(module):
     source = (PAGES / "components" / f"{module}.py").read_text()
     assert re.search(r"@st\.dialog\([^@]*dismissible=False", source)
     assert "cancel=True" in source or "cancel_button(" in source
 
 
-def test_a_question_is_added_as_it_is_worded_in_the_dialog(base: KnowledgeBase) -> None:
+def test_a_question_is_added_as_it_is_worded_in_the_dialog(base):
     app = ask(visit("chat.py"), LEAVE)
     app.button(key="chat_collect_1").click().run()
     assert app.text_area(key="chat_collect_question_1").value == LEAVE
@@ -77,7 +76,7 @@ def test_a_question_is_added_as_it_is_worded_in_the_dialog(base: KnowledgeBase) 
     )
 
 
-def test_a_question_is_added_as_long_as_it_may_be_asked(base: KnowledgeBase) -> None:
+def test_a_question_is_added_as_long_as_it_may_be_asked(base):
     app = ask(visit("chat.py"), f"{LEAVE} {'leave ' * 1300}")
     app.button(key="chat_collect_1").click().run()
     assert not app.exception
@@ -89,7 +88,7 @@ def test_a_question_is_added_as_long_as_it_may_be_asked(base: KnowledgeBase) -> 
     assert base.questions.labelled("questions")[-1].text == question
 
 
-def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base: KnowledgeBase) -> None:
+def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base):
     ask(visit("chat.py"), LEAVE)
     base.conversations.rate(1, -1)
     base.reviews.explain(1, "should have refused")
@@ -98,7 +97,7 @@ def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base: Knowle
     assert app.checkbox(key="chat_collect_unanswerable_1").value
 
 
-def test_grades_outlast_a_look_at_no_answer(base: KnowledgeBase) -> None:
+def test_grades_outlast_a_look_at_no_answer(base):
     app = ask(visit("chat.py"), LEAVE)
 
     def opened() -> AppTest:

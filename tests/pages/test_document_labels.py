@@ -38,9 +38,7 @@ def _dialog() -> None:
 
 
 @pytest.mark.parametrize(("quotes", "said"), [(False, 1), (True, 0)])
-def test_the_import_says_before_that_labels_name_documents(
-    base: KnowledgeBase, quotes: bool, said: int
-) -> None:
+def test_the_import_says_before_that_labels_name_documents(base, quotes, said):
     app = AppTest.from_function(_dialog, default_timeout=60).run()
     app.file_uploader(key="metrics_import_file").upload("checks.csv", _table(quotes)).run()
     assert not app.exception
@@ -50,9 +48,7 @@ def test_the_import_says_before_that_labels_name_documents(
     assert base.questions.list_all() == []
 
 
-def test_results_call_documents_what_the_labels_name(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_results_call_documents_what_the_labels_name(base, open_page):
     base.exchange.import_file("checks", "checks.csv", _table())
     run = base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": None}))
     app = open_page("metrics.py")
@@ -64,15 +60,13 @@ def test_results_call_documents_what_the_labels_name(
     app.button(key=f"judging_{run.run.id}").click().run()
 
 
-def test_results_of_labelled_passages_have_no_such_line(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_results_of_labelled_passages_have_no_such_line(labelled, open_page):
     labelled.base("notes").evaluator.evaluate("checks", labelled.base("notes").recipe())
     app = open_page("metrics.py")
     assert not any(NAMED in each.value for each in app.info)
 
 
-def test_an_import_says_how_many_questions_it_brought(base: KnowledgeBase) -> None:
+def test_an_import_says_how_many_questions_it_brought(base):
     app = AppTest.from_function(_dialog, default_timeout=60).run()
     app.file_uploader(key="metrics_import_file").upload("checks.csv", _table()).run()
     app.button(key="metrics_import_go").click().run()
@@ -81,9 +75,7 @@ def test_an_import_says_how_many_questions_it_brought(base: KnowledgeBase) -> No
     assert draw.func.__name__ == "success"
 
 
-def test_labels_without_a_place_are_warned_of_first_and_not_counted_as_labelled(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_labels_without_a_place_are_warned_of_first_and_not_counted_as_labelled(base, open_page):
     lines = (
         "question,document,quote,grade",
         "What may a hotel cost?,travel.txt,Hotels may cost 140 euros a night.,5",

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Expander
 
 from pages.components.source.passages import segments, windows
-from rag import Chunk, Recipe, Upload, Workspace, readers
+from rag import Chunk, Recipe, Upload, readers
 from rag.documents.ingestion import Ingestion
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill
 from tests.unit.test_readers_receipts import deck
@@ -24,7 +24,7 @@ def _bases_list(app: AppTest) -> Expander:
     return found
 
 
-def test_the_table_lists_the_documents(filled: Workspace, open_page: OpenPage) -> None:
+def test_the_table_lists_the_documents(filled, open_page):
     app = open_page("upload.py")
     table = app.dataframe[0].value
     base = filled.base("notes")
@@ -37,9 +37,7 @@ def test_the_table_lists_the_documents(filled: Workspace, open_page: OpenPage) -
     assert "3 documents" in [header.value for header in app.header]
 
 
-def test_a_document_whose_vectors_are_not_in_answers_by_words(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_document_whose_vectors_are_not_in_answers_by_words(filled, open_page):
     base = filled.base("notes")
     ingestion = Ingestion(base._database, base.id, base._services.models.embedder)
     new = readers.read_text("A zebra crossing leads to the canteen.", "zebra.txt")
@@ -53,9 +51,7 @@ def test_a_document_whose_vectors_are_not_in_answers_by_words(
     }
 
 
-def test_a_document_names_the_parts_that_were_not_read(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_document_names_the_parts_that_were_not_read(filled, open_page):
     buffer = BytesIO()
     deck().save(buffer)
     base = filled.base("notes")
@@ -74,7 +70,7 @@ def test_a_document_names_the_parts_that_were_not_read(
     assert not app.exception
 
 
-def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> None:
+def test_an_address_opens_a_document(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
@@ -88,7 +84,7 @@ def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> 
     assert f"**{passages} passages**" in _first(app, "markdown", "mean")
 
 
-def test_a_document_that_states_a_date_shows_it(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_document_that_states_a_date_shows_it(filled, open_page):
     base = filled.base("notes")
     page = '<html><head><meta name="date" content="2024-01-31"></head><body>Lunch</body></html>'
     filled.jobs.run(fill(base, {"canteen.html": page}))
@@ -100,9 +96,7 @@ def test_a_document_that_states_a_date_shows_it(filled: Workspace, open_page: Op
     assert "dated" not in _first(open_page("upload.py", doc=other[:12]), "caption", " characters")
 
 
-def test_another_size_redraws_the_preview_and_stores_nothing(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_another_size_redraws_the_preview_and_stores_nothing(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     stored = len(base.documents.chunks(info.id, base.recipe().index))
@@ -117,7 +111,7 @@ def test_another_size_redraws_the_preview_and_stores_nothing(
     assert [build.recipe for build in base.documents.builds()] == [base.recipe().index]
 
 
-def test_a_document_is_tagged_and_found_by_its_tag(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_document_is_tagged_and_found_by_its_tag(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
@@ -131,7 +125,7 @@ def test_a_document_is_tagged_and_found_by_its_tag(filled: Workspace, open_page:
     assert {hit.chunk.document_id for hit in found} == {info.id}
 
 
-def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_cut_is_built_and_then_answers(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
@@ -160,9 +154,7 @@ def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage)
     assert app.button(key="documents_build_drop").label == "Delete"
 
 
-def test_an_index_has_one_form_wherever_it_is_described(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_an_index_has_one_form_wherever_it_is_described(labelled, open_page):
     info = labelled.base("notes").documents.documents(RECIPE.index)[0]
     app = open_page("upload.py", doc=info.id[:12])
     app.session_state["documents_build_more"] = True
@@ -190,9 +182,7 @@ def test_an_index_has_one_form_wherever_it_is_described(
     assert {each.label for each in app.multiselect} >= set(fields[:-1])
 
 
-def test_passages_that_are_longer_than_the_model_reads_are_counted(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_passages_that_are_longer_than_the_model_reads_are_counted(filled, open_page):
     base = filled.base("notes")
     text = "\n\n".join(["The pump hums at night. " * 100, "It is green.", "Leave is short."])
     filled.jobs.run(base.documents.add_files([Upload("long.txt", BytesIO(text.encode()))]))
@@ -214,7 +204,7 @@ def test_passages_that_are_longer_than_the_model_reads_are_counted(
     assert [each for each in said if longer in each]
 
 
-def test_a_file_is_read_and_handed_over_once(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_file_is_read_and_handed_over_once(filled, open_page):
     app = open_page("upload.py")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums at night.")
     app.run()
@@ -230,9 +220,7 @@ def test_a_file_is_read_and_handed_over_once(filled: Workspace, open_page: OpenP
     assert len([job for job in filled.jobs.recent() if job.title == "Reading boiler.txt"]) == 1
 
 
-def test_a_file_with_the_name_of_a_document_says_before_that_it_replaces_it(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_file_with_the_name_of_a_document_says_before_that_it_replaces_it(filled, open_page):
     app = open_page("upload.py")
     app.file_uploader(key="documents_files_0").upload("pump.txt", b"The pump is new.")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums.")
@@ -241,7 +229,7 @@ def test_a_file_with_the_name_of_a_document_says_before_that_it_replaces_it(
     assert "1 file has the name of a document, and replaces it: pump.txt." in said
 
 
-def test_a_file_that_fails_says_why_and_what_to_do(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_file_that_fails_says_why_and_what_to_do(filled, open_page):
     app = open_page("upload.py")
     app.file_uploader(key="documents_files_0").upload("empty.txt", b"   ")
     app.run()
@@ -255,9 +243,7 @@ def test_a_file_that_fails_says_why_and_what_to_do(filled: Workspace, open_page:
     assert _first(app, "markdown", "empty\\.txt").startswith("- empty\\.txt: ")
 
 
-def test_empty_files_are_named_before_anything_is_read(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_empty_files_are_named_before_anything_is_read(filled, open_page):
     app = open_page("upload.py")
     app.file_uploader(key="documents_files_0").upload("blank.md", b"")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums at night.")
@@ -267,9 +253,7 @@ def test_empty_files_are_named_before_anything_is_read(
     assert any(caption.value.endswith(": 1 passage.") for caption in app.caption)
 
 
-def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(filled, open_page):
     app = open_page("upload.py")
     app.file_uploader(key="documents_files_0").upload("letter.doc", b"old")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums.")
@@ -292,9 +276,7 @@ def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(
     assert not [text for text in later.markdown if "docx" in text.value]
 
 
-def test_what_was_handed_over_is_gone_from_the_fields(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_what_was_handed_over_is_gone_from_the_fields(filled, open_page):
     app = open_page("upload.py")
     app.text_input(key="documents_title_0").set_value("Boiler")
     app.text_area(key="documents_pasted_0").set_value("It hums.")
@@ -304,9 +286,7 @@ def test_what_was_handed_over_is_gone_from_the_fields(
     assert [job.title for job in filled.jobs.recent(limit=1)] == ["Reading Boiler"]
 
 
-def test_addresses_that_are_refused_stay_in_the_field(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_addresses_that_are_refused_stay_in_the_field(filled, open_page):
     app = open_page("upload.py")
     app.text_area(key="documents_urls_0").set_value("https://me:secret@example.org/a")
     next(b for b in app.button if b.label == "Fetch").click()
@@ -315,12 +295,12 @@ def test_addresses_that_are_refused_stay_in_the_field(
     assert app.text_area(key="documents_urls_0").value == "https://me:secret@example.org/a"
 
 
-def test_a_link_to_a_document_that_is_gone_says_so(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_link_to_a_document_that_is_gone_says_so(filled, open_page):
     app = open_page("upload.py", doc="0123456789ab")
     assert app.warning[0].value.startswith("The document of this link is not here any more")
 
 
-def test_deleting_asks_and_counts_the_labels(labelled: Workspace, open_page: OpenPage) -> None:
+def test_deleting_asks_and_counts_the_labels(labelled, open_page):
     base = labelled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
@@ -331,7 +311,7 @@ def test_deleting_asks_and_counts_the_labels(labelled: Workspace, open_page: Ope
     assert names == ["pump.txt", "travel.txt"]
 
 
-def test_an_empty_base_teaches(filled: Workspace, open_page: OpenPage) -> None:
+def test_an_empty_base_teaches(filled, open_page):
     filled.create("blank")
     app = open_page("upload.py", kb="blank")
     sample = app.button(key="documents_sample")
@@ -340,9 +320,7 @@ def test_an_empty_base_teaches(filled: Workspace, open_page: OpenPage) -> None:
     assert order.index("documents_files_0") < order.index("documents_sample")
 
 
-def test_a_sample_that_is_there_is_opened_and_not_loaded_again(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_sample_that_is_there_is_opened_and_not_loaded_again(filled, open_page):
     filled.rename("notes", "sample")
     filled.create("blank")
     app = open_page("upload.py", kb="blank")
@@ -357,9 +335,7 @@ GERMAN = (
 )
 
 
-def test_files_in_another_language_come_with_an_embedder_that_supports_it(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_files_in_another_language_come_with_an_embedder_that_supports_it(filled, open_page):
     base = filled.create("leer", Recipe())
     app = open_page("upload.py", kb="leer")
     for name, content in (
@@ -379,9 +355,7 @@ def test_files_in_another_language_come_with_an_embedder_that_supports_it(
     assert base.recipe().index.embedder == "multilingual-e5"
 
 
-def test_the_first_files_are_previewed_with_cost_cut_and_embedder(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_first_files_are_previewed_with_cost_cut_and_embedder(filled, open_page):
     base = filled.create("blank", RECIPE)
     app = open_page("upload.py", kb="blank")
     assert not _bases_list(app).proto.expanded  # the way to the files is short
@@ -413,7 +387,7 @@ def _chunk(order: int, start: int, end: int) -> Chunk:
     return Chunk(order, "d", start, end, "x" * (end - start), order)
 
 
-def test_shared_text_is_a_segment_of_its_own() -> None:
+def test_shared_text_is_a_segment_of_its_own():
     assert segments([_chunk(0, 0, 10), _chunk(1, 8, 20)]) == [
         (0, 8, [0]),
         (8, 10, [0, 1]),
@@ -421,7 +395,7 @@ def test_shared_text_is_a_segment_of_its_own() -> None:
     ]
 
 
-def test_a_long_document_is_drawn_in_windows() -> None:
+def test_a_long_document_is_drawn_in_windows():
     chunks = [_chunk(order, order * 10, order * 10 + 10) for order in range(30)]
     assert [[c.order for c in window] for window in windows(chunks)] == [
         list(range(12)),
@@ -432,7 +406,7 @@ def test_a_long_document_is_drawn_in_windows() -> None:
     assert [len(window) for window in windows(huge)] == [1, 1]
 
 
-def test_a_line_is_one_address(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_line_is_one_address(filled, open_page):
     app = open_page("upload.py")
     app.text_area(key="documents_urls_0").set_value("not a url\n\n ftp://example.org/a b \n")
     app.button(key="FormSubmitter:documents_addresses-Fetch").click().run()

@@ -1,10 +1,7 @@
 """The Documents page lays hands on passages."""
 
-from rag import Workspace
-from tests.pages.conftest import OpenPage
 
-
-def test_text_is_left_out_and_taken_back(filled: Workspace, open_page: OpenPage) -> None:
+def test_text_is_left_out_and_taken_back(filled, open_page):
     base = filled.base("notes")
     info = next(
         each for each in base.documents.documents(base.recipe().index) if each.name == "pump.txt"
@@ -25,9 +22,7 @@ def test_text_is_left_out_and_taken_back(filled: Workspace, open_page: OpenPage)
     assert base.passage_edits.of(info.id) == []
 
 
-def test_a_document_that_is_left_out_is_told_from_one_without_text(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_document_that_is_left_out_is_told_from_one_without_text(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     base.passage_edits.add(info.id, "exclude", (0, len(base.documents.document(info.id).text)))
@@ -41,7 +36,7 @@ def test_a_document_that_is_left_out_is_told_from_one_without_text(
     ]
 
 
-def test_words_that_are_not_there_are_refused(filled: Workspace, open_page: OpenPage) -> None:
+def test_words_that_are_not_there_are_refused(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])

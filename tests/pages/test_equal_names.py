@@ -73,9 +73,7 @@ def many(labelled: Workspace) -> KnowledgeBase:
     return base
 
 
-def test_tuning_with_search_all(
-    labelled: Workspace, many: KnowledgeBase, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tuning_with_search_all(labelled, many, open_page, monkeypatch):
     topics = TopicProbabilities(np.linspace(0, 1, 40), np.arange(40) >= 10, 0.1)
     monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: topics)
     app = open_page("tuning.py", set="many", refuse="auto", threshold="0.2", cut="Set")
@@ -91,7 +89,7 @@ def test_tuning_with_search_all(
     } <= numbers.keys()
 
 
-def test_runs(many: KnowledgeBase, open_page: OpenPage) -> None:
+def test_runs(many, open_page):
     runs = [
         many.evaluator.evaluate("many", many.recipe().with_fields({"search.threshold": value})).run
         for value in (None, 0.5, 1.0)

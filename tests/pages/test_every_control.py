@@ -188,18 +188,14 @@ def visit(
 
 @pytest.mark.usefixtures("all_in_sight")
 @pytest.mark.parametrize("page", OF_GUESTS)
-def test_a_guest_may_do_what_is_offered(
-    page: str, visit: Callable[..., AppTest], refusals: list[str]
-) -> None:
+def test_a_guest_may_do_what_is_offered(page, visit, refusals):
     assert "\n".join(Sweep(partial(visit, GUEST, page), refusals).run()) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("all_in_sight")
 @pytest.mark.parametrize("page", PLACES)
-def test_members_may_do_what_is_offered(
-    page: str, visit: Callable[..., AppTest], refusals: list[str]
-) -> None:
+def test_members_may_do_what_is_offered(page, visit, refusals):
     """What a role may do, those above may do as well: of these only what is offered first."""
     used = set() if page == "chat.py" else set(FRAME_ONLY)
     for role in ROLES:
@@ -210,9 +206,7 @@ def test_members_may_do_what_is_offered(
 @pytest.mark.parametrize(
     ("role", "page"), [*product([GUEST], OF_GUESTS), *product(["owner"], PLACES)]
 )
-def test_a_role_that_is_taken_meanwhile_ends_no_page(
-    role: str, page: str, visit: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_role_that_is_taken_meanwhile_ends_no_page(role, page, visit, monkeypatch):
     """Controls that were drawn before are still there, and what they call refuses."""
     monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)  # it is noticed at once
     app = visit(role, page)
@@ -226,9 +220,7 @@ def test_a_role_that_is_taken_meanwhile_ends_no_page(
 
 
 @pytest.mark.parametrize("ticked", [1, 2])
-def test_a_guest_reads_runs_and_takes_reports_away(
-    ticked: int, visit: Callable[..., AppTest], stocked: Stocked
-) -> None:
+def test_a_guest_reads_runs_and_takes_reports_away(ticked, visit, stocked):
     runs = stocked.addresses[GUEST]["runs"].split(",")
     app = visit(GUEST, "runs.py", runs=",".join(runs[-ticked:]))
     offered = {each.label: not each.disabled for each in app.get("download_button")}
@@ -244,7 +236,7 @@ def test_a_guest_reads_runs_and_takes_reports_away(
     assert len(app.get("plotly_chart")) == 1
 
 
-def test_what_a_guest_thinks_of_an_answer_is_kept(visit: Callable[..., AppTest]) -> None:
+def test_what_a_guest_thinks_of_an_answer_is_kept(visit):
     app = visit(GUEST, "chat.py", source="")
     first, second, _refused = (
         int(str(each.key).rpartition("_")[2]) for each in app.button if "again" in str(each.key)

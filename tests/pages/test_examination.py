@@ -5,14 +5,13 @@ import json
 from dataclasses import replace
 
 from pages.components.shell.text import plain
-from rag import Answer, Assessment, Trace, Upload, Workspace
-from tests.pages.conftest import OpenPage
+from rag import Answer, Assessment, Trace, Upload
 from tests.sample_files import workbook
 from tests.unit.test_readers_receipts import deck
 from tests.workspaces import QUICK, add
 
 
-def test_copies_are_shown_and_settled(filled: Workspace, open_page: OpenPage) -> None:
+def test_copies_are_shown_and_settled(filled, open_page):
     base = filled.base("notes")
     meat = "Each grey cat gets fresh meat in the morning, weighed and cut. Then it sleeps. {}"
     add(filled, base, {"one.txt": meat.format("Or not."), "two.txt": meat.format("Or it does.")})
@@ -35,9 +34,7 @@ def test_copies_are_shown_and_settled(filled: Workspace, open_page: OpenPage) ->
     assert any("ignored" in each.value for each in app.caption)
 
 
-def test_parts_that_were_not_read_are_shown_at_their_place(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_parts_that_were_not_read_are_shown_at_their_place(filled, open_page):
     base, buffer = filled.base("notes"), io.BytesIO()
     deck().save(buffer)
     upload = Upload("deck.pptx", io.BytesIO(buffer.getvalue()))
@@ -53,9 +50,7 @@ def test_parts_that_were_not_read_are_shown_at_their_place(
     assert any("deck" in one.value for one in app.markdown if "pptx" in one.value)
 
 
-def test_a_doubtful_answer_shows_its_nearest_passage_and_opens_in_the_inspector(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_doubtful_answer_shows_its_nearest_passage_and_opens_in_the_inspector(filled, open_page):
     base, question = filled.base("notes"), "Why does the pump make a noise?"
     recipe = base.recipe()
     answer = base.answer(base.search(question, recipe), recipe).answer
@@ -77,9 +72,7 @@ def test_a_doubtful_answer_shows_its_nearest_passage_and_opens_in_the_inspector(
     assert app.query_params["q"] == question
 
 
-def test_editions_without_a_difference_show_no_table(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_editions_without_a_difference_show_no_table(filled, open_page):
     base = filled.base("notes")
     leave = "Unused leave goes into the next year where the head of the {} agrees in writing."
     add(
@@ -95,9 +88,7 @@ def test_editions_without_a_difference_show_no_table(
     assert not any("difference" in expander.label for expander in app.expander)
 
 
-def test_a_decision_for_an_edition_says_what_happens_next(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_decision_for_an_edition_says_what_happens_next(filled, open_page):
     base = filled.base("notes")
     leave = "Unused leave goes into the next year where the head of the {} agrees in writing."
     add(
@@ -134,9 +125,7 @@ def test_a_decision_for_an_edition_says_what_happens_next(
     assert not any("of them is left out" in one.value for one in app.caption)
 
 
-def test_a_place_in_a_sheet_has_the_name_of_the_sheet(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_place_in_a_sheet_has_the_name_of_the_sheet(filled, open_page):
     base, question = filled.base("notes"), "What does the lathe cost?"
     rows = [["Tool", "Charge"], ["Lathe", "4 euros"], ["Saw", "2 euros"]]
     sheet = io.BytesIO(workbook(Rooms=[["Room", "Floor"], ["Hall", "1"]], Charges=rows))

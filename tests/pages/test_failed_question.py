@@ -12,14 +12,11 @@ from pages.components.metrics import failures
 from pages.components.metrics.failures import address
 from pages.components.shell.tables import row_height
 from pages.components.shell.text import plain
-from rag import Workspace
 
 OpenPage = Callable[..., AppTest]
 
 
-def test_the_inspector_opens_with_the_passage_that_was_missed(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_inspector_opens_with_the_passage_that_was_missed(labelled, open_page):
     base = labelled.base("notes")
     strict = base.recipe().with_fields({"search.threshold": 1.0, "search.exact_codes": False})
     base.save_recipe(strict)
@@ -42,7 +39,7 @@ def test_the_inspector_opens_with_the_passage_that_was_missed(
     assert list(stages) == [step.stage for step in standing.steps]
 
 
-def test_a_question_that_missed_nothing_opens_as_it_is(labelled: Workspace) -> None:
+def test_a_question_that_missed_nothing_opens_as_it_is(labelled):
     base = labelled.base("notes")
     loose = base.recipe().with_fields({"search.threshold": None, "search.top_k": 50})
     found = base.evaluator.evaluate("checks", loose)
@@ -63,9 +60,7 @@ def test_a_question_that_missed_nothing_opens_as_it_is(labelled: Workspace) -> N
         ((), "Click a question to open it in the inspector."),
     ],
 )
-def test_questions_fail_by_a_cutoff_that_the_run_has(
-    labelled: Workspace, monkeypatch: pytest.MonkeyPatch, ks: tuple[int, ...], caption: str
-) -> None:
+def test_questions_fail_by_a_cutoff_that_the_run_has(labelled, monkeypatch, ks, caption):
     base = labelled.base("notes")
     evaluated = base.evaluator.evaluate("checks", base.recipe())
     metrics = {f"ndcg@{k}": 0.7 for k in ks}
@@ -87,7 +82,7 @@ def test_questions_fail_by_a_cutoff_that_the_run_has(
     assert first[f"nDCG@{max(ks, default=10)}"] == (0.0 if ks else None)  # not measured, or 0
 
 
-def test_long_questions_wrap_in_tables(labelled: Workspace, open_page: OpenPage) -> None:
+def test_long_questions_wrap_in_tables(labelled, open_page):
     base = labelled.base("notes")
     loose = base.recipe().with_fields({"search.threshold": None})
     base.evaluator.evaluate("checks", loose)
@@ -101,9 +96,7 @@ def test_long_questions_wrap_in_tables(labelled: Workspace, open_page: OpenPage)
     assert row_height([], 400) is None
 
 
-def test_the_table_of_questions_has_no_blank_row(
-    labelled: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_of_questions_has_no_blank_row(labelled, monkeypatch):
     base = labelled.base("notes")
     evaluated = base.evaluator.evaluate("checks", base.recipe())
     heights = []
@@ -121,7 +114,7 @@ def test_the_table_of_questions_has_no_blank_row(
     assert heights == ["content", 460, "content", 460]
 
 
-def test_a_passage_below_top_k_is_not_returned(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_passage_below_top_k_is_not_returned(filled, open_page):
     base = filled.base("notes")
     one = base.recipe().with_fields({"search.threshold": None, "search.top_k": 1})
     base.save_recipe(one)

@@ -26,22 +26,20 @@ def frame(home: Path) -> AppTest:
     return AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=300)
 
 
-def test_it_opens_on_chat(frame: AppTest) -> None:
+def test_it_opens_on_chat(frame):
     frame.run()
     assert [title.value for title in frame.title] == ["Chat"]
     assert not frame.exception
 
 
 @pytest.mark.parametrize("file", TITLES)
-def test_every_page_runs_on_an_empty_home(
-    frame: AppTest, file: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_page_runs_on_an_empty_home(frame, file, monkeypatch):
     monkeypatch.setattr(session, "start_work", lambda: None)  # the sample would be read each time
     frame.run().switch_page(file).run()
     assert [title.value for title in frame.title] == [TITLES[file]]
     assert not frame.exception
 
 
-def test_every_page_file_is_in_the_navigation() -> None:
+def test_every_page_file_is_in_the_navigation():
     files = {path.name for path in (ROOT / "pages").glob("*.py")}
     assert files - {"__init__.py", "frame.py"} == set(TITLES)

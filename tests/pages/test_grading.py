@@ -34,7 +34,7 @@ def _grade(app: AppTest, chunk: Chunk, grade: str | None) -> AppTest:
     return app.get_by_key(f"inspector_grade_{chunk.id}").set_value(grade).run()
 
 
-def test_a_grade_is_stored_shown_and_taken_back(base: KnowledgeBase) -> None:
+def test_a_grade_is_stored_shown_and_taken_back(base):
     leave, _ = _chunks(base)
     app = visit("inspector.py", q=LEAVE)
     _grade(app, leave, "2")
@@ -51,7 +51,7 @@ def test_a_grade_is_stored_shown_and_taken_back(base: KnowledgeBase) -> None:
     assert _labels(base) == []
 
 
-def test_not_relevant_is_a_label_too(base: KnowledgeBase) -> None:
+def test_not_relevant_is_a_label_too(base):
     _, other = _chunks(base)
     app = visit("inspector.py", q=LEAVE)
     _grade(app, other, "0")
@@ -60,7 +60,7 @@ def test_not_relevant_is_a_label_too(base: KnowledgeBase) -> None:
     assert "Filled: 0 labelled relevant." in texts(app)
 
 
-def test_grading_a_new_question_adds_it(base: KnowledgeBase) -> None:
+def test_grading_a_new_question_adds_it(base):
     text = "When does carried leave lapse?"
     app = visit("inspector.py", q=text)
     chunk = base.search(text, base.recipe().with_fields({"search.threshold": None})).hits[0].chunk
@@ -68,7 +68,7 @@ def test_grading_a_new_question_adds_it(base: KnowledgeBase) -> None:
     assert [label.grade for label in _asked(base, text).labels] == [3]
 
 
-def test_a_question_is_added_without_a_grade(base: KnowledgeBase) -> None:
+def test_a_question_is_added_without_a_grade(base):
     text = "When does carried leave lapse?"
     app = visit("inspector.py", q=text)
     app.button(key="inspector_collect").click().run()
@@ -76,9 +76,7 @@ def test_a_question_is_added_without_a_grade(base: KnowledgeBase) -> None:
     assert not [b for b in app.button if b.key == "inspector_collect"]
 
 
-def test_labels_go_to_the_set_that_has_the_question_whatever_was_used_last(
-    base: KnowledgeBase,
-) -> None:
+def test_labels_go_to_the_set_that_has_the_question_whatever_was_used_last(base):
     base.question_edits.create_set("another set")
     app = visit("metrics.py", set="another set")
     app.query_params["q"] = LEAVE
@@ -100,7 +98,7 @@ def test_labels_go_to_the_set_that_has_the_question_whatever_was_used_last(
     assert app.selectbox(key="set").value == "another set"  # both have it
 
 
-def test_no_answer_asks_only_when_labels_go(base: KnowledgeBase) -> None:
+def test_no_answer_asks_only_when_labels_go(base):
     leave, _ = _chunks(base)
     app = visit("inspector.py", q=LEAVE)
     app.button(key="inspector_unanswerable").click().run()
@@ -114,7 +112,7 @@ def test_no_answer_asks_only_when_labels_go(base: KnowledgeBase) -> None:
     assert (_asked(base).answerable, _labels(base)) == (False, [])
 
 
-def test_the_exact_words_become_the_label(base: KnowledgeBase) -> None:
+def test_the_exact_words_become_the_label(base):
     leave, _ = _chunks(base)
     app = visit("inspector.py", q=LEAVE)
     app.button(key="inspector_evidence").click().run()
@@ -127,7 +125,7 @@ def test_the_exact_words_become_the_label(base: KnowledgeBase) -> None:
     assert app.get_by_key(f"inspector_grade_{leave.id}").value == "2"
 
 
-def test_the_picture_fills_what_is_relevant(base: KnowledgeBase) -> None:
+def test_the_picture_fills_what_is_relevant(base):
     trace = base.search(LEAVE, base.recipe())
     shown = candidates(trace)
     first, second = (each.hit.chunk for each in shown[:2])
@@ -142,7 +140,7 @@ def test_the_picture_fills_what_is_relevant(base: KnowledgeBase) -> None:
     assert {name.endswith("-open") for key, name in symbols.items() if key != first.id} == {True}
 
 
-def test_points_that_do_not_come_back_are_small_and_not_faint(base: KnowledgeBase) -> None:
+def test_points_that_do_not_come_back_are_small_and_not_faint(base):
     trace = base.search(LEAVE, base.recipe())
     shown = candidates(trace)
     back = {each.hit.chunk.id for each in shown if each.group in ("prompt", "context")}
@@ -159,7 +157,7 @@ def test_points_that_do_not_come_back_are_small_and_not_faint(base: KnowledgeBas
     }
 
 
-def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> None:
+def test_plotly_finds_nothing_wrong_with_the_picture(base):
     trace = base.search(LEAVE, base.recipe())
     shown = candidates(trace)
     drawn = figure(trace, shown, shown[0].hit.chunk.key, LIGHT, {}).to_dict()
@@ -169,7 +167,7 @@ def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> Non
     assert go.Figure(drawn).to_dict() == drawn
 
 
-def test_sentences_and_pasted_words() -> None:
+def test_sentences_and_pasted_words():
     text = "One is here.  Two: 3.5 mm!\n\nA heading\n\nThe last"
     pieces = sentences(text)
     assert [text[start:end] for start, end in pieces] == [
@@ -192,9 +190,7 @@ def test_sentences_and_pasted_words() -> None:
         ((0.22, 0.5, 0.3, 0.22), (1, "right", "top")),
     ],
 )
-def test_the_label_of_the_threshold_covers_no_points(
-    base: KnowledgeBase, relevances: tuple[float, ...], corner: tuple[int, str, str]
-) -> None:
+def test_the_label_of_the_threshold_covers_no_points(base, relevances, corner):
     trace = replace(base.search(LEAVE, base.recipe()), threshold=0.2)
     first = candidates(trace)[0]
     shown = [

@@ -1,7 +1,6 @@
 """Guests get the chat and the runs of one knowledge base, and its saved recipe."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,14 +13,12 @@ from pages.components.shell import identity
 from pages.components.shell.text import plain
 from rag import TourStop
 from tests.handbook import LEAVE, ask
-from tests.members import World, said
+from tests.members import said
 from tests.pages.conftest import DOCUMENTS, questions_file
 from tests.workspaces import add
 
 
-def test_a_guest_sees_no_recipe_and_asks_with_the_saved_one(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_guest_sees_no_recipe_and_asks_with_the_saved_one(visit, world, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     secret, row = world.base.links.create("fair")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
@@ -40,9 +37,7 @@ def test_a_guest_sees_no_recipe_and_asks_with_the_saved_one(
     world.base.links.revoke(row.id)
 
 
-def test_a_guest_is_led_to_no_page_that_is_not_there(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_guest_is_led_to_no_page_that_is_not_there(visit, world, monkeypatch):
     secret, row = world.base.links.create("led")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
     app = visit("stranger", "chat.py")
@@ -61,9 +56,7 @@ def test_a_guest_is_led_to_no_page_that_is_not_there(
         assert not app.main.get("page_link")
 
 
-def test_a_guest_gets_runs_where_there_are_some(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_guest_gets_runs_where_there_are_some(visit, world, monkeypatch):
     base = world.workspace.create("shared")
     assert set(add(world.workspace, base, DOCUMENTS)) == {"added"}
     base.exchange.import_file("checks", "checks.jsonl", questions_file())
@@ -89,9 +82,7 @@ def test_a_guest_gets_runs_where_there_are_some(
     assert "Use this recipe" not in labels
 
 
-def test_a_guest_is_offered_no_judge_of_answers(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_guest_is_offered_no_judge_of_answers(visit, world, monkeypatch):
     base = world.workspace.create("answered")
     assert set(add(world.workspace, base, DOCUMENTS)) == {"added"}
     base.exchange.import_file("checks", "checks.jsonl", questions_file())
@@ -108,9 +99,7 @@ def test_a_guest_is_offered_no_judge_of_answers(
     assert "A model reads both answers" not in said(app)
 
 
-def test_a_guest_of_a_tour_sees_it_alone(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_guest_of_a_tour_sees_it_alone(visit, world, monkeypatch):
     board, other = (
         world.base.tours.create(title, [TourStop("answer", "Why?", "Because.")])
         for title in ("For the board", "For others")
@@ -148,13 +137,7 @@ def test_a_guest_of_a_tour_sees_it_alone(
         ("https://kb.example/touchstone/settings", ""),
     ],
 )
-def test_the_address_of_a_link_says_where_it_works(
-    url: str,
-    warned: str,
-    visit: Callable[..., AppTest],
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_address_of_a_link_says_where_it_works(url, warned, visit, world, monkeypatch):
     monkeypatch.setattr(type(st.context), "url", url)
     app = visit("owner", "settings.py", kb="handbook")
     next(each for each in app.button if each.label == "Make a link").click().run()
@@ -165,9 +148,7 @@ def test_the_address_of_a_link_says_where_it_works(
     assert [each.value for each in app.warning] == ([warned] if warned else [])
 
 
-def test_a_link_is_left_in_the_same_tab(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_is_left_in_the_same_tab(visit, world, monkeypatch):
     """By a button, which has the browser go there: links open in another tab."""
     secret, row = world.base.links.create("left")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)

@@ -27,7 +27,7 @@ def passage(base: KnowledgeBase, words: str) -> Chunk:
     )
 
 
-def test_the_selected_passage_is_followed_and_its_changes_are_stated(base: KnowledgeBase) -> None:
+def test_the_selected_passage_is_followed_and_its_changes_are_stated(base):
     wanted = passage(base, "second class")
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
     explainer = base.explain(LEAVE, base.recipe())
@@ -43,7 +43,7 @@ def test_the_selected_passage_is_followed_and_its_changes_are_stated(base: Knowl
     ]
 
 
-def test_a_search_that_recovered_is_explained_anew(base: KnowledgeBase) -> None:
+def test_a_search_that_recovered_is_explained_anew(base):
     # A reranker that failed at first: the same question and recipe, another order.
     recipe = base.recipe()
     worked = base.search(LEAVE, recipe.with_fields({"search.threshold": None}))
@@ -60,7 +60,7 @@ def test_a_search_that_recovered_is_explained_anew(base: KnowledgeBase) -> None:
     assert explainer(base, slower, recipe) is explainer(base, worked, recipe)
 
 
-def test_applying_a_change_brings_the_passage_in(base: KnowledgeBase) -> None:
+def test_applying_a_change_brings_the_passage_in(base):
     wanted = passage(base, "second class")
     changes = base.explain(LEAVE, base.recipe()).changes(wanted.key)
     value = next(change.value for change in changes if change.field == "threshold")
@@ -79,7 +79,7 @@ def test_applying_a_change_brings_the_passage_in(base: KnowledgeBase) -> None:
     assert r"lost at threshold" in texts(app)
 
 
-def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base: KnowledgeBase) -> None:
+def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base):
     base.save_recipe(base.recipe().with_fields({"search.candidates": 1}))
     wanted = passage(base, "goggles")
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
@@ -88,7 +88,7 @@ def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base: Knowle
     assert "given to the answer, rank 1" in texts(stale).replace("\\", "")
 
 
-def test_a_missing_sentence_is_found_and_looked_up(base: KnowledgeBase) -> None:
+def test_a_missing_sentence_is_found_and_looked_up(base):
     app = visit("inspector.py", q=LEAVE)
     app.text_input(key="missing").set_value(CERTIFICATE).run()
     (look,) = [each for each in app.button if (each.key or "").startswith("what_if_look_")]
@@ -98,7 +98,7 @@ def test_a_missing_sentence_is_found_and_looked_up(base: KnowledgeBase) -> None:
     assert not app.exception
 
 
-def test_what_was_expected_of_a_question_goes_with_it(base: KnowledgeBase) -> None:
+def test_what_was_expected_of_a_question_goes_with_it(base):
     app = visit("inspector.py", q=LEAVE, missing=CERTIFICATE, missing_document="safety.md")
     assert app.text_input(key="missing").value == CERTIFICATE
     app.text_input(key="q").set_value("Who signs for the goggles?").run()
@@ -108,7 +108,7 @@ def test_what_was_expected_of_a_question_goes_with_it(base: KnowledgeBase) -> No
     assert app.query_params["q"] == "Who signs for the goggles?"
 
 
-def test_a_document_shows_where_its_passages_stand(base: KnowledgeBase) -> None:
+def test_a_document_shows_where_its_passages_stand(base):
     app = visit("inspector.py", q=LEAVE, missing_document="safety.md")
     shown = [each for each in app.button if (each.key or "").startswith("what_if_look_")]
     (document,) = [
@@ -118,7 +118,7 @@ def test_a_document_shows_where_its_passages_stand(base: KnowledgeBase) -> None:
     assert {each.key for each in shown} == {f"what_if_look_{chunk.id}" for chunk in chunks}
 
 
-def test_attribution_is_computed_when_it_is_asked_for(base: KnowledgeBase) -> None:
+def test_attribution_is_computed_when_it_is_asked_for(base):
     app = visit("inspector.py", q=LEAVE, view="Attribution")
     assert "cosine lost" not in str([each.proto for each in app.dataframe])
     app.button(key="attribution_compute").click().run()
@@ -132,7 +132,7 @@ def test_attribution_is_computed_when_it_is_asked_for(base: KnowledgeBase) -> No
     assert len(app.dataframe) == 2  # still known
 
 
-def test_two_recipes_are_compared(base: KnowledgeBase) -> None:
+def test_two_recipes_are_compared(base):
     app = visit("inspector.py", q=LEAVE, view="Compare", changes="threshold=null, top_k=3")
     other = base.recipe().with_fields({"search.threshold": None, "search.top_k": 3})
     found = base.compare(LEAVE, base.recipe(), other)
@@ -149,7 +149,7 @@ def test_two_recipes_are_compared(base: KnowledgeBase) -> None:
     assert "No run yet" in texts(app)
 
 
-def test_labels_that_each_recipe_shows_are_told(base: KnowledgeBase) -> None:
+def test_labels_that_each_recipe_shows_are_told(base):
     row = {
         "id": "q1",
         "text": LEAVE,
@@ -162,17 +162,17 @@ def test_labels_that_each_recipe_shows_are_told(base: KnowledgeBase) -> None:
     assert (table["as it is"][0], table["other"][0]) == (None, 2)
 
 
-def test_without_candidates_the_missing_can_still_be_found(base: KnowledgeBase) -> None:
+def test_without_candidates_the_missing_can_still_be_found(base):
     app = visit("inspector.py", q="zzz", mode="Lexical", view="What if", missing=CERTIFICATE)
     assert "No candidates" in app.info[0].value
 
 
-def test_recipe_fields_are_read_as_on_the_command_line() -> None:
+def test_recipe_fields_are_read_as_on_the_command_line():
     with pytest.raises(InvalidRecipe, match="has no value"):
         fields("mode")
 
 
-def test_lines_run_through_the_stages_of_both_recipes(base: KnowledgeBase) -> None:
+def test_lines_run_through_the_stages_of_both_recipes(base):
     recipe = base.recipe().with_fields({"search.mode": "hybrid", "search.threshold": None})
     other = recipe.with_fields({"search.mode": "lexical", "search.top_k": 1})
     compared = base.compare(LEAVE, recipe, other)
@@ -191,7 +191,7 @@ def test_lines_run_through_the_stages_of_both_recipes(base: KnowledgeBase) -> No
     assert takeaway(compared, lines).startswith(f"0 up, 0 down, 0 new, {gone} gone.")
 
 
-def test_the_chart_says_where_a_relevant_passage_was_lost(base: KnowledgeBase) -> None:
+def test_the_chart_says_where_a_relevant_passage_was_lost(base):
     recipe = base.recipe().with_fields({"search.mode": "hybrid", "search.threshold": None})
     compared = base.compare(LEAVE, recipe, recipe.with_fields({"search.threshold": 1.0}))
     [first, *rest] = flows(compared)
@@ -213,9 +213,7 @@ def test_the_chart_says_where_a_relevant_passage_was_lost(base: KnowledgeBase) -
     assert texts == ["hocke…s-2015 #5", "hocke…s-2017 #5"]
 
 
-def test_views_compute_only_when_chosen(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_views_compute_only_when_chosen(base, monkeypatch):
     @operation("viewer")
     def never(*_arguments: object) -> None:
         raise AssertionError("explained")

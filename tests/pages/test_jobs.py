@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import Jobs, Workspace
+from rag import Jobs
 from rag.storage import jobs as rows
 from tests.pages.conftest import fill
 
@@ -13,9 +12,7 @@ OpenPage = Callable[..., AppTest]
 AtWork = Callable[[int], None]
 
 
-def test_an_evaluation_at_work_stands_where_the_button_was(
-    labelled: Workspace, open_page: OpenPage, at_work: AtWork
-) -> None:
+def test_an_evaluation_at_work_stands_where_the_button_was(labelled, open_page, at_work):
     base = labelled.base("notes")
     job = base.evaluations.start("checks", base.recipe())
     at_work(job)
@@ -32,8 +29,8 @@ def test_an_evaluation_at_work_stands_where_the_button_was(
 
 
 def test_a_job_that_gave_way_waits_for_its_turn_with_its_progress(
-    labelled: Workspace, open_page: OpenPage, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    labelled, open_page, at_work, monkeypatch
+):
     monkeypatch.setattr(Jobs, "start", lambda _jobs: None)  # its worker would take the job up
     job = labelled.base("notes").evaluations.start("checks", labelled.base("notes").recipe())
     at_work(job)
@@ -47,8 +44,8 @@ def test_a_job_that_gave_way_waits_for_its_turn_with_its_progress(
 
 
 def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
-    labelled: Workspace, open_page: OpenPage, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    labelled, open_page, at_work, monkeypatch
+):
     monkeypatch.setattr(Jobs, "start", lambda _jobs: None)
     base = labelled.base("notes")
     other = labelled.create("other")
@@ -63,9 +60,7 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
     assert not [each for each in app.caption if "begins after" in each.value]
 
 
-def test_an_evaluation_that_failed_says_why_until_another_is_there(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_an_evaluation_that_failed_says_why_until_another_is_there(labelled, open_page):
     base = labelled.base("notes")
     job = base.evaluations.start("checks", base.recipe())
     base.question_edits.rename_set("checks", "other")
@@ -78,9 +73,7 @@ def test_an_evaluation_that_failed_says_why_until_another_is_there(
     assert not open_page("metrics.py").error
 
 
-def test_jobs_at_work_stand_where_their_buttons_were(
-    labelled: Workspace, open_page: OpenPage, at_work: AtWork
-) -> None:
+def test_jobs_at_work_stand_where_their_buttons_were(labelled, open_page, at_work):
     base, tuning = labelled.base("notes"), labelled.base("notes").tuning
     recipe = base.recipe()
     metric = "ndcg@10"
@@ -107,9 +100,7 @@ def test_jobs_at_work_stand_where_their_buttons_were(
         assert labelled.jobs.get(job).cancel
 
 
-def test_the_last_search_is_shown_after_a_reload_until_its_questions_change(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_last_search_is_shown_after_a_reload_until_its_questions_change(labelled, open_page):
     base = labelled.base("notes")
     recipe = base.recipe()
     grid = {"search.mode": ["lexical", "hybrid"]}

@@ -29,9 +29,7 @@ def _said(app: AppTest) -> str:
     return "\n".join(each.value for each in [*app.markdown, *app.caption])
 
 
-def test_a_grade_is_stored_and_the_next_passage_follows(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_a_grade_is_stored_and_the_next_passage_follows(base, open_page):
     run = _run(base, threshold=None)
     queue = base.judging_queue.ordered(run)
     before = _labels(base)
@@ -52,7 +50,7 @@ def test_a_grade_is_stored_and_the_next_passage_follows(
     }
 
 
-def test_skipping_stores_nothing(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_skipping_stores_nothing(base, open_page):
     run = _run(base, threshold=None)
     before = _labels(base)
     app = open_page("metrics.py")
@@ -68,7 +66,7 @@ def _dialog() -> None:
     judge(workspace().base("notes"), "checks")
 
 
-def test_the_last_grade_is_taken_back(base: KnowledgeBase) -> None:
+def test_the_last_grade_is_taken_back(base):
     queue = base.judging_queue.ordered(_run(base, threshold=None))
     before = _labels(base)
     app = AppTest.from_function(_dialog, default_timeout=60)
@@ -89,14 +87,14 @@ def test_the_last_grade_is_taken_back(base: KnowledgeBase) -> None:
     assert not [each for each in app.button if each.key == "judging_undo"]
 
 
-def test_nothing_left_says_so(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_nothing_left_says_so(base, open_page):
     run = _run(base, threshold=1.0)
     assert base.judging_queue.ordered(run) == []
     app = open_page("metrics.py")
     app.button(key=f"judging_{run}").click().run()
 
 
-def test_two_runs_are_judged_where_they_differ(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_two_runs_are_judged_where_they_differ(base, open_page):
     good, words = _run(base, threshold=None), _run(base, threshold=None, mode="lexical")
     base.runs.pin(good)
     queue = base.judging_queue.ordered(words, good)
@@ -106,7 +104,7 @@ def test_two_runs_are_judged_where_they_differ(base: KnowledgeBase, open_page: O
     assert where(queue[0]) in _said(app)
 
 
-def test_ranks_in_words() -> None:
+def test_ranks_in_words():
     def hit(first: int | None, second: int | None) -> Unjudged:
         return Unjudged("q", "Q?", "d", "d.md", 0, 9, "text", (first, second), 0.5, "")
 

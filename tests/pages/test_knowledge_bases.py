@@ -20,7 +20,7 @@ def two(labelled: Workspace) -> Workspace:
     return labelled
 
 
-def test_every_base_stands_with_its_size_and_last_run(two: Workspace, open_page: OpenPage) -> None:
+def test_every_base_stands_with_its_size_and_last_run(two, open_page):
     table = open_page("upload.py", kb="notes").dataframe[0].value
     assert list(table["Name"]) == ["archive", "notes"]
     assert list(table["Documents"]) == [0, 3]
@@ -29,14 +29,14 @@ def test_every_base_stands_with_its_size_and_last_run(two: Workspace, open_page:
     assert list(table["Last run"].notna()) == [False, True]
 
 
-def test_one_base_needs_no_table(labelled: Workspace, open_page: OpenPage) -> None:
+def test_one_base_needs_no_table(labelled, open_page):
     app = open_page("upload.py", kb="notes")
     assert "1 knowledge base: notes is open" in [each.label for each in app.expander]
     assert "Questions" not in app.dataframe[0].value.columns
     assert app.button(key="documents_delete_base").label == "Delete"
 
 
-def test_the_open_base_is_renamed_and_stays_open(two: Workspace, open_page: OpenPage) -> None:
+def test_the_open_base_is_renamed_and_stays_open(two, open_page):
     app = open_page("upload.py", kb="notes")
     app.button(key="documents_rename").click().run()
     app.text_input(key="documents_new_name").set_value("handbook")
@@ -47,7 +47,7 @@ def test_the_open_base_is_renamed_and_stays_open(two: Workspace, open_page: Open
     assert not app.warning
 
 
-def test_a_copy_is_made_and_opened(two: Workspace, open_page: OpenPage) -> None:
+def test_a_copy_is_made_and_opened(two, open_page):
     app = open_page("upload.py", kb="notes")
     app.button(key="documents_duplicate").click().run()
     assert app.text_input(key="documents_copy_name").value == "notes 2"
@@ -60,16 +60,14 @@ def test_a_copy_is_made_and_opened(two: Workspace, open_page: OpenPage) -> None:
     assert list(app.dataframe[0].value["Documents"]) == [0, 3, 3]
 
 
-def test_deleting_asks_for_the_name(two: Workspace, open_page: OpenPage) -> None:
+def test_deleting_asks_for_the_name(two, open_page):
     app = open_page("upload.py", kb="notes")
     app.button(key="documents_delete_base").click().run()
     assert app.button(key="documents_delete_really").disabled
     assert [info.name for info in two.bases()] == ["archive", "notes"]
 
 
-def test_the_embedder_for_trials_is_offered_nowhere(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_embedder_for_trials_is_offered_nowhere(labelled, open_page):
     assert "fake" not in labelled.embedders()
     assert "minilm" in labelled.embedders()
     app = open_page("tuning.py", cuts="true")  # a stored recipe that has it still opens
@@ -88,9 +86,7 @@ def chip(app: AppTest) -> str:
     return "\n".join(each.value for each in app.sidebar.markdown if "search\\." in each.value)
 
 
-def test_a_recipe_that_is_not_saved_stays_with_its_base(
-    two: Workspace, open_page: OpenPage
-) -> None:
+def test_a_recipe_that_is_not_saved_stays_with_its_base(two, open_page):
     app = open_page("inspector.py", kb="notes")
     app.sidebar.slider(key="k").set_value(9).run()
     app.sidebar.button_group(key="mode").set_value("Lexical").run()
@@ -104,7 +100,7 @@ def test_a_recipe_that_is_not_saved_stays_with_its_base(
     assert app.query_params["k"] == "9"
 
 
-def test_a_new_base_starts_with_its_own_recipe(two: Workspace, open_page: OpenPage) -> None:
+def test_a_new_base_starts_with_its_own_recipe(two, open_page):
     app = open_page("inspector.py", kb="notes", k="9")
     two.create("fresh", Recipe(index=IndexRecipe(embedder="fake")))
     app.session_state["frame_created"] = "fresh"  # what the dialog for a new one leaves
@@ -113,7 +109,7 @@ def test_a_new_base_starts_with_its_own_recipe(two: Workspace, open_page: OpenPa
     assert chip(app) == ""
 
 
-def test_what_else_is_searched_stays_with_its_base(two: Workspace, open_page: OpenPage) -> None:
+def test_what_else_is_searched_stays_with_its_base(two, open_page):
     two.create("third", Recipe(index=IndexRecipe(embedder="fake")))
     app = open_page("inspector.py", kb="notes")
     app.multiselect(key="also").set_value(["third"]).run()

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag import Workspace
 from tests.handbook import texts
-from tests.pages.conftest import QUESTIONS, OpenPage
+from tests.pages.conftest import QUESTIONS
 
 TEXTS = [text for _, text, _, _ in QUESTIONS]
 
@@ -30,9 +30,7 @@ def _grade_first(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize("key", ["metrics_label_first", "frame_next_go"])
-def test_label_passages_asks_the_first_question_without_labels(
-    unlabelled: Workspace, open_page: OpenPage, key: str
-) -> None:
+def test_label_passages_asks_the_first_question_without_labels(unlabelled, open_page, key):
     app = open_page("metrics.py", set="asked")
     app.button(key=key).click().run()
     assert not app.exception
@@ -42,9 +40,7 @@ def test_label_passages_asks_the_first_question_without_labels(
     assert app.selectbox(key="set").value == "asked"
 
 
-def test_the_next_question_without_labels_follows_a_grade(
-    unlabelled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_next_question_without_labels_follows_a_grade(unlabelled, open_page):
     app = open_page("inspector.py", set="asked", q=TEXTS[0])
     assert app.button(key="labelling_next").label == "Skip"
     app.button(key="labelling_next").click().run()
@@ -70,9 +66,7 @@ def test_the_next_question_without_labels_follows_a_grade(
     ]
 
 
-def test_an_inspector_without_a_question_leads_to_one(
-    unlabelled: Workspace, open_page: OpenPage
-) -> None:
+def test_an_inspector_without_a_question_leads_to_one(unlabelled, open_page):
     app = open_page("inspector.py")
     assert app.get("pills")[0].options == [text.replace("?", r"\?") for text in TEXTS]
     app.button(key="frame_next_go").click().run()
@@ -80,15 +74,13 @@ def test_an_inspector_without_a_question_leads_to_one(
     assert not [item for item in app.button if item.key == "frame_next_go"]
 
 
-def test_a_question_with_labels_has_no_line(labelled: Workspace, open_page: OpenPage) -> None:
+def test_a_question_with_labels_has_no_line(labelled, open_page):
     app = open_page("inspector.py", q=TEXTS[0])
     assert "without labels" not in texts(app)
     assert not [item for item in app.button if item.key == "labelling_next"]
 
 
-def test_only_labelled_questions_tell_recipes_apart(
-    unlabelled: Workspace, open_page: OpenPage
-) -> None:
+def test_only_labelled_questions_tell_recipes_apart(unlabelled, open_page):
     base = unlabelled.base("notes")
     assert base.run_figures.plan("asked").questions == 0
     _grade_first(open_page("inspector.py", set="asked", q=TEXTS[0]))
@@ -97,9 +89,7 @@ def test_only_labelled_questions_tell_recipes_apart(
     assert (list(table["Answerable"]), list(table["Labelled"])) == ([3], [1])
 
 
-def test_the_suggestions_are_of_the_chosen_set_alone(
-    unlabelled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_suggestions_are_of_the_chosen_set_alone(unlabelled, open_page):
     unlabelled.base("notes").exchange.import_file("pets", "pets.csv", "question\nWho feeds cats?")
     pets = open_page("inspector.py", set="pets")
     assert pets.get("pills")[0].options == [r"Who feeds cats\?"]

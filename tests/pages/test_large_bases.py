@@ -48,9 +48,7 @@ def _reads(noted: list[str]) -> list[str]:
     return [each for each in noted if any(part in f"{each}\n" for part in WHOLE_TABLES)]
 
 
-def test_figures_of_a_run_are_read_once_for_each_state(
-    evaluated: tuple[Workspace, KnowledgeBase],
-) -> None:
+def test_figures_of_a_run_are_read_once_for_each_state(evaluated):
     _, base = evaluated
     with statements() as opening:
         app = visit("metrics.py")
@@ -64,9 +62,7 @@ def test_figures_of_a_run_are_read_once_for_each_state(
     assert _reads(changed)
 
 
-def test_all_figures_of_a_run_come_of_one_reading(
-    evaluated: tuple[Workspace, KnowledgeBase],
-) -> None:
+def test_all_figures_of_a_run_come_of_one_reading(evaluated):
     _, base = evaluated
     run, before = (each.id for each in base.runs.list_all(SET))
     with statements() as opening:
@@ -79,7 +75,7 @@ def test_all_figures_of_a_run_come_of_one_reading(
     assert _reads(further) == []
 
 
-def test_open_hits_of_many_metrics_are_looked_up_once(home: Path) -> None:
+def test_open_hits_of_many_metrics_are_looked_up_once(home):
     workspace, base = half_judged(home)
     old, new = (base.evaluator.evaluate(HALF, each, (5, 10)).run.id for each in (OLD, NEW))
     metrics = [f"{name}@{k}" for name in ("ndcg", "mrr", "recall") for k in (5, 10)]
@@ -92,9 +88,7 @@ def test_open_hits_of_many_metrics_are_looked_up_once(home: Path) -> None:
     workspace.close()
 
 
-def test_a_list_of_bases_takes_as_many_statements_whatever_their_number(
-    evaluated: tuple[Workspace, KnowledgeBase],
-) -> None:
+def test_a_list_of_bases_takes_as_many_statements_whatever_their_number(evaluated):
     workspace, base = evaluated
     with statements() as few:
         before = workspace.bases()

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Callable
-from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
@@ -32,9 +31,7 @@ def _read_again(app: AppTest, key: str, password: str) -> None:
     assert not app.exception
 
 
-def test_a_file_is_read_with_its_password(
-    filled: Workspace, home: Path, open_page: OpenPage
-) -> None:
+def test_a_file_is_read_with_its_password(filled, home, open_page):
     base, _locked, key = _waiting(filled)
     app = open_page("upload.py")
     assert any("lamp\\.pdf** The PDF is encrypted" in each.value for each in app.markdown)
@@ -53,7 +50,7 @@ def test_a_file_is_read_with_its_password(
     assert not any(word.encode() in content for content in kept for word in (RIGHT, WRONG))
 
 
-def test_a_file_is_left_out(filled: Workspace, home: Path, open_page: OpenPage) -> None:
+def test_a_file_is_left_out(filled, home, open_page):
     base, locked, key = _waiting(filled)
     app = open_page("upload.py")
     app.button(key=f"documents_leave_out_{key}").click().run()

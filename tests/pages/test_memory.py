@@ -16,12 +16,12 @@ def told(base: KnowledgeBase, question: str) -> int:
     return turn
 
 
-def test_an_empty_memory_says_what_to_do(base: KnowledgeBase) -> None:
+def test_an_empty_memory_says_what_to_do(base):
     app = visit("usage.py", usage="Memory", provider="ollama")
     assert "about" not in [each.key for each in app.text_input]
 
 
-def test_the_tab_is_there_with_a_language_model_only(base: KnowledgeBase) -> None:
+def test_the_tab_is_there_with_a_language_model_only(base):
     def labels(**address: str) -> list[str]:
         return [tab.label for tab in visit("usage.py", **address).tabs]
 
@@ -29,7 +29,7 @@ def test_the_tab_is_there_with_a_language_model_only(base: KnowledgeBase) -> Non
     assert labels(provider="ollama") == ["Review", "Operations", "Memory"]
 
 
-def test_what_was_asked_is_listed_with_its_standing(base: KnowledgeBase) -> None:
+def test_what_was_asked_is_listed_with_its_standing(base):
     told(base, LEAVE)
     base.conversations.rate(told(base, HOTEL), -1)
     said = texts(visit("usage.py", usage="Memory", provider="ollama"))
@@ -38,7 +38,7 @@ def test_what_was_asked_is_listed_with_its_standing(base: KnowledgeBase) -> None
     assert "usable" in said
 
 
-def test_it_is_searched_by_meaning(base: KnowledgeBase) -> None:
+def test_it_is_searched_by_meaning(base):
     told(base, LEAVE)
     told(base, HOTEL)
     said = texts(visit("usage.py", usage="Memory", provider="ollama", about="cost of a hotel"))
@@ -46,7 +46,7 @@ def test_it_is_searched_by_meaning(base: KnowledgeBase) -> None:
     assert "cosine 0." in said
 
 
-def test_a_stale_one_says_what_changed(base: KnowledgeBase) -> None:
+def test_a_stale_one_says_what_changed(base):
     told(base, LEAVE)
     [row] = [each for each in base.documents.documents(base.recipe().index) if "leave" in each.name]
     base.documents.delete_documents([row.id])
@@ -54,7 +54,7 @@ def test_a_stale_one_says_what_changed(base: KnowledgeBase) -> None:
     assert r"Changed or deleted since: leave\.md. It is not used." in said
 
 
-def test_one_is_corrected_in_a_dialog(base: KnowledgeBase) -> None:
+def test_one_is_corrected_in_a_dialog(base):
     turn = told(base, LEAVE)
     app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_correct_{turn}").click().run()
@@ -66,7 +66,7 @@ def test_one_is_corrected_in_a_dialog(base: KnowledgeBase) -> None:
     assert "corrected" in texts(visit("usage.py", usage="Memory", provider="ollama"))
 
 
-def test_one_is_forgotten_after_a_question(base: KnowledgeBase) -> None:
+def test_one_is_forgotten_after_a_question(base):
     turn = told(base, LEAVE)
     app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_forget_{turn}").click().run()
@@ -75,7 +75,7 @@ def test_one_is_forgotten_after_a_question(base: KnowledgeBase) -> None:
     assert base.memory.count() == 0
 
 
-def test_it_opens_in_the_inspector(base: KnowledgeBase) -> None:
+def test_it_opens_in_the_inspector(base):
     turn = told(base, LEAVE)
     app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_inspect_{turn}").click().run()
@@ -83,7 +83,7 @@ def test_it_opens_in_the_inspector(base: KnowledgeBase) -> None:
     assert app.query_params["q"] == LEAVE
 
 
-def test_the_chat_shows_which_ones_stood_in_a_prompt(base: KnowledgeBase) -> None:
+def test_the_chat_shows_which_ones_stood_in_a_prompt(base):
     recipe, talk = base.recipe(), base.conversations.open(None)
     turn = base.conversations.ask(talk, LEAVE, recipe)
     example = Example(7, HOTEL, "120 [1].", 0.812, 0.862, 1)

@@ -1,17 +1,11 @@
 """The memory page says whether memory helps, and the runs page whose answers a judge prefers."""
 
-import pytest
-
 from pages.components.shell.text import plain
-from rag import Workspace
 from tests.answer_runs import Chat, with_chat
 from tests.handbook import texts
-from tests.pages.conftest import OpenPage
 
 
-def test_memory_is_measured_and_told(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_measured_and_told(labelled, open_page, monkeypatch):
     with_chat(monkeypatch, Chat())
     base = labelled.base("notes")
     quotes = base.recipe()
@@ -32,9 +26,7 @@ def test_memory_is_measured_and_told(
     assert plain(found.sentence) in texts(app)
 
 
-def test_answers_of_two_runs_are_compared_by_a_judge(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_of_two_runs_are_compared_by_a_judge(labelled, open_page, monkeypatch):
     with_chat(monkeypatch, Chat())
     base = labelled.base("notes")
     for top_k in (1, 2):

@@ -30,9 +30,7 @@ def _cards(app: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in app.metric}
 
 
-def test_evaluate_shows_the_figures_of_the_stored_run(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
     app = open_page("metrics.py")
     assert not app.metric
     app.button(key="metrics_evaluate").click().run()
@@ -57,16 +55,14 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
         ({}, "correct_refusal", "Refused or doubtful"),
     ],
 )
-def test_the_card_of_refusals_is_named_after_what_it_counts(
-    labelled: Workspace, metrics: dict[str, float], metric: str, label: str
-) -> None:
+def test_the_card_of_refusals_is_named_after_what_it_counts(labelled, metrics, metric, label):
     base = labelled.base("notes")
     run = base.evaluator.evaluate("checks", base.recipe()).run
     card = refusals_card(replace(run, metrics=metrics))
     assert (card.metric, card.label) == (metric, label)
 
 
-def test_the_table_has_every_measure_at_every_k(labelled: Workspace, open_page: OpenPage) -> None:
+def test_the_table_has_every_measure_at_every_k(labelled, open_page):
     figures = evaluated(labelled)
     table = open_page("metrics.py").dataframe[0].value.set_index("Measure")
     assert list(table.columns) == ["@1", "@3", "@5", "@10", "@20", "@100"]
@@ -74,7 +70,7 @@ def test_the_table_has_every_measure_at_every_k(labelled: Workspace, open_page: 
     assert table.loc["MAP", "@100"] == figures["map@100"]
 
 
-def test_figures_stand_by_tag(labelled: Workspace, open_page: OpenPage) -> None:
+def test_figures_stand_by_tag(labelled, open_page):
     base = labelled.base("notes")
     base.question_edits.edit_question("checks", "q1", tags=["codes"])
     found = base.evaluator.evaluate("checks", base.recipe()).results
@@ -85,9 +81,7 @@ def test_figures_stand_by_tag(labelled: Workspace, open_page: OpenPage) -> None:
     assert table.loc["codes", "MRR@10"] == own["mrr@10"]
 
 
-def test_hits_that_nobody_judged_leave_the_figures_open(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_hits_that_nobody_judged_leave_the_figures_open(labelled, open_page):
     base = labelled.base("notes")
     run = base.evaluator.evaluate(
         "checks", base.recipe().with_fields({"search.threshold": None})
@@ -102,7 +96,7 @@ def test_hits_that_nobody_judged_leave_the_figures_open(
     assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in more.markdown[0].value
 
 
-def test_figures_of_another_recipe_say_so(labelled: Workspace, open_page: OpenPage) -> None:
+def test_figures_of_another_recipe_say_so(labelled, open_page):
     base = labelled.base("notes")
     evaluated(labelled)
     base.save_recipe(base.recipe().with_fields({"search.mode": "dense"}))
@@ -110,9 +104,7 @@ def test_figures_of_another_recipe_say_so(labelled: Workspace, open_page: OpenPa
     assert "the recipe changed" in app.warning[0].value
 
 
-def test_tags_make_only_runs_that_filter_by_them_old(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_tags_make_only_runs_that_filter_by_them_old(labelled, open_page):
     base = labelled.base("notes")
     name = base.documents.documents(base.recipe().index)[0].name
     evaluated(labelled)
@@ -128,7 +120,7 @@ def test_tags_make_only_runs_that_filter_by_them_old(
     ]
 
 
-def test_questions_are_listed_failures_first(labelled: Workspace, open_page: OpenPage) -> None:
+def test_questions_are_listed_failures_first(labelled, open_page):
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": None}))
     evaluated(labelled)
@@ -145,7 +137,7 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     assert list(filtered["Question"]) == ["Why does the pump make a grinding noise?"]
 
 
-def test_nothing_is_tuned_by_refusals_alone(labelled: Workspace, open_page: OpenPage) -> None:
+def test_nothing_is_tuned_by_refusals_alone(labelled, open_page):
     line = '{"id": "u", "text": "Who won in 1954?", "answerable": false}'
     labelled.base("notes").exchange.import_file("refusals", "refusals.jsonl", line)
     app = open_page("metrics.py", set="refusals")
@@ -154,7 +146,7 @@ def test_nothing_is_tuned_by_refusals_alone(labelled: Workspace, open_page: Open
     assert "Add questions that the documents answer" in error.value
 
 
-def test_without_questions_there_are_three_ways(filled: Workspace, open_page: OpenPage) -> None:
+def test_without_questions_there_are_three_ways(filled, open_page):
     app = open_page("metrics.py")
     assert app.button(key="documents_sample").label == "Load the sample"
     assert app.button(key="metrics_import").label == "Import questions"
@@ -162,7 +154,7 @@ def test_without_questions_there_are_three_ways(filled: Workspace, open_page: Op
     assert [link.value for link in app.get("page_link")] == ["Open the inspector"]
 
 
-def test_questions_are_imported_from_a_file(filled: Workspace, open_page: OpenPage) -> None:
+def test_questions_are_imported_from_a_file(filled, open_page):
     app = open_page("metrics.py")
     app.button(key="metrics_import").click().run()
     assert [b.label for b in app.get("download_button")] == ["Example JSONL", "Example CSV"]
@@ -173,9 +165,7 @@ def test_questions_are_imported_from_a_file(filled: Workspace, open_page: OpenPa
 
 
 @pytest.mark.parametrize("form", sorted(EXAMPLES))
-def test_the_example_of_a_question_file_has_an_expected_answer(
-    labelled: Workspace, form: str
-) -> None:
+def test_the_example_of_a_question_file_has_an_expected_answer(labelled, form):
     base = labelled.base("notes")
     base.exchange.import_file("example", f"example.{form}", EXAMPLES[form])
     listed = {item.text: item.answer for item in base.questions.usable("example")}
@@ -193,7 +183,7 @@ def _picking() -> None:
     st.json(picked)
 
 
-def test_columns_of_an_imported_table_are_picked_below_its_first_rows() -> None:
+def test_columns_of_an_imported_table_are_picked_below_its_first_rows():
     app = AppTest.from_function(_picking).run()
     assert app.dataframe[0].value.to_dict("records") == [
         {"Frage": "What may a hotel cost?", "Document": "travel.txt"}
@@ -218,13 +208,13 @@ def _picking_a_likely_column() -> None:
     st.json(column_pickers(QuestionTable(columns, rows, {"question": "question"})))
 
 
-def test_a_column_that_is_probably_a_field_is_picked_for_it() -> None:
+def test_a_column_that_is_probably_a_field_is_picked_for_it():
     app = AppTest.from_function(_picking_a_likely_column).run()
     assert [each.value for each in app.selectbox][:3] == ["question", "reference", "has_answer"]
     assert json.loads(app.json[0].value) == {"answer": "reference", "answerable": "has_answer"}
 
 
-def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> None:
+def test_lost_labels_are_listed(labelled, open_page):
     base = labelled.base("notes")
     gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "pump.txt"]
     base.documents.delete_documents(gone)
@@ -267,7 +257,7 @@ def _result(
     )
 
 
-def test_the_worst_question_stands_first() -> None:
+def test_the_worst_question_stands_first():
     results = [
         _result("good", 0.9, 1),
         _result("deep", 0.0, 30),
@@ -285,7 +275,7 @@ def test_the_worst_question_stands_first() -> None:
     assert score(results[3]) == 1.0
 
 
-def test_a_value_that_a_run_lacks_has_its_reason(labelled: Workspace, open_page: OpenPage) -> None:
+def test_a_value_that_a_run_lacks_has_its_reason(labelled, open_page):
     base = labelled.base("notes")
     base.evaluator.evaluate("checks", base.recipe(), (10,))
     app = open_page("metrics.py")
@@ -293,7 +283,7 @@ def test_a_value_that_a_run_lacks_has_its_reason(labelled: Workspace, open_page:
     assert shown["Precision@5"] == "–"
 
 
-def test_first_ranks_are_counted_in_bands() -> None:
+def test_first_ranks_are_counted_in_bands():
     firsts = [1, 1, 3, 5, 10, 21, None]
     results = [_result("q", 0.5, first) for first in firsts]
     results.append(_result("unanswerable", 0.0, None, answerable=False))
@@ -323,9 +313,7 @@ def _press_both(app: AppTest, opener: str, inside: str) -> None:
     app.button(key=inside).click().run()
 
 
-def test_a_set_gets_another_name_and_keeps_its_run(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_set_gets_another_name_and_keeps_its_run(labelled, open_page):
     figures = evaluated(labelled)
     app = open_page("metrics.py", metrics="Question sets")
     app.button(key="set_manage").click().run()
@@ -340,9 +328,7 @@ def test_a_set_gets_another_name_and_keeps_its_run(
     assert _cards(app)["MRR@10"] == f"{figures['mrr@10']:.3f}"
 
 
-def test_a_set_is_deleted_only_after_a_second_look(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_set_is_deleted_only_after_a_second_look(labelled, open_page):
     app = open_page("metrics.py", metrics="Question sets")
     app.button(key="set_manage").click().run()
     assert app.button(key="set_delete").disabled
@@ -353,7 +339,7 @@ def test_a_set_is_deleted_only_after_a_second_look(
     assert "in three ways" in "\n".join(each.value for each in app.markdown)
 
 
-def test_a_set_is_chosen_in_the_table(labelled: Workspace, open_page: OpenPage) -> None:
+def test_a_set_is_chosen_in_the_table(labelled, open_page):
     labelled.base("notes").exchange.import_file("more", "more.jsonl", questions_file())
     app = open_page("metrics.py", metrics="Question sets", set="checks")
     table = app.dataframe[0].value
@@ -366,7 +352,7 @@ def test_a_set_is_chosen_in_the_table(labelled: Workspace, open_page: OpenPage) 
     assert app.subheader[0].value == "more"
 
 
-def test_rows_of_the_table_become_questions() -> None:
+def test_rows_of_the_table_become_questions():
     rows = [
         {"id": "q1", "Question": "Changed?", "Answerable": True, "Tags": "a; b;"},
         {"id": None, "Question": "New?", "Answerable": None, "Tags": None},
@@ -378,9 +364,7 @@ def test_rows_of_the_table_become_questions() -> None:
     ]
 
 
-def test_questions_are_made_and_wait_for_a_decision(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_questions_are_made_and_wait_for_a_decision(labelled, open_page):
     base = labelled.base("notes")
     app = open_page("metrics.py", metrics="Question sets")
     app.button(key="questions_make").click().run()
@@ -404,7 +388,7 @@ def test_questions_are_made_and_wait_for_a_decision(
     assert app.button(key="questions_accept").disabled  # no row is ticked
 
 
-def test_questions_that_could_not_be_made_say_why(labelled: Workspace, open_page: OpenPage) -> None:
+def test_questions_that_could_not_be_made_say_why(labelled, open_page):
     base = labelled.base("notes")
     for _ in range(2):
         base.proposals.request("more", ["cloze"], 500, base.recipe())
@@ -418,9 +402,7 @@ def test_questions_that_could_not_be_made_say_why(labelled: Workspace, open_page
     )
 
 
-def test_a_job_that_makes_no_questions_says_why(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_makes_no_questions_says_why(labelled, open_page, monkeypatch):
     base = labelled.base("notes")
 
     def unreachable(*_: object) -> None:

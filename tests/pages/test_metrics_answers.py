@@ -1,16 +1,14 @@
 """The metrics page measures answers too, and lets a model judge hits."""
 
-import pytest
-
 from pages.components.metrics.failures import _answer, _counts
 from pages.components.shell.text import plain
-from rag import QuestionResult, Workspace
+from rag import QuestionResult
 from tests.answer_runs import Chat, with_chat
 from tests.handbook import texts
-from tests.pages.conftest import OpenPage, finished
+from tests.pages.conftest import finished
 
 
-def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: OpenPage) -> None:
+def test_answers_are_measured_beside_retrieval(labelled, open_page):
     app = open_page("metrics.py")
     app.checkbox(key="answers").check().run()
     app.button(key="metrics_evaluate").click().run()
@@ -30,9 +28,7 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert shown["Correct decisions"] == f"{run.metrics['correct_decision']:.0%}"
 
 
-def test_answers_that_were_refused_wrongly_are_marked(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_answers_that_were_refused_wrongly_are_marked(labelled, open_page):
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": 0.99}))
     assert (
@@ -57,9 +53,7 @@ def test_answers_that_were_refused_wrongly_are_marked(
     assert run.metrics["correct_decision"] == 1 - 3 / 4
 
 
-def test_the_prompts_of_answers_are_named(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_prompts_of_answers_are_named(labelled, open_page, monkeypatch):
     with_chat(monkeypatch, Chat())
     base = labelled.base("notes")
     recipe = base.recipe().with_fields({"answer.provider": "ollama", "answer.model": "small"})
@@ -72,7 +66,7 @@ def test_the_prompts_of_answers_are_named(
     assert not any("Prompts:" in each.value for each in open_page("metrics.py").caption)
 
 
-def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
+def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is():
     def outcome(*, answerable: bool = True, **metrics: float) -> str | None:
         return _answer(
             QuestionResult("q", "Why?", (), answerable, metrics, (("a", 1.0, 0),), 1, 1, 1)
@@ -95,7 +89,7 @@ def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
     assert outcome(answerable=False, correct_doubt=1.0) == "doubtful, rightly"
 
 
-def test_failures_are_counted_by_what_they_fail_by() -> None:
+def test_failures_are_counted_by_what_they_fail_by():
     def result(*, answerable: bool = True, **metrics: float) -> QuestionResult:
         named = {name.replace("_at_", "@"): value for name, value in metrics.items()}
         return QuestionResult("q", "Why?", (), answerable, named, (("a", 1.0, 0),), 1, 1, 1)
@@ -124,9 +118,7 @@ def test_failures_are_counted_by_what_they_fail_by() -> None:
     assert " 1 other question got the expected answer, although" in _counts([right, results[0]], 5)
 
 
-def test_answers_without_the_expected_one_are_counted_and_listed_first(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_answers_without_the_expected_one_are_counted_and_listed_first(labelled, open_page):
     base = labelled.base("notes")
     base.question_edits.edit_question("checks", "q2", answer="Because the bearing is dry")
     base.question_edits.edit_question("checks", "q3", answer="At most 139 euros")
@@ -145,9 +137,7 @@ def test_answers_without_the_expected_one_are_counted_and_listed_first(
     assert dict(zip(rows["Question"], rows["Answer"], strict=True))[first] == "answered"
 
 
-def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(labelled, open_page):
     base = labelled.base("notes")
     run = base.evaluator.evaluate("checks", base.recipe()).run
     app = open_page("metrics.py")
@@ -163,9 +153,7 @@ def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(
     assert "nobody" in texts(app)
 
 
-def test_a_choice_that_is_kept_is_that_of_its_knowledge_base(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_choice_that_is_kept_is_that_of_its_knowledge_base(labelled, open_page):
     _copy, job = labelled.duplicate("notes", "copy")
     labelled.jobs.run(job)
     app = open_page("metrics.py", kb="notes")

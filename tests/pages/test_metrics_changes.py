@@ -6,14 +6,14 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell.text import plain
-from rag import Workspace, signed, signed_points
+from rag import signed, signed_points
 from tests.pages.conftest import DOCUMENTS, questions_file
 from tests.pages.test_metrics import evaluated
 
 OpenPage = Callable[..., AppTest]
 
 
-def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page: OpenPage) -> None:
+def test_a_change_is_shown_against_the_run_before(labelled, open_page):
     base = labelled.base("notes")
     before = evaluated(labelled)
     strict = base.recipe().with_fields({"search.threshold": 1.0})
@@ -30,9 +30,7 @@ def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page
     assert f"just now, recipe *{plain(base.recipe_names.of(first.recipe))}*:" in said
 
 
-def test_after_the_documents_changed_the_same_recipe_is_compared(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_after_the_documents_changed_the_same_recipe_is_compared(labelled, open_page):
     base = labelled.base("notes")
     evaluated(labelled)
     strict = base.recipe().with_fields({"search.threshold": 1.0})
@@ -45,9 +43,7 @@ def test_after_the_documents_changed_the_same_recipe_is_compared(
     assert "threshold" not in said
 
 
-def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(labelled, open_page):
     base = labelled.base("notes")
     recipe = base.recipe().with_fields({"answer.provider": "extractive"})
     base.save_recipe(recipe)
@@ -65,9 +61,7 @@ def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(
     assert app.metric[0].delta == "no change"
 
 
-def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(labelled, open_page):
     base = labelled.base("notes")
     loose = base.recipe().with_fields({"search.threshold": None})
     base.save_recipe(loose)
@@ -80,9 +74,7 @@ def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(
     assert {metric.delta for metric in app.metric} == {""}
 
 
-def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(labelled, open_page):
     base = labelled.base("notes")
     evaluated(labelled)
     base.passage_edits.add("travel.txt", "exclude", (0, len(DOCUMENTS["travel.txt"])))
@@ -94,9 +86,7 @@ def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(
     assert app.metric[2].delta == "no change"
 
 
-def test_cards_have_intervals_and_the_change_against_the_baseline(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_cards_have_intervals_and_the_change_against_the_baseline(labelled, open_page):
     base = labelled.base("notes")
     first = base.evaluator.evaluate("checks", base.recipe()).run
     base.runs.pin(first.id)

@@ -20,7 +20,7 @@ def recipe(app: AppTest, base: KnowledgeBase) -> Recipe:
     return held
 
 
-def test_steps_are_switched_on_and_say_what_they_need(base: KnowledgeBase) -> None:
+def test_steps_are_switched_on_and_say_what_they_need(base):
     app = unfold(visit("inspector.py", q=LEAVE))
     app.toggle(key="rewrite").set_value(True).run()
     app.number_input(key="expansions").set_value(2).run()
@@ -28,9 +28,7 @@ def test_steps_are_switched_on_and_say_what_they_need(base: KnowledgeBase) -> No
     assert recipe(app, base).search.steps == {"rewrite": True, "expansions": 2, "hyde": True}
 
 
-def test_a_reranker_is_chosen_used_and_counted(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reranker_is_chosen_used_and_counted(base, monkeypatch):
     body = '{"results": [{"index": 1, "relevance_score": 5}, {"index": 0, "relevance_score": 1}]}'
     with scripted(Reply(body=body)) as server:
         use(monkeypatch, server)
@@ -46,7 +44,7 @@ def test_a_reranker_is_chosen_used_and_counted(
     assert recipe(app, base).search.rerank is None
 
 
-def test_a_path_is_typed_as_a_reranker_and_a_wrong_one_is_a_note(base: KnowledgeBase) -> None:
+def test_a_path_is_typed_as_a_reranker_and_a_wrong_one_is_a_note(base):
     app = visit("inspector.py", q=LEAVE, rerank="onnx:/nowhere")
     assert recipe(app, base).search.rerank == "onnx:/nowhere"
     assert not app.exception
@@ -56,9 +54,7 @@ def test_a_path_is_typed_as_a_reranker_and_a_wrong_one_is_a_note(base: Knowledge
 COMPLETE = "How long may unused leave be carried over, and then?"
 
 
-def test_a_follow_up_is_shown_complete_and_can_be_corrected(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_follow_up_is_shown_complete_and_can_be_corrected(base, monkeypatch):
     with scripted(
         openai_stream("Until 30 June [1]."),
         openai_stream(COMPLETE),
@@ -94,9 +90,7 @@ def test_a_follow_up_is_shown_complete_and_can_be_corrected(
         assert "**Answered.**" in texts(again)
 
 
-def test_a_step_that_fails_is_told_with_the_answer_and_tried_anew(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_fails_is_told_with_the_answer_and_tried_anew(base, monkeypatch):
     with scripted(
         Reply(500, "{}"),
     ) as server:
@@ -110,9 +104,7 @@ def test_a_step_that_fails_is_told_with_the_answer_and_tried_anew(
         assert len(server.requests) == 2
 
 
-def test_the_inspector_does_not_wait_for_a_failing_server_at_every_touch(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_inspector_does_not_wait_for_a_failing_server_at_every_touch(base, monkeypatch):
     with scripted(Reply(503, "busy")) as server:
         use(monkeypatch, server)
         app = visit("inspector.py", q=LEAVE, rerank="service")

@@ -32,13 +32,13 @@ def told(base: KnowledgeBase, question: str, threshold: float = 0.2) -> int:
     return turn
 
 
-def test_the_page_is_listed_once_somebody_asked(base: KnowledgeBase) -> None:
+def test_the_page_is_listed_once_somebody_asked(base):
     assert not base.operations.has_turns()
     told(base, LEAVE)
     assert base.operations.has_turns()
 
 
-def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
+def test_questions_refusals_and_thumbs_are_counted(base):
     base.conversations.rate(told(base, LEAVE), 1)
     told(base, "zebra quux", 0.99)
     app = visit("usage.py", usage="Operations")
@@ -52,7 +52,7 @@ def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
     assert not app.get("plotly_chart")  # of one hour, the sentences say it all
 
 
-def test_what_happened_at_several_times_is_drawn_over_time(base: KnowledgeBase) -> None:
+def test_what_happened_at_several_times_is_drawn_over_time(base):
     told(base, LEAVE)
     [period] = operation_periods(base.operations.turns())
     later = replace(period, start=period.start + timedelta(hours=1))
@@ -66,7 +66,7 @@ def test_what_happened_at_several_times_is_drawn_over_time(base: KnowledgeBase) 
     assert drawn([period]) == []
 
 
-def test_thumbs_down_are_counted_in_whole_numbers_above_zero(base: KnowledgeBase) -> None:
+def test_thumbs_down_are_counted_in_whole_numbers_above_zero(base):
     base.conversations.rate(told(base, LEAVE), -1)
     [period] = operation_periods(base.operations.turns())
     later = replace(period, start=period.start + timedelta(hours=1))
@@ -84,7 +84,7 @@ def _charts(periods: list) -> None:
     charts(periods)
 
 
-def test_a_turn_opens_in_the_inspector(base: KnowledgeBase) -> None:
+def test_a_turn_opens_in_the_inspector(base):
     turn = told(base, LEAVE)
     app = visit("usage.py", usage="Operations")
     app.button(key=f"operations_slow_{turn}").click().run()
@@ -92,9 +92,7 @@ def test_a_turn_opens_in_the_inspector(base: KnowledgeBase) -> None:
     assert app.query_params["q"] == LEAVE
 
 
-def test_what_another_visitor_asked_is_counted_and_not_told(
-    home: Path, base: KnowledgeBase
-) -> None:
+def test_what_another_visitor_asked_is_counted_and_not_told(home, base):
     other = workspace_at(home)
     told(other.base("handbook", SessionOwner("someone", ("someone",))), LEAVE)
     other.close()
@@ -103,9 +101,7 @@ def test_what_another_visitor_asked_is_counted_and_not_told(
     assert LEAVE.rstrip("?") not in texts(app)
 
 
-def test_money_is_told_where_the_price_is_known(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_money_is_told_where_the_price_is_known(base, monkeypatch):
     with_chat(monkeypatch, Chat())
     for model in ("openai", "openai", "mistral"):
         recipe = base.recipe().with_fields({"answer.provider": model})
@@ -119,9 +115,7 @@ def test_money_is_told_where_the_price_is_known(
     assert "100 + 10 tokens · cost unknown" in said
 
 
-def test_an_answer_that_its_sources_do_not_bear_out_is_among_the_worst(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_its_sources_do_not_bear_out_is_among_the_worst(base, monkeypatch):
     with_chat(monkeypatch, Chat())
     recipe = base.recipe().with_fields({"answer.provider": "openai"})
     turn = base.conversations.ask(base.conversations.open(None), LEAVE, recipe)

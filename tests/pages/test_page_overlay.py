@@ -38,7 +38,7 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
     st.cache_resource.clear()
 
 
-def test_both_recipes_and_the_label_are_painted_on_the_page(base: KnowledgeBase) -> None:
+def test_both_recipes_and_the_label_are_painted_on_the_page(base):
     recipe = base.recipe()
     other = recipe.with_fields({"search.mode": "lexical"})
     compared = base.compare(ZIRCON, recipe, other, "checks")
@@ -62,7 +62,7 @@ def test_both_recipes_and_the_label_are_painted_on_the_page(base: KnowledgeBase)
     assert float(frame.get("height", "")) > (bottom - top) * drawn.height
 
 
-def test_the_inspector_has_the_page_with_a_table_behind_it(base: KnowledgeBase) -> None:
+def test_the_inspector_has_the_page_with_a_table_behind_it(base):
     app = visit("inspector.py", q=ZIRCON, view="Compare", against="Changed fields", set="checks")
     assert app.selectbox(key="overlay_page").options[0] == "manual.pdf, page 2"
     (table,) = [frame.value for frame in app.dataframe if "shown by" in frame.value]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.components.inspector.passage_map import Colouring, Drawing, figure, takeaway
-from pages.components.shell.palette import DARK, LIGHT, Palette
+from pages.components.inspector.passage_map import Drawing, figure, takeaway
+from pages.components.shell.palette import DARK, LIGHT
 from rag import Chunk, Hit, KnowledgeBase, PassageMap, Placed, Workspace
 from tests.handbook import LEAVE, make, texts, visit
 
@@ -29,7 +29,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
     return workspace.base("handbook")
 
 
-def test_a_map_is_offered_drawn_and_kept(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_a_map_is_offered_drawn_and_kept(workspace, base):
     app = visit("inspector.py", q=LEAVE, view="Map")
     assert "The map shows all passages by likeness" in texts(app)
     app.button(key="draw_map").click().run()
@@ -41,7 +41,7 @@ def test_a_map_is_offered_drawn_and_kept(workspace: Workspace, base: KnowledgeBa
     assert "of the variance is shown" in texts(app)
 
 
-def test_the_chosen_colours_are_in_the_address(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_the_chosen_colours_are_in_the_address(workspace, base):
     workspace.jobs.run(base.maps.draw(base.recipe().index))
     app = visit("inspector.py", q=LEAVE, view="Map", map_colour="Cosine")
     drawn = json.loads(app.get("plotly_chart")[-1].proto.spec)
@@ -51,7 +51,7 @@ def test_the_chosen_colours_are_in_the_address(workspace: Workspace, base: Knowl
     assert names[:3] == ["not judged", "judged not relevant", "relevant"]
 
 
-def test_a_passage_that_is_no_candidate_opens_too(base: KnowledgeBase) -> None:
+def test_a_passage_that_is_no_candidate_opens_too(base):
     [safety] = [
         info for info in base.documents.documents(base.recipe().index) if info.name == "safety.md"
     ]
@@ -83,9 +83,7 @@ def hit(key: int, rank: int) -> Hit:
 
 @pytest.mark.parametrize("colouring", ["Document", "Label", "Cosine"])
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-def test_every_passage_is_drawn_once_and_known_by_its_place(
-    colouring: Colouring, colours: Palette
-) -> None:
+def test_every_passage_is_drawn_once_and_known_by_its_place(colouring, colours):
     shown, placed = example()
     drawing = Drawing(shown, placed, [hit(105, 1)], {107: 2, 108: 0}, 111, colouring)
     chart, keys = figure(drawing, colours)
@@ -100,7 +98,7 @@ def test_every_passage_is_drawn_once_and_known_by_its_place(
     assert all("<b>doc" not in (trace.name or "") for trace in chart.data)
 
 
-def test_a_misleading_passage_is_judged_and_not_relevant() -> None:
+def test_a_misleading_passage_is_judged_and_not_relevant():
     shown, placed = example()
     drawing = Drawing(shown, placed, [], {107: 2, 108: 0, 109: -1}, None, "Label")
     chart, keys = figure(drawing, LIGHT)
@@ -109,14 +107,14 @@ def test_a_misleading_passage_is_judged_and_not_relevant() -> None:
     assert groups["relevant"] == [107]
 
 
-def test_groups_differ_in_shape_and_not_by_colour_alone() -> None:
+def test_groups_differ_in_shape_and_not_by_colour_alone():
     shown, placed = example()
     chart, _ = figure(Drawing(shown, placed, [], {}, None, "Document"), LIGHT)
     groups = [trace.marker.symbol for trace in chart.data if trace.type == "scattergl"][1:]
     assert len(set(groups)) == len(groups) == 5
 
 
-def test_the_takeaway_counts_the_neighbours_and_says_if_they_are_true() -> None:
+def test_the_takeaway_counts_the_neighbours_and_says_if_they_are_true():
     shown, placed = example(10)
     said = takeaway(shown, placed)
     assert r"document \& 0\<\/b\> (2)" in said

@@ -20,7 +20,7 @@ def _learn(base: KnowledgeBase, intercept: float = -3.0) -> None:
         calibrations.replace(connection, base.id, base.recipe().index.hash, row)
 
 
-def test_the_inspector_speaks_of_probabilities(base: KnowledgeBase) -> None:
+def test_the_inspector_speaks_of_probabilities(base):
     _learn(base)
     app = visit("inspector.py", q=LEAVE, by="Probability")
     assert "probability ≥ " in texts(app)
@@ -28,7 +28,7 @@ def test_the_inspector_speaks_of_probabilities(base: KnowledgeBase) -> None:
     assert r"probability 0\." in texts(app)
 
 
-def test_a_new_calibration_is_seen_at_once(base: KnowledgeBase) -> None:
+def test_a_new_calibration_is_seen_at_once(base):
     _learn(base)
     app = visit("inspector.py", q=LEAVE, by="Probability")
     assert r"probability 0\.047 is below 0\.200" in texts(app)
@@ -38,7 +38,7 @@ def test_a_new_calibration_is_seen_at_once(base: KnowledgeBase) -> None:
     assert r"probability 0\.047" not in texts(app)
 
 
-def test_without_a_calibration_the_page_says_what_to_do(base: KnowledgeBase) -> None:
+def test_without_a_calibration_the_page_says_what_to_do(base):
     app = visit("inspector.py", q=LEAVE, by="Probability")
     assert not app.exception
     assert "need a calibration" in texts(app)

@@ -3,7 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell.text import plain
-from rag import PROMPTS, KnowledgeBase
+from rag import PROMPTS
 from tests.handbook import texts, visit
 
 
@@ -23,7 +23,7 @@ def _diffs(app: AppTest) -> list[str]:
     return [each.value for each in app.code if each.language == "diff"]
 
 
-def test_a_prompt_is_changed_compared_and_reset(base: KnowledgeBase) -> None:
+def test_a_prompt_is_changed_compared_and_reset(base):
     app = visit("settings.py")
     assert app.selectbox(key="prompt_name").value == "strict"
     came, version = PROMPTS["strict"].text, base.prompts.wording().version("strict")
@@ -52,7 +52,7 @@ def test_a_prompt_is_changed_compared_and_reset(base: KnowledgeBase) -> None:
     assert base.prompts.versions("strict")[0].text == ""
 
 
-def test_a_prompt_without_its_fence_is_refused_and_nothing_changes(base: KnowledgeBase) -> None:
+def test_a_prompt_without_its_fence_is_refused_and_nothing_changes(base):
     app = _written(visit("settings.py"), "Answer as you like.")
     assert len(app.error) == 1
     assert base.prompts.versions("strict") == []

@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from rag import Workspace
-
 OpenPage = Callable[..., AppTest]
 
 
-def test_questions_are_edited_as_a_table(labelled: Workspace, open_page: OpenPage) -> None:
+def test_questions_are_edited_as_a_table(labelled, open_page):
     app = open_page("metrics.py", metrics="Question sets")
     app.button(key="questions_edit").click().run()
     table = next(each.value for each in app.dataframe if "Tags" in each.value)
@@ -20,9 +18,7 @@ def test_questions_are_edited_as_a_table(labelled: Workspace, open_page: OpenPag
     assert app.button(key="questions_cancel").proto.shortcut == "escape"
 
 
-def test_a_group_that_was_found_has_the_words_of_its_first_question(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_group_that_was_found_has_the_words_of_its_first_question(labelled, open_page):
     base = labelled.base("notes")
     lines = (
         "id,question,group",

@@ -2,9 +2,6 @@
 
 from streamlit.testing.v1 import AppTest
 
-from rag import Workspace
-from tests.pages.conftest import OpenPage
-
 REPLACED = '{"id": "n", "text": "Who is new here?"}'
 
 
@@ -18,7 +15,7 @@ def _choosing() -> None:
     st.text(str(existing_choice(workspace().base("notes"), name)))
 
 
-def test_a_name_that_is_taken_asks_what_becomes_of_the_set(labelled: Workspace) -> None:
+def test_a_name_that_is_taken_asks_what_becomes_of_the_set(labelled):
     app = AppTest.from_function(_choosing, default_timeout=60).run()
     (choice,) = app.radio
     assert choice.label.startswith("There is a set of this name, with 4 questions.")
@@ -30,7 +27,7 @@ def test_a_name_that_is_taken_asks_what_becomes_of_the_set(labelled: Workspace) 
     assert (len(app.radio), app.text[0].value) == (0, "refuse")
 
 
-def test_a_replaced_version_is_brought_back(labelled: Workspace, open_page: OpenPage) -> None:
+def test_a_replaced_version_is_brought_back(labelled, open_page):
     base = labelled.base("notes")
     before = [(item.id, item.labels) for item in base.questions.labelled("checks")]
     assert not [

@@ -2,19 +2,16 @@
 
 from collections.abc import Callable
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import Workspace, readers
+from rag import readers
 from rag.documents import reading_again
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]
 
 
-def test_documents_are_read_again_by_a_click(
-    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_are_read_again_by_a_click(filled, open_page, monkeypatch):
     again = filled.base("notes").documents.again
     assert again.outdated() == []
     for module in (readers, reading_again):

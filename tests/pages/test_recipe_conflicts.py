@@ -28,9 +28,7 @@ def save(app: AppTest) -> AppTest:
     return app
 
 
-def test_saving_one_field_keeps_another_that_was_saved_meanwhile(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_saving_one_field_keeps_another_that_was_saved_meanwhile(base, open_page):
     app = open_page("inspector.py", kb="notes")
     app.slider(key="w").set_value(0.25).run()
     theirs = save_elsewhere(base, {"search.top_k": 9})
@@ -39,9 +37,7 @@ def test_saving_one_field_keeps_another_that_was_saved_meanwhile(
     assert app.slider(key="k").value == 9
 
 
-def test_a_page_that_is_drawn_again_has_the_others_change_and_the_own_one(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_a_page_that_is_drawn_again_has_the_others_change_and_the_own_one(base, open_page):
     app = open_page("inspector.py", kb="notes")
     app.slider(key="w").set_value(0.25).run()
     theirs = save_elsewhere(base, {"search.top_k": 9})
@@ -52,9 +48,7 @@ def test_a_page_that_is_drawn_again_has_the_others_change_and_the_own_one(
 
 
 @pytest.mark.parametrize("keeps", ["mine", "theirs"])
-def test_a_field_that_both_changed_is_asked_about(
-    keeps: str, base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_a_field_that_both_changed_is_asked_about(keeps, base, open_page):
     app = open_page("inspector.py", kb="notes")
     app.slider(key="k").set_value(3).run()
     app.slider(key="w").set_value(0.25).run()
@@ -74,9 +68,7 @@ def test_a_field_that_both_changed_is_asked_about(
     assert not app.error
 
 
-def test_a_value_that_is_saved_anew_after_the_question_is_asked_about_again(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_a_value_that_is_saved_anew_after_the_question_is_asked_about_again(base, open_page):
     app = open_page("inspector.py", kb="notes")
     app.slider(key="k").set_value(3).run()
     save_elsewhere(base, {"search.top_k": 9})
@@ -88,9 +80,7 @@ def test_a_value_that_is_saved_anew_after_the_question_is_asked_about_again(
     assert r"- search\.top\_k: 12 → **3**" in "".join(each.value for each in app.markdown)
 
 
-def test_another_index_is_saved_beside_what_was_saved_meanwhile(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_another_index_is_saved_beside_what_was_saved_meanwhile(base, open_page):
     """The page has read the recipe when somebody else saves: its own save tries again."""
     other = base.recipe().with_fields({"index.chunk_size": 40})
     base.documents.build(other.index)

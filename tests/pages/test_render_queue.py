@@ -42,7 +42,7 @@ def _queue(turns: RenderQueue, names: str, came: list[str]) -> list[_Visitor]:
     return visitors
 
 
-def test_turns_are_taken_in_the_order_of_arrival() -> None:
+def test_turns_are_taken_in_the_order_of_arrival():
     turns, came = RenderQueue(2, lease=3600), list[str]()
     visitors = _queue(turns, "abcd", came)
     assert (came, turns.waiting) == (["a", "b"], 2)
@@ -59,7 +59,7 @@ def test_turns_are_taken_in_the_order_of_arrival() -> None:
         assert turns.waiting == 0
 
 
-def test_who_takes_long_holds_nobody_up() -> None:
+def test_who_takes_long_holds_nobody_up():
     now, came = [0.0], list[str]()
     turns = RenderQueue(1, lease=0.01, clock=lambda: now[0])
     slow, next_one = _queue(turns, "ab", came)
@@ -73,7 +73,7 @@ def test_who_takes_long_holds_nobody_up() -> None:
         assert turns.waiting == 0
 
 
-def test_a_page_that_fails_gives_its_turn_back() -> None:
+def test_a_page_that_fails_gives_its_turn_back():
     turns = RenderQueue(1, lease=3600)
     for _ in range(2):
         with contextlib.suppress(ValueError), turns.one():

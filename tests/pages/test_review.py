@@ -1,6 +1,5 @@
 """The review page: what failed somebody becomes a labelled question, or is dismissed."""
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import session
@@ -22,16 +21,14 @@ def failed(base: KnowledgeBase) -> AppTest:
     return app
 
 
-def test_a_thumb_down_says_why_and_what_would_have_been_right(base: KnowledgeBase) -> None:
+def test_a_thumb_down_says_why_and_what_would_have_been_right(base):
     failed(base)
     [turn] = base.conversations.turns(1)
     assert (turn.thumb, turn.reason) == (-1, "incomplete")
     assert turn.correction == "Until June, then it lapses."
 
 
-def test_a_turn_becomes_a_question_that_knows_that_it_came_from_a_user(
-    base: KnowledgeBase,
-) -> None:
+def test_a_turn_becomes_a_question_that_knows_that_it_came_from_a_user(base):
     failed(base)
     app = visit("usage.py")
     assert f"**{TRAINS}**" in texts(app).replace("\\", "")
@@ -46,7 +43,7 @@ def test_a_turn_becomes_a_question_that_knows_that_it_came_from_a_user(
     assert base.conversations.turns(1)[0].review == "labelled"
 
 
-def test_a_turn_is_dismissed_or_opened_where_it_was_asked(base: KnowledgeBase) -> None:
+def test_a_turn_is_dismissed_or_opened_where_it_was_asked(base):
     failed(base)
     ask(visit("chat.py", threshold="0.9", talk="1"), "Who won the world cup?")
     app = visit("usage.py")
@@ -61,7 +58,7 @@ def test_a_turn_is_dismissed_or_opened_where_it_was_asked(base: KnowledgeBase) -
     assert app.query_params["talk"] == "1"
 
 
-def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
+def test_a_citation_that_is_opened_is_counted(base):
     app = ask(visit("chat.py"), TRAINS)
     app.get("pills")[0].set_value(1).run()
     assert base.conversations.turns(1)[0].clicks == 1
@@ -74,9 +71,7 @@ def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
     assert apart in texts(app)
 
 
-def test_a_thumb_of_another_browser_is_seen_with_its_question(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_thumb_of_another_browser_is_seen_with_its_question(base, monkeypatch):
     ann = SessionOwner("ann", ("ann",))
     monkeypatch.setattr(session, "visitor", lambda: ann)
     ask(visit("chat.py"), TRAINS)
@@ -94,7 +89,7 @@ def test_a_thumb_of_another_browser_is_seen_with_its_question(
     app.button(key="review_dismiss_1").click().run()
 
 
-def test_the_nearest_documents_of_a_refusal_are_a_list(base: KnowledgeBase) -> None:
+def test_the_nearest_documents_of_a_refusal_are_a_list(base):
     ask(visit("chat.py", threshold="0.9"), "Who won?")
     [turn] = base.conversations.turns(1)
     assert "\n\n- " in turn.answer

@@ -1,6 +1,5 @@
 """Pages by every role: whoever signs in sees what is theirs, by the address of anything too."""
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.shell import identity, session
 from rag import ROLES
 from tests.handbook import FRAME
-from tests.members import World, said
+from tests.members import said
 
 PAGES = (
     *("upload.py", "chat.py", "inspector.py", "metrics.py"),
@@ -21,7 +20,7 @@ SECRETS = ("carried over", "goggles", "second class", "leave.md", "handbook")
 """Words of the knowledge base and its name."""
 
 
-def test_nobody_gets_past_the_sign_in(visit: Callable[..., AppTest], world: World) -> None:
+def test_nobody_gets_past_the_sign_in(visit, world):
     app = visit("", "", **world.parameters)
     assert [each.value for each in app.title] == ["Sign in"]
     assert [each.label for each in app.button] == ["Sign in"]
@@ -29,9 +28,7 @@ def test_nobody_gets_past_the_sign_in(visit: Callable[..., AppTest], world: Worl
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_stranger_finds_nothing_on_any_page(
-    page: str, visit: Callable[..., AppTest], world: World
-) -> None:
+def test_a_stranger_finds_nothing_on_any_page(page, visit, world):
     app = visit("stranger", page, **world.parameters)
     assert not app.exception
     found = said(app).replace(world.parameters["question"], "")
@@ -41,9 +38,7 @@ def test_a_stranger_finds_nothing_on_any_page(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_ids_of_another_base_show_nothing_in_ones_own(
-    page: str, visit: Callable[..., AppTest], world: World
-) -> None:
+def test_ids_of_another_base_show_nothing_in_ones_own(page, visit, world):
     app = visit("ben", page, **{**world.parameters, "kb": "mine"})
     assert not app.exception
     assert app.selectbox(key="kb").options == ["mine"]
@@ -52,9 +47,7 @@ def test_ids_of_another_base_show_nothing_in_ones_own(
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_members_see_what_their_role_lets_them(
-    role: str, visit: Callable[..., AppTest], world: World
-) -> None:
+def test_members_see_what_their_role_lets_them(role, visit, world):
     app = visit(role, "settings.py", kb="handbook")
     assert not app.exception
     headers = {each.value for each in app.header}
@@ -68,9 +61,7 @@ def test_members_see_what_their_role_lets_them(
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_usage_opens_with_what_the_role_may_see(
-    role: str, visit: Callable[..., AppTest], world: World
-) -> None:
+def test_usage_opens_with_what_the_role_may_see(role, visit, world):
     app = visit(role, "usage.py", kb="handbook")
     labels = [each.label for each in app.tabs]
     assert labels == (["Operations"] if role == "viewer" else ["Review", "Operations"])
@@ -125,9 +116,7 @@ def opened(app: AppTest, page: str) -> AppTest:
 
 @pytest.mark.parametrize("page", OFFERED)
 @pytest.mark.parametrize("role", ROLES)
-def test_what_a_role_may_not_do_is_not_offered(
-    role: str, page: str, visit: Callable[..., AppTest], world: World
-) -> None:
+def test_what_a_role_may_not_do_is_not_offered(role, page, visit, world):
     found = {name: world.parameters[name] for name in ("kb", "set", "run", "runs")}
     file, _, tab = page.partition("#")
     app = opened(visit(role, file, **found, metrics=tab), page)
@@ -145,9 +134,7 @@ def test_what_a_role_may_not_do_is_not_offered(
         assert ("it takes the role editor" in said(app)) != offered
 
 
-def test_a_single_local_user_is_offered_everything(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_single_local_user_is_offered_everything(visit, world, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_HOME", str(world.workspace.settings.home))
     monkeypatch.setenv("TOUCHSTONE_SIGN_IN", "0")
     session.opened.clear()
@@ -166,9 +153,7 @@ def test_a_single_local_user_is_offered_everything(
     session.opened.clear()
 
 
-def test_a_link_shows_chat_and_runs_alone(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_shows_chat_and_runs_alone(visit, world, monkeypatch):
     other = world.workspace.create("hidden")
     secret, row = world.base.links.create("fair")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
@@ -186,9 +171,7 @@ def test_a_link_shows_chat_and_runs_alone(
     world.workspace.delete(other.name)
 
 
-def test_a_sign_in_that_is_not_set_up_any_more_opens_nothing(
-    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sign_in_that_is_not_set_up_any_more_opens_nothing(visit, world, monkeypatch):
     monkeypatch.setattr(identity, "configured", lambda: False)
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     app.query_params["kb"] = "handbook"
@@ -202,9 +185,7 @@ def test_a_sign_in_that_is_not_set_up_any_more_opens_nothing(
     assert app.selectbox(key="kb").options == [each.name for each in world.workspace.bases()]
 
 
-def test_what_is_kept_of_another_base_is_shown_to_its_members_alone(
-    visit: Callable[..., AppTest], world: World
-) -> None:
+def test_what_is_kept_of_another_base_is_shown_to_its_members_alone(visit, world):
     """Two share a base; of them one sees the other base, whose page was looked up before."""
     workspace, document = world.workspace, world.parameters["document"]
     workspace.base("mine").members.add("stranger@example.org")
@@ -231,24 +212,20 @@ def test_what_is_kept_of_another_base_is_shown_to_its_members_alone(
     ("said", "verified"),
     [(True, True), ("true", True), (None, None), (False, False), ("false", False), ("no", False)],
 )
-def test_an_address_may_be_verified_in_words(
-    said: object, verified: bool | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_may_be_verified_in_words(said, verified, monkeypatch):
     told = {"is_logged_in": True, "sub": "s", "email": "ann@example.org", "email_verified": said}
     monkeypatch.setattr(identity.st, "user", SimpleNamespace(to_dict=lambda: told))
     found = identity.claims()
     assert found.verified is verified
 
 
-def test_the_log_is_shown_to_owners(visit: Callable[..., AppTest], world: World) -> None:
+def test_the_log_is_shown_to_owners(visit, world):
     (table,) = visit("ann", "settings.py", settings="Audit log").dataframe
     assert "evaluations: start" in list(table.value["What"])
     assert "No entry matches" in said(visit("viewer", "settings.py", settings="Audit log"))
 
 
-def test_a_member_is_removed_only_after_the_question(
-    visit: Callable[..., AppTest], world: World
-) -> None:
+def test_a_member_is_removed_only_after_the_question(visit, world):
     members = world.base.members
     person = members.add("leaving@example.org", "viewer")
 

@@ -31,7 +31,7 @@ def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return held
 
 
-def test_a_page_reads_once_and_what_comes_after_it_reads_again() -> None:
+def test_a_page_reads_once_and_what_comes_after_it_reads_again():
     read = iter(range(9))
     with run_cache():
         assert [cached_per_run("a", lambda: next(read)) for _ in range(3)] == [0, 0, 0]
@@ -51,9 +51,7 @@ class _Base:
         return self.documents
 
 
-def test_what_is_shared_holds_until_the_documents_change(
-    state: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_shared_holds_until_the_documents_change(state, monkeypatch):
     base, asked = _Base(), Counter[str]()
 
     @session.shared_cache(2)
@@ -77,9 +75,7 @@ def test_what_is_shared_holds_until_the_documents_change(
     assert state == {}
 
 
-def test_a_page_of_cards_asks_for_the_version_of_its_documents_once(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_of_cards_asks_for_the_version_of_its_documents_once(base, monkeypatch):
     app = visit("inspector.py", q=LEAVE)
     places, asked = places_of(app), list[int]()
     versions = KnowledgeBase.version

@@ -2,14 +2,10 @@
 
 import pytest
 
-from rag import Workspace
 from tests.answer_runs import Chat, with_chat
-from tests.pages.conftest import OpenPage
 
 
-def test_what_answers_took_stands_beside_their_measures(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_answers_took_stands_beside_their_measures(labelled, open_page, monkeypatch):
     base = labelled.base("notes")
     quotes = base.evaluator.evaluate("checks", base.recipe()).run.id
     with_chat(monkeypatch, Chat())

@@ -45,14 +45,12 @@ def _said(app: AppTest) -> str:
     return "\n".join(each.value for each in [*app.main.markdown, *app.main.caption])
 
 
-def test_without_runs_it_leads_to_metrics(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_without_runs_it_leads_to_metrics(base, open_page):
     links = [link.value for link in open_page("runs.py").main.get("page_link")]
     assert links == ["Evaluate a recipe"]
 
 
-def test_the_baseline_stands_on_top_of_better_runs(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_the_baseline_stands_on_top_of_better_runs(base, pair, open_page):
     good, bad = pair
     base.runs.pin(bad)
     table = open_page("runs.py").dataframe[0].value
@@ -70,9 +68,7 @@ def test_the_baseline_stands_on_top_of_better_runs(
     assert list(table["Tags"][1]) == ["release"]
 
 
-def test_runs_of_one_name_are_told_apart_by_their_time(
-    base: KnowledgeBase, pair: tuple[str, str]
-) -> None:
+def test_runs_of_one_name_are_told_apart_by_their_time(base, pair):
     (row,) = [
         row for row in rows(base, "checks", "ndcg@10", base.runs.list_all()) if row.is_baseline
     ]
@@ -90,9 +86,7 @@ def test_runs_of_one_name_are_told_apart_by_their_time(
     ]
 
 
-def test_runs_stay_ticked_when_the_metric_changes_and_changes_back(
-    pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_runs_stay_ticked_when_the_metric_changes_and_changes_back(pair, open_page):
     app = open_page("runs.py")
     app.query_params["runs"] = ",".join(pair)
     app.selectbox(key="metric").select("Recall@10").run()
@@ -102,9 +96,7 @@ def test_runs_stay_ticked_when_the_metric_changes_and_changes_back(
     assert "Comparison" in [one.value for one in app.header]
 
 
-def test_runs_on_other_documents_say_so(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_runs_on_other_documents_say_so(base, pair, open_page):
     gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "travel.txt"]
     base.documents.delete_documents(gone)
     _run(base, threshold=None)
@@ -114,9 +106,7 @@ def test_runs_on_other_documents_say_so(
     assert list(table["Other data"])[2] == ["documents"]
 
 
-def test_runs_on_other_labels_get_no_verdict(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_runs_on_other_labels_get_no_verdict(base, pair, open_page):
     good, _ = pair
     graded = questions_file().replace('"quote"', '"grade": 3, "quote"', 1)
     base.exchange.import_file("checks", "checks.jsonl", graded)
@@ -134,9 +124,7 @@ def test_runs_on_other_labels_get_no_verdict(
     assert "Not comparable: the labels differ." in report
 
 
-def test_a_run_is_pinned_and_unpinned(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_a_run_is_pinned_and_unpinned(base, pair, open_page):
     _, bad = pair
     app = open_page("runs.py", runs=bad)
     app.button(key="runs_pin").click().run()
@@ -148,9 +136,7 @@ def test_a_run_is_pinned_and_unpinned(
     assert base.runs.baseline("checks") is None
 
 
-def test_a_note_and_tags_are_edited(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_a_note_and_tags_are_edited(base, pair, open_page):
     _, bad = pair
     app = open_page("runs.py", runs=bad)
     app.button(key="runs_note").click().run()
@@ -161,9 +147,7 @@ def test_a_note_and_tags_are_edited(
     assert (kept.note, kept.tags) == ("Too strict", ("strict",))
 
 
-def test_using_a_recipe_makes_it_the_working_one(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_using_a_recipe_makes_it_the_working_one(base, pair, open_page):
     _, bad = pair
     app = open_page("runs.py", runs=bad)
     app.button(key=f"runs_use_{bad}").click().run()
@@ -171,9 +155,7 @@ def test_using_a_recipe_makes_it_the_working_one(
     assert base.recipe().search.threshold == "auto"
 
 
-def test_two_runs_are_compared_in_a_sentence_to_quote(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}")
     (found,) = base.runs.compare([bad], good)
@@ -195,15 +177,13 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
     ]
 
 
-def test_identical_runs_have_identical_results(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_identical_runs_have_identical_results(base, open_page):
     runs = [_run(base) for _ in range(2)]
     app = open_page("runs.py", runs=",".join(runs))
     assert "Keep " not in texts(app)
 
 
-def test_runs_are_compared_by_metrics_of_answers(
-    labelled: Workspace, base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_runs_are_compared_by_metrics_of_answers(labelled, base, open_page):
     for threshold in (0.3, 0.99):
         recipe = base.recipe().with_fields({"search.threshold": threshold})
         assert labelled.jobs.run(base.answer_evaluations.start("checks", recipe)).status == "done"
@@ -224,9 +204,7 @@ def test_runs_are_compared_by_metrics_of_answers(
         assert found.figures.mean == pytest.approx(after.metrics[metric])
 
 
-def test_a_run_without_scored_answers_is_named_and_no_trial_is_noted(
-    labelled: Workspace, base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_a_run_without_scored_answers_is_named_and_no_trial_is_noted(labelled, base, open_page):
     plain_run = _run(base, threshold=None)
     base.runs.describe(plain_run, note="Search only")
     job = base.answer_evaluations.start("checks", base.recipe())
@@ -238,9 +216,7 @@ def test_a_run_without_scored_answers_is_named_and_no_trial_is_noted(
     assert base.questions.tried("checks") == []
 
 
-def test_the_reference_is_chosen(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_the_reference_is_chosen(base, pair, open_page):
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}", against=bad, outcome="Won")
     (found,) = base.runs.compare([good], bad)
@@ -250,24 +226,20 @@ def test_the_reference_is_chosen(
     assert list(app.dataframe[1].value["Question"]) == won
 
 
-def test_without_a_baseline_the_older_run_is_the_reference(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_without_a_baseline_the_older_run_is_the_reference(base, open_page):
     first, second = _run(base, threshold=None), _run(base, threshold=1.0)
     app = open_page("runs.py", runs=f"{first},{second}")
     assert app.selectbox(key="runs_against").value == first
 
 
-def test_runs_of_one_recipe_are_told_apart(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_runs_of_one_recipe_are_told_apart(base, open_page):
     first, second = _run(base, threshold=None), _run(base, threshold=None)
     app = open_page("runs.py", runs=f"{first},{second}")
     names = app.selectbox(key="runs_against").options
     assert len(set(names)) == 2
 
 
-def test_held_out_questions_can_be_reported_alone(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_held_out_questions_can_be_reported_alone(base, pair, open_page):
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}", on="Held-out only")
     ids = base.questions.split("checks").held_out
@@ -276,9 +248,7 @@ def test_held_out_questions_can_be_reported_alone(
     assert plain(found.figures.evidence) in _said(app)
 
 
-def test_three_runs_have_a_table_with_corrected_p(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_three_runs_have_a_table_with_corrected_p(base, pair, open_page):
     good, bad = pair
     words = _run(base, threshold=None, mode="lexical")
     app = open_page("runs.py", runs=f"{good},{bad},{words}")
@@ -292,9 +262,7 @@ def test_three_runs_have_a_table_with_corrected_p(
     assert list(table["Lost"]) == [each.figures.lost for each in found]
 
 
-def test_a_question_in_the_address_shows_both_rankings(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_a_question_in_the_address_shows_both_rankings(base, pair, open_page):
     good, bad = pair
     app = open_page("runs.py", runs=bad, question="q3")
     sides = base.rankings.side_by_side(bad, good, "q3")
@@ -305,9 +273,7 @@ def test_a_question_in_the_address_shows_both_rankings(
     assert [each.value for each in app.info] == ([] if sides.after else ["Nothing came back."])
 
 
-def test_the_map_shows_which_document_lost_questions_are_near(
-    labelled: Workspace, base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_the_map_shows_which_document_lost_questions_are_near(labelled, base, pair, open_page):
     good, bad = pair
     asked = {"runs": bad, "against": good, "pair": "Where?"}
     app = open_page("runs.py", **asked)
@@ -323,9 +289,7 @@ def test_the_map_shows_which_document_lost_questions_are_near(
     assert drawn["marker"]["symbol"] == "triangle-down"
 
 
-def test_deleting_asks_and_names_the_baseline(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_deleting_asks_and_names_the_baseline(base, pair, open_page):
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}")
     app.button(key="runs_delete").click().run()
@@ -334,9 +298,7 @@ def test_deleting_asks_and_names_the_baseline(
     assert base.runs.list_all() == []
 
 
-def test_a_run_that_cannot_be_repeated_has_no_bundle(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_a_run_that_cannot_be_repeated_has_no_bundle(base, pair, open_page):
     bundle = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
     files = ["Report (HTML)", "Recipe (JSON)", "Experiment (ZIP)", "TREC run", "TREC qrels"]
     assert list(bundle) == files
@@ -347,9 +309,7 @@ def test_a_run_that_cannot_be_repeated_has_no_bundle(
     assert not changed["Report (HTML)"].disabled
 
 
-def test_another_index_makes_no_run_old(
-    labelled: Workspace, base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
+def test_another_index_makes_no_run_old(labelled, base, pair, open_page):
     job = base.documents.build(base.recipe().with_fields({"index.chunker": "whole"}).index)
     assert job is not None
     labelled.jobs.run(job)
@@ -369,7 +329,7 @@ def found(base: KnowledgeBase, pair: tuple[str, str]) -> RunComparison:
     return base.runs.compare([pair[1]], pair[0])[0]
 
 
-def test_bars_go_from_gain_to_loss(found: RunComparison) -> None:
+def test_bars_go_from_gain_to_loss(found):
     rows = sorted_by_gain(found.rows)
     assert [row.difference for row in rows] == sorted(
         (row.difference for row in found.rows), reverse=True
@@ -380,7 +340,7 @@ def test_bars_go_from_gain_to_loss(found: RunComparison) -> None:
     assert takeaway(found).startswith("Better on 0 questions")
 
 
-def test_moves_are_marked() -> None:
+def test_moves_are_marked():
     up, down, new, same = (
         RankedPassage(3, 0.5, 0, "a.md", None, other) for other in (5, 1, None, 3)
     )
@@ -398,13 +358,13 @@ def test_moves_are_marked() -> None:
     ]
 
 
-def test_a_card_has_no_marks_of_markdown() -> None:
+def test_a_card_has_no_marks_of_markdown():
     chunk = Chunk(1, "d", 0, 40, "### Setup\n\n- Riders choose **one** class.", 0)
     said = card(RankedPassage(1, 0.5, 0, "a.md", chunk, 1), is_after=True)
     assert said.endswith(r":small[:gray[Setup  Riders choose one class\.]]")
 
 
-def test_intervals_share_one_scale(base: KnowledgeBase, pair: tuple[str, str]) -> None:
+def test_intervals_share_one_scale(base, pair):
     rows = base.runs.leaderboard("checks")
     low, high = scale([row.interval for row in rows])
     intervals = [row.interval for row in rows if row.interval]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell.text import plain
-from rag import CAPTIONS, InvalidInput, Workspace
+from rag import CAPTIONS, InvalidInput
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]
@@ -17,9 +17,7 @@ def _said(app: AppTest, words: str) -> str:
     return next(one.value for one in [*app.caption, *app.markdown] if words in one.value)
 
 
-def test_search_all_judges_by_all_questions_and_crowns_no_noise(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_search_all_judges_by_all_questions_and_crowns_no_noise(labelled, open_page):
     app = open_page("tuning.py", threshold="0.9", cut="Set")
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
@@ -37,9 +35,7 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(
     assert "Nothing better" in _said(app, "Nothing better")
 
 
-def test_badge_verdict_and_button_of_search_all_say_one_thing(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_badge_verdict_and_button_of_search_all_say_one_thing(labelled, open_page):
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
     app = open_page("tuning.py", cut="Off")
@@ -55,9 +51,7 @@ def test_badge_verdict_and_button_of_search_all_say_one_thing(
     assert not any("Not decided" in one.value for one in app.markdown)
 
 
-def test_search_all_on_a_split_reports_on_held_out_questions(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_search_all_on_a_split_reports_on_held_out_questions(labelled, open_page):
     app = open_page("tuning.py", threshold="0.9", cut="Set")
     app.toggle(key="tuning_on_split").set_value(True).run()
     app.button(key="tuning_search").click().run()
@@ -71,9 +65,7 @@ def test_search_all_on_a_split_reports_on_held_out_questions(
     assert best.columns[0] == "nDCG@10 on the tuning questions"
 
 
-def test_search_all_without_labels_to_choose_by_says_what_is_missing(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_search_all_without_labels_to_choose_by_says_what_is_missing(labelled, open_page):
     base = labelled.base("notes")
     unanswerable = {each.id for each in base.questions.usable("checks") if not each.answerable}
     for each in base.questions.usable("checks"):  # a group stays on one side
@@ -90,9 +82,7 @@ def test_search_all_without_labels_to_choose_by_says_what_is_missing(
     assert not app.error
 
 
-def test_what_was_not_searched_is_not_called_found(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_what_was_not_searched_is_not_called_found(labelled, open_page):
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0, "search.top_k": 3}))
     app = open_page("tuning.py", cut="Off", k="7")

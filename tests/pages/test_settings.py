@@ -1,7 +1,6 @@
 """The Settings page: providers, places, deleting a knowledge base; never a key."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from streamlit import config
@@ -10,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.settings.data_locations import shown_database
 from pages.components.shell import session
-from rag import VERSION, Workspace
+from rag import VERSION
 from tests.servers import Reply, scripted
 
 OpenPage = Callable[..., AppTest]
@@ -21,9 +20,7 @@ def _words(app: AppTest) -> str:
     return "\n".join(one.value for kind in kinds for one in app.get(kind))
 
 
-def test_a_key_is_found_but_never_shown(
-    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_found_but_never_shown(filled, open_page, monkeypatch):
     monkeypatch.setenv("MISTRAL_API_KEY", "very-secret-figures")
     app = open_page("settings.py")
     rows = {one.value.split("**")[1]: one.value for one in app.markdown if "badge" in one.value}
@@ -36,8 +33,8 @@ def test_a_key_is_found_but_never_shown(
 
 
 def test_a_key_in_the_secrets_of_streamlit_is_found_and_shown_nowhere(
-    filled: Workspace, open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    filled, open_page, tmp_path, monkeypatch
+):
     file = tmp_path / "secrets.toml"
     file.write_text('MISTRAL_API_KEY = "very-secret-figures"\n', "utf-8")
     # Set and taken away, so that what the server puts there ends with the test.
@@ -61,16 +58,14 @@ def test_a_key_in_the_secrets_of_streamlit_is_found_and_shown_nowhere(
     )
 
 
-def test_a_provider_is_really_called(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_provider_is_really_called(filled, open_page):
     app = open_page("settings.py")
     app.button(key="settings_test_minilm").click().run()
     assert app.success[0].value.startswith("minilm embeds into 384 dimensions")
     assert "settings_test_fake" not in {button.key for button in app.button}  # is for trials
 
 
-def test_a_provider_that_does_not_answer_says_what_to_do(
-    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_that_does_not_answer_says_what_to_do(filled, open_page, monkeypatch):
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     app = open_page("settings.py")
     app.button(key="settings_test_ollama").click().run()
@@ -80,7 +75,7 @@ def test_a_provider_that_does_not_answer_says_what_to_do(
 
 
 @pytest.mark.sqlite("a file is the default")
-def test_it_says_where_the_data_is(filled: Workspace, home: Path, open_page: OpenPage) -> None:
+def test_it_says_where_the_data_is(filled, home, open_page):
     words = _words(open_page("settings.py")).replace("\\", "")
     assert f"**{home}**" in words
     assert f"**{home / 'touchstone.db'}**" in words
@@ -95,11 +90,11 @@ def test_it_says_where_the_data_is(filled: Workspace, home: Path, open_page: Ope
         ("postgresql:///touch", "postgresql on this machine/touch"),
     ],
 )
-def test_a_database_is_shown_without_its_password(url: str, shown: str) -> None:
+def test_a_database_is_shown_without_its_password(url, shown):
     assert shown_database(url) == shown
 
 
-def test_it_says_how_often_a_search_was_known(filled: Workspace, open_page: OpenPage) -> None:
+def test_it_says_how_often_a_search_was_known(filled, open_page):
     app = open_page("settings.py")
     assert "no lookups yet" in _words(app)
     base = session.workspace().base("notes")
@@ -110,9 +105,7 @@ def test_it_says_how_often_a_search_was_known(filled: Workspace, open_page: Open
     assert "1 cached value, kept for up to an hour" in words
 
 
-def test_a_reranking_service_is_listed_and_really_called(
-    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reranking_service_is_listed_and_really_called(filled, open_page, monkeypatch):
     body = '{"results": [{"index": 1, "relevance_score": 1}, {"index": 0, "relevance_score": 0}]}'
     with scripted(Reply(body=body)) as server:
         monkeypatch.setenv("TOUCHSTONE_RERANK_URL", server.url)
@@ -123,7 +116,7 @@ def test_a_reranking_service_is_listed_and_really_called(
         assert "Annual leave is 29 days" in app.success[0].value
 
 
-def test_a_token_is_made_shown_once_and_revoked(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_token_is_made_shown_once_and_revoked(filled, open_page):
     app = open_page("settings.py")
     assert "No tokens yet." in _words(app)
     app.text_input(key="tokens_name_0").set_value("reports")

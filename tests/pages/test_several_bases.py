@@ -50,14 +50,14 @@ def grades(app: AppTest) -> list[str]:
     return [key for key in keys if key.startswith("inspector_grade_")]
 
 
-def test_one_base_has_no_picker(home: Path) -> None:
+def test_one_base_has_no_picker(home):
     workspace, _ = make(home)
     st.cache_resource.clear()
     assert not [each for each in visit("inspector.py").multiselect if each.key == "also"]
     workspace.close()
 
 
-def test_the_address_brings_the_other_base(workspace: Workspace) -> None:
+def test_the_address_brings_the_other_base(workspace):
     app = visit("inspector.py", q=LEAVE, also=["policies"])
     assert app.multiselect(key="also").value == ["policies"]
     assert cards(app)[:2] == [r"**1 · council\.txt**", r"**2 · leave\.md**"]
@@ -65,7 +65,7 @@ def test_the_address_brings_the_other_base(workspace: Workspace) -> None:
     assert step == ":gray[**2** merged]"
 
 
-def test_choosing_a_base_searches_it(workspace: Workspace) -> None:
+def test_choosing_a_base_searches_it(workspace):
     app = visit("inspector.py", q=LEAVE)
     assert r"council\.txt" not in "".join(cards(app))
     app.multiselect(key="also").set_value(["policies"]).run()
@@ -80,7 +80,7 @@ def test_choosing_a_base_searches_it(workspace: Workspace) -> None:
     assert app.slider(key="also_weight_policies").value == 0.1
 
 
-def test_only_passages_of_the_chosen_base_are_labelled(workspace: Workspace) -> None:
+def test_only_passages_of_the_chosen_base_are_labelled(workspace):
     app = visit("inspector.py", q=LEAVE, also=["policies"])
     other = workspace.base("policies").search(LEAVE, RECIPE).hits[0].chunk.id
     own = workspace.base("handbook").search(LEAVE, RECIPE).hits[0].chunk.id
@@ -90,7 +90,7 @@ def test_only_passages_of_the_chosen_base_are_labelled(workspace: Workspace) -> 
 
 
 @pytest.mark.parametrize("view", ["Terms", "What if", "Attribution", "Compare", "Prompt"])
-def test_a_passage_is_explained_by_its_own_base(workspace: Workspace, view: str) -> None:
+def test_a_passage_is_explained_by_its_own_base(workspace, view):
     app = visit("inspector.py", q=LEAVE, also=["policies"], view=view)
     assert not app.exception
     assert not app.error
@@ -98,7 +98,7 @@ def test_a_passage_is_explained_by_its_own_base(workspace: Workspace, view: str)
         assert "As policies finds it by its saved recipe" in texts(app)
 
 
-def test_an_answer_cites_the_other_base_and_opens_its_document(workspace: Workspace) -> None:
+def test_an_answer_cites_the_other_base_and_opens_its_document(workspace):
     app = visit("chat.py", also=["policies"])
     app.chat_input[0].set_value(LEAVE).run()
     assert not app.exception
@@ -109,7 +109,7 @@ def test_an_answer_cites_the_other_base_and_opens_its_document(workspace: Worksp
     assert r"**council\.txt**" in texts(app)
 
 
-def test_a_base_that_is_gone_does_not_break_a_stored_turn(workspace: Workspace) -> None:
+def test_a_base_that_is_gone_does_not_break_a_stored_turn(workspace):
     app = visit("chat.py", also=["policies"])
     app.chat_input[0].set_value(LEAVE).run()
     [turn] = workspace.base("handbook").conversations.turns(1)
@@ -129,7 +129,7 @@ def tool(workspace: Workspace) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("tool")
-def test_results_of_a_tool_are_shown_as_text(workspace: Workspace) -> None:
+def test_results_of_a_tool_are_shown_as_text(workspace):
     app = visit("inspector.py", q=LEAVE, tools=["wiki"])
     assert app.multiselect(key="tools").value == ["wiki"]
     assert r"\<i\>Wiki\<\/i\>" in "".join(cards(app))
@@ -139,7 +139,7 @@ def test_results_of_a_tool_are_shown_as_text(workspace: Workspace) -> None:
 
 
 @pytest.mark.usefixtures("tool")
-def test_a_result_that_is_cited_opens_as_it_came(workspace: Workspace) -> None:
+def test_a_result_that_is_cited_opens_as_it_came(workspace):
     app = visit("chat.py", tools=["wiki"])
     app.chat_input[0].set_value(LEAVE).run()
     [turn] = workspace.base("handbook").conversations.turns(1)
@@ -149,9 +149,7 @@ def test_a_result_that_is_cited_opens_as_it_came(workspace: Workspace) -> None:
     assert "https://x.example/leave" in [each.proto.url for each in app.get("link_button")]
 
 
-def test_the_first_run_of_an_address_has_the_tours_of_its_base(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_run_of_an_address_has_the_tours_of_its_base(workspace, monkeypatch):
     shown: list[str] = []
     navigation = st.navigation
 

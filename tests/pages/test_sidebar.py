@@ -10,19 +10,19 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
 from pages.components.shell import job_progress, session
-from rag import BaseInfo, JobItem, JobRow, Workspace
+from rag import BaseInfo, JobItem, JobRow
 
 OpenPage = Callable[..., AppTest]
 
 
-def test_an_address_chooses_the_base(filled: Workspace, open_page: OpenPage) -> None:
+def test_an_address_chooses_the_base(filled, open_page):
     filled.create("archive")
     app = open_page("settings.py", kb="notes")
     assert app.sidebar.selectbox(key="kb").value == "notes"
     assert app.sidebar.selectbox(key="kb").options == ["archive", "notes"]
 
 
-def test_another_base_keeps_the_page(filled: Workspace, open_page: OpenPage) -> None:
+def test_another_base_keeps_the_page(filled, open_page):
     filled.create("archive")
     app = open_page("upload.py", kb="notes")
     app.sidebar.selectbox(key="kb").select("archive").run()
@@ -30,9 +30,7 @@ def test_another_base_keeps_the_page(filled: Workspace, open_page: OpenPage) -> 
     assert app.sidebar.caption[0].value == "0 documents · 0 passages"
 
 
-def test_the_size_of_a_base_tells_how_many_documents_are_left_out(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_size_of_a_base_tells_how_many_documents_are_left_out(filled, open_page):
     base = filled.base("notes")
     app = open_page("upload.py")
     total = len(base.documents.documents(base.recipe().index))
@@ -42,9 +40,7 @@ def test_the_size_of_a_base_tells_how_many_documents_are_left_out(
     app.run()
 
 
-def test_an_address_of_a_deleted_base_opens_another_and_says_so(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_an_address_of_a_deleted_base_opens_another_and_says_so(filled, open_page):
     app = open_page("chat.py", kb="gone")
     assert app.sidebar.selectbox(key="kb").value == "notes"
     assert not app.error
@@ -52,14 +48,14 @@ def test_an_address_of_a_deleted_base_opens_another_and_says_so(
     assert not app.warning
 
 
-def test_an_address_without_a_base_means_the_oldest(filled: Workspace, open_page: OpenPage) -> None:
+def test_an_address_without_a_base_means_the_oldest(filled, open_page):
     filled.create("archive")
     assert open_page("upload.py").sidebar.selectbox(key="kb").value == "notes"
 
 
 def test_a_question_for_a_base_that_was_deleted_meanwhile_is_not_asked_of_another(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+    filled, open_page
+):
     filled.create("archive")
     app = open_page("chat.py", kb="archive")
     filled.delete("archive")
@@ -72,7 +68,7 @@ def test_a_question_for_a_base_that_was_deleted_meanwhile_is_not_asked_of_anothe
     assert [each.proto.value for each in app.chat_input] == ["What may a hotel cost?"]
 
 
-def test_the_chip_shows_what_changed(filled: Workspace, open_page: OpenPage) -> None:
+def test_the_chip_shows_what_changed(filled, open_page):
     saved = filled.base("notes").recipe()
     app = open_page("upload.py", k="9", mode="Dense")
     changes = next(one.value for one in app.sidebar.markdown if one.value.startswith("- "))
@@ -85,7 +81,7 @@ def test_the_chip_shows_what_changed(filled: Workspace, open_page: OpenPage) -> 
     ).model_dump(mode="json")
 
 
-def test_the_chip_exports_the_recipe(filled: Workspace, open_page: OpenPage) -> None:
+def test_the_chip_exports_the_recipe(filled, open_page):
     app = open_page("upload.py", k="9")
     assert not [one for one in app.sidebar.selectbox if one.key == "recipe_export_target"]
     app.session_state["recipe_export"] = True
@@ -98,16 +94,14 @@ def test_the_chip_exports_the_recipe(filled: Workspace, open_page: OpenPage) -> 
     assert button.proto.label == "Download"
 
 
-def test_the_chip_saves_and_resets(filled: Workspace, open_page: OpenPage) -> None:
+def test_the_chip_saves_and_resets(filled, open_page):
     app = open_page("upload.py", k="9")
     app.sidebar.button(key="frame_recipe_save").click().run()
     assert filled.base("notes").recipe().search.top_k == 9
     assert app.sidebar.button(key="frame_recipe_save").disabled
 
 
-def test_the_chip_names_the_recipe_whenever_it_is_opened(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_the_chip_names_the_recipe_whenever_it_is_opened(filled, open_page):
     def field() -> TextInput:
         return next(each for each in app.sidebar.text_input if each.label == "Name")
 
@@ -123,7 +117,7 @@ def test_the_chip_names_the_recipe_whenever_it_is_opened(
     assert field().proto.default == field().value == automatic
 
 
-def test_a_running_job_is_shown_with_its_progress(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_running_job_is_shown_with_its_progress(filled, open_page):
     base = filled.base("notes")
     filled.jobs.submit(base.id, "unheard-of", "Counting sheep", {})
     app = open_page("settings.py")
@@ -131,9 +125,7 @@ def test_a_running_job_is_shown_with_its_progress(filled: Workspace, open_page: 
     assert shown in ([], ["**Counting sheep**"])  # the worker may have ended it already
 
 
-def test_it_says_when_nothing_works_on_jobs(
-    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_says_when_nothing_works_on_jobs(filled, open_page, monkeypatch):
     monkeypatch.setattr("rag.jobs.Jobs.start", lambda _self: None)
     filled.jobs.submit(filled.base("notes").id, "unheard-of", "Counting sheep", {})
     assert not open_page("settings.py").sidebar.warning  # a worker may be about to start
@@ -143,9 +135,7 @@ def test_it_says_when_nothing_works_on_jobs(
     assert not app.run().sidebar.warning
 
 
-def test_a_job_of_another_base_is_a_line_that_names_it(
-    filled: Workspace, open_page: OpenPage, at_work: Callable[[int], None]
-) -> None:
+def test_a_job_of_another_base_is_a_line_that_names_it(filled, open_page, at_work):
     filled.create("archive")
     job = filled.jobs.submit(filled.base("notes").id, "ingest", "Reading a.md", {}, [("a.md", {})])
     at_work(job)
@@ -158,12 +148,7 @@ def test_a_job_of_another_base_is_a_line_that_names_it(
     assert [each for each in own.button if each.key == f"jobs_cancel_sidebar_{job}"]
 
 
-def test_the_counts_follow_the_first_document(
-    filled: Workspace,
-    open_page: OpenPage,
-    at_work: Callable[[int], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_counts_follow_the_first_document(filled, open_page, at_work, monkeypatch):
     at_work(filled.jobs.submit(filled.base("notes").id, "ingest", "Reading", {}, [("a.md", {})]))
     drawn: list[list[int]] = []
 
@@ -178,7 +163,7 @@ def test_the_counts_follow_the_first_document(
     assert drawn == [[0], [session.opened().bases()[0].documents]]
 
 
-def test_the_time_left_is_that_of_the_job_in_every_tab() -> None:
+def test_the_time_left_is_that_of_the_job_in_every_tab():
     job = replace(_job("running", 1200, "1.pdf: reading"), seconds_left=200.0)
     assert job_progress.state(job) == "40%, about 3 min left"
     assert job_progress.state(replace(job, seconds_left=None)) == "40%"
@@ -206,7 +191,7 @@ def _item(position: int, status: str, chunks: int = 0, reason: str = "") -> JobI
     return JobItem(1, position, f"{position}.pdf", {}, status, reason, "", chunks)
 
 
-def test_every_file_has_its_stage_and_the_one_at_work_is_first() -> None:
+def test_every_file_has_its_stage_and_the_one_at_work_is_first():
     items = [_item(0, "added", 12), _item(1, "waiting"), _item(2, "waiting")]
     job = _job("running", 1400, "1.pdf: embedding 20 of 80")
     rows = job_progress.file_rows(job, items)
@@ -224,9 +209,7 @@ def test_every_file_has_its_stage_and_the_one_at_work_is_first() -> None:
         (40.0, "dense search in about 40 s"),
     ],
 )
-def test_a_file_whose_vectors_are_made_says_how_it_answers(
-    seconds: float | None, said: str
-) -> None:
+def test_a_file_whose_vectors_are_made_says_how_it_answers(seconds, said):
     items = [_item(0, "added", 12), _item(1, "added", 3)]
     job = replace(_job("running", 9000, "0.pdf: embedding"), seconds_left=seconds)
     stages = [row["Stage"] for row in job_progress.file_rows(job, items, {"0.pdf"})]
@@ -243,15 +226,13 @@ def test_a_file_whose_vectors_are_made_says_how_it_answers(
         ("cancelled", "Stopped. 3 files: 1 added, 1 unchanged, 1 failed (12 passages)."),
     ],
 )
-def test_an_upload_is_summed_up(status: str, said: str) -> None:
+def test_an_upload_is_summed_up(status, said):
     items = [_item(0, "added", 12), _item(1, "unchanged"), _item(2, "failed", reason="damaged")]
     assert job_progress.summary(_job(status, 3000, ""), items) == said
 
 
 @pytest.mark.parametrize("page", ["chat.py", "inspector.py", "metrics.py", "tuning.py"])
-def test_the_recipe_panel_stands_in_the_sidebar_of_every_page(
-    labelled: Workspace, open_page: OpenPage, page: str
-) -> None:
+def test_the_recipe_panel_stands_in_the_sidebar_of_every_page(labelled, open_page, page):
     app = open_page(page, kb="notes")
     sliders = [slider.key for slider in app.sidebar.slider]
     assert sliders[:3] == ["w", "threshold", "k"]
@@ -259,7 +240,7 @@ def test_the_recipe_panel_stands_in_the_sidebar_of_every_page(
     assert [each.label for each in app.sidebar.expander].count("Advanced") == 1
 
 
-def test_the_recipe_is_named_on_every_page(labelled: Workspace, open_page: OpenPage) -> None:
+def test_the_recipe_is_named_on_every_page(labelled, open_page):
     base = labelled.base("notes")
     app = open_page("metrics.py", kb="notes")
     (field,) = [each for each in app.sidebar.text_input if each.label == "Name"]

@@ -74,19 +74,19 @@ def picture(app: AppTest) -> str:
     return str(found[0].imgs[0].alt) if found else ""
 
 
-def test_a_pdf_shows_its_page_with_the_passage_marked(base: KnowledgeBase) -> None:
+def test_a_pdf_shows_its_page_with_the_passage_marked(base):
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
     assert picture(app).startswith("Page 2 of manual.pdf; the passage is marked in 2 places")
     assert "page 2 of 3" in texts(app)
 
 
-def test_a_passage_of_two_pages_is_marked_on_both(base: KnowledgeBase) -> None:
+def test_a_passage_of_two_pages_is_marked_on_both(base):
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
     app.button(key="source_Previous page").click().run()
     assert picture(app) == "Page 1 of manual.pdf; the passage is marked in 1 place."
 
 
-def test_pages_are_turned_and_the_address_knows_it(base: KnowledgeBase) -> None:
+def test_pages_are_turned_and_the_address_knows_it(base):
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
     app.button(key="source_Next page").click().run()
     assert app.query_params["leaf"] == "1"
@@ -101,7 +101,7 @@ def test_pages_are_turned_and_the_address_knows_it(base: KnowledgeBase) -> None:
     assert picture(again) == picture(app)
 
 
-def test_the_text_of_a_pdf_is_a_switch_away(base: KnowledgeBase) -> None:
+def test_the_text_of_a_pdf_is_a_switch_away(base):
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
     app.get_by_key("page_or_text").set_value("Text").run()
     assert picture(app) == ""
@@ -111,7 +111,7 @@ def test_the_text_of_a_pdf_is_a_switch_away(base: KnowledgeBase) -> None:
     assert "The zircon valve is opened by hand." in marked(again)
 
 
-def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base: KnowledgeBase) -> None:
+def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base):
     [info] = [
         each for each in base.documents.documents(base.recipe().index) if each.name == "manual.pdf"
     ]
@@ -132,7 +132,7 @@ def table(app: AppTest) -> dict[str, Any]:
     return dict(block)
 
 
-def test_a_table_shows_its_rows_with_those_of_the_passage_marked(base: KnowledgeBase) -> None:
+def test_a_table_shows_its_rows_with_those_of_the_passage_marked(base):
     app = opened(base, "P-150 price", "parts.csv", "P-150")
     drawn = table(app)
     assert [row_words(cells) for cells in drawn["head"]] == [["", "Part", "Price", "Note"]]
@@ -142,7 +142,7 @@ def test_a_table_shows_its_rows_with_those_of_the_passage_marked(base: Knowledge
     assert drawn["numbered"]
 
 
-def test_a_workbook_shows_the_sheet_of_the_passage(base: KnowledgeBase) -> None:
+def test_a_workbook_shows_the_sheet_of_the_passage(base):
     app = opened(base, "Lisbon Euros", "rooms.xlsx", "Lisbon")
     drawn = table(app)
     assert [row_words(cells) for cells in drawn["head"]] == [["", "City", "Euros"]]
@@ -151,21 +151,21 @@ def test_a_workbook_shows_the_sheet_of_the_passage(base: KnowledgeBase) -> None:
     assert "Lisbon\t95" in marked(app)
 
 
-def test_columns_have_their_labels_or_their_numbers() -> None:
+def test_columns_have_their_labels_or_their_numbers():
     table = Table(0, 0, ("Part", "", "Part"))
     lines = ["Part\t\tPart", "a\tx", "b\t\t3\t4"]
     assert names_of(table, lines) == ["Part", "2", "3", "4"]
     assert table.header_rows(lines) == 1
 
 
-def test_the_row_of_the_quote_stands_out_from_those_of_the_passage() -> None:
+def test_the_row_of_the_quote_stands_out_from_those_of_the_passage():
     lines = ["abc", "def", "ghi"]
     assert row_kinds(lines, 10, [(10, 17), (14, 16)]) == {0: "passage", 1: "quote"}
     assert row_kinds(lines, 10, [(0, 10)]) == {}
     assert row_kinds(lines, 10, [(21, 30)]) == {}
 
 
-def test_no_column_gets_so_narrow_that_words_stand_letter_by_letter() -> None:
+def test_no_column_gets_so_narrow_that_words_stand_letter_by_letter():
     long = "words that wrap onto several lines"
     drawn = table_block([[[("No", "")], [("Note", "")]]], [([[("7", "")], [(long, "")]], "")])
     assert drawn["widths"] == [2, 14]
@@ -174,13 +174,11 @@ def test_no_column_gets_so_narrow_that_words_stand_letter_by_letter() -> None:
 @pytest.mark.parametrize(
     ("passage", "rows"), [((0, 3), [0]), ((1, 5), [0, 1]), ((4, 7), [1]), ((8, 11), [2])]
 )
-def test_the_rows_of_a_passage_are_those_it_touches(
-    passage: tuple[int, int], rows: list[int]
-) -> None:
+def test_the_rows_of_a_passage_are_those_it_touches(passage, rows):
     assert marked_lines(["abc", "def", "ghi"], passage) == rows
 
 
-def test_pieces_of_a_text_give_all_of_it() -> None:
+def test_pieces_of_a_text_give_all_of_it():
     text = "before PASSAGE with QUOTE in it after"
     start, quote = text.index("PASSAGE"), text.index("QUOTE")
     found = pieces(text, [(start, text.index(" after")), (quote, quote + 5)], 0, len(text))
@@ -188,7 +186,7 @@ def test_pieces_of_a_text_give_all_of_it() -> None:
     assert [kind for _, kind in found] == ["", "passage", "quote", "passage", ""]
 
 
-def test_lines_that_the_paper_ended_are_joined_and_entries_of_a_list_are_not() -> None:
+def test_lines_that_the_paper_ended_are_joined_and_entries_of_a_list_are_not():
     line = "a line that is as long as the paper of the manual is wide, "
     text = f"{line}\nand goes on.\n1. {line}\n2. {line}\n- {line}"
     assert pieces(text, [(0, 0)], 0, len(text)) == [
@@ -196,7 +194,7 @@ def test_lines_that_the_paper_ended_are_joined_and_entries_of_a_list_are_not() -
     ]
 
 
-def test_a_long_text_is_shown_around_the_passage() -> None:
+def test_a_long_text_is_shown_around_the_passage():
     assert window(500, (10, 20)) == (0, 500)
     assert window(10 * MOST, (5 * MOST, 5 * MOST + 10)) == (4.5 * MOST, 5.5 * MOST)
     assert window(10 * MOST, (10 * MOST - 5, 10 * MOST)) == (9 * MOST, 10 * MOST)
@@ -220,7 +218,7 @@ def _notes() -> Document:
     )
 
 
-def test_tables_and_headings_of_a_text_are_drawn_as_such() -> None:
+def test_tables_and_headings_of_a_text_are_drawn_as_such():
     document = _notes()
     row = document.text.index("Boil")
     marks = [(document.text.index("Setting"), row + 11), (row, row + 11)]
@@ -242,7 +240,7 @@ def test_tables_and_headings_of_a_text_are_drawn_as_such() -> None:
     ]
 
 
-def test_no_row_is_marked_for_a_passage_below_its_table() -> None:
+def test_no_row_is_marked_for_a_passage_below_its_table():
     document = _notes()
     after = document.text.index("After")
     drawn = blocks(document, [(after, after + 5)], 0, len(document.text))
@@ -250,7 +248,7 @@ def test_no_row_is_marked_for_a_passage_below_its_table() -> None:
     assert drawn[4]["pieces"] == [("After", "passage"), (" the table.", "")]
 
 
-def test_a_table_that_the_window_cuts_is_shown_as_text() -> None:
+def test_a_table_that_the_window_cuts_is_shown_as_text():
     document = _notes()
     row = document.text.index("Boil")
     drawn = blocks(document, [(row, row + 4)], row, len(document.text))
@@ -269,7 +267,7 @@ def _shown(document: Document, quote: str) -> list[dict[str, Any]]:
     return blocks(document, marks, 0, len(document.text))
 
 
-def test_marks_of_markdown_are_drawn_as_what_they_mean() -> None:
+def test_marks_of_markdown_are_drawn_as_what_they_mean():
     text = (
         "Call `ingest KB` **once, with `--json`**, see [verbs](#verbs),\n\n[site](https://a.org)."
     )
@@ -296,7 +294,7 @@ def test_marks_of_markdown_are_drawn_as_what_they_mean() -> None:
     assert "".join(words for words, _ in plain["pieces"]) == text
 
 
-def test_code_keeps_its_lines_and_loses_its_fences() -> None:
+def test_code_keeps_its_lines_and_loses_its_fences():
     line = "python -m rag ingest handbook data/sample/leave-policy.pdf"
     text = f"Before.\n\n```bash\n{line}\n{line}\n```\n\nAfter `it`.\n~~~\nopen"
     assert _shown(_guide(text), "After") == [
@@ -317,7 +315,7 @@ def test_code_keeps_its_lines_and_loses_its_fences() -> None:
     assert empty == {"kind": "code", "pieces": []}
 
 
-def test_cells_of_a_markdown_table_show_code_as_code() -> None:
+def test_cells_of_a_markdown_table_show_code_as_code():
     text = "Name\tUse\n`gate`\tfails a **build**"
     document = replace(_guide(text), tables=(Table(0, len(text), ("Name", "Use")),))
     [drawn] = _shown(document, "fails")
@@ -326,7 +324,7 @@ def test_cells_of_a_markdown_table_show_code_as_code() -> None:
     ]
 
 
-def test_items_of_nested_lists_stay_apart() -> None:
+def test_items_of_nested_lists_stay_apart():
     items = (
         "- Unused leave may be carried over until 30 June of the next year, if",
         "  - the employee was ill for more than six weeks of the calendar year,",
@@ -337,7 +335,7 @@ def test_items_of_nested_lists_stay_apart() -> None:
     assert pieces(text, [(0, 0)], 0, len(text)) == [(text, "")]
 
 
-def test_front_matter_is_shown_only_where_a_mark_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_front_matter_is_shown_only_where_a_mark_is_there(monkeypatch):
     drawn = list[str]()
 
     def draw(drawn_blocks: Any, *_more: Any) -> None:

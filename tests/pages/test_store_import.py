@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase, Workspace
+from rag import KnowledgeBase
 from tests.read_only_stores import qdrant_with
 from tests.workspaces import QUICK
 
@@ -18,9 +17,7 @@ def _said(app: AppTest) -> str:
     return "\n".join(item.value for item in [*app.main.markdown, *app.main.caption])
 
 
-def test_a_store_is_looked_at_and_imported(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_is_looked_at_and_imported(labelled, open_page, monkeypatch):
     monkeypatch.setattr("rag.network.addresses.is_public", lambda _address: True)
     base: KnowledgeBase = labelled.create("manuals", QUICK)
     vectors = base._services.models.embedder("fake").embed(TEXTS, "document")
@@ -45,9 +42,7 @@ def test_a_store_is_looked_at_and_imported(
     assert base.recipe().index.embedder.startswith("fake#passages-")
 
 
-def test_a_base_with_documents_says_why_and_offers_another_one(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_base_with_documents_says_why_and_offers_another_one(labelled, open_page):
     app = open_page("upload.py", kb="notes")
     app.button(key="store_new_base").click().run()
     assert not app.exception

@@ -8,7 +8,7 @@ import pytest
 from pages.components.chat.streaming import unhurried
 
 
-def test_a_page_may_draw_while_it_waits() -> None:
+def test_a_page_may_draw_while_it_waits():
     goes_on = threading.Event()
 
     def slow() -> Iterator[str]:
@@ -23,7 +23,7 @@ def test_a_page_may_draw_while_it_waits() -> None:
     assert "".join(pieces) == "b"
 
 
-def test_an_error_is_raised_where_the_stream_is_read() -> None:
+def test_an_error_is_raised_where_the_stream_is_read():
     def broken() -> Iterator[str]:
         yield "a"
         raise ZeroDivisionError

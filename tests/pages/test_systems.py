@@ -23,9 +23,7 @@ def _said(app: AppTest) -> str:
     return "\n".join(each.value for each in [*app.main.markdown, *app.main.caption])
 
 
-def test_a_system_is_tried_and_added(
-    base: KnowledgeBase, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_is_tried_and_added(base, open_page, monkeypatch):
     monkeypatch.setattr("rag.network.addresses.is_public", lambda _address: True)
     app = open_page("runs.py", compare="Systems")
     text = next(iter(base.documents.documents(base.recipe().index))).name
@@ -44,9 +42,7 @@ def test_a_system_is_tried_and_added(
     assert base.systems.list_all() == []
 
 
-def test_the_run_of_a_system_stands_beside_that_of_the_recipe(
-    base: KnowledgeBase, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_run_of_a_system_stands_beside_that_of_the_recipe(base, open_page, monkeypatch):
     own = base.evaluator.evaluate("checks", base.recipe()).run
     fields = {"name": "rival", "url": "https://x.example?q={question}"}
     stored = base.systems.add(HttpSystem.parse(fields))

@@ -22,7 +22,7 @@ def _comparison(difference: float, p: float, low: float) -> Comparison:
     )
 
 
-def test_a_peak_within_noise_says_so() -> None:
+def test_a_peak_within_noise_says_so():
     assert peak_takeaway("weight", 0.45, 0.6, _comparison(0.012, 0.3, -0.01)) == (
         "nDCG@10 peaks at weight 0.45: +0.012 on all 2 questions, which picked it; within noise "
         "against the present 0.60."
@@ -41,7 +41,7 @@ def test_a_peak_within_noise_says_so() -> None:
     )
 
 
-def test_the_map_is_read_at_its_best() -> None:
+def test_the_map_is_read_at_its_best():
     scores = [[0.1, 0.2], [0.3, 0.25]]
     noise, sure = _comparison(0.1, 0.3, -0.01), _comparison(0.1, 0.001, 0.02)
     assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.2, noise) == (

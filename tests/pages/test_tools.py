@@ -47,7 +47,7 @@ def fill(app: AppTest, of: str = "", **typed: str) -> AppTest:
     return app
 
 
-def test_a_tool_is_added(workspace: Workspace) -> None:
+def test_a_tool_is_added(workspace):
     app = visit("settings.py")
     app.button(key="tools_add").click().run()
     fill(
@@ -63,7 +63,7 @@ def test_a_tool_is_added(workspace: Workspace) -> None:
     assert tool.headers == {"Authorization": "Bearer TOUCHSTONE_TOOL_KEY"}
 
 
-def test_a_secret_is_refused_and_not_repeated(workspace: Workspace) -> None:
+def test_a_secret_is_refused_and_not_repeated(workspace):
     app = visit("settings.py")
     app.button(key="tools_add").click().run()
     url = "https://x.example/?q={question}"
@@ -72,7 +72,7 @@ def test_a_secret_is_refused_and_not_repeated(workspace: Workspace) -> None:
     assert workspace.tools.list_all() == []
 
 
-def test_a_real_call_shows_the_results_as_text(workspace: Workspace, server: Script) -> None:
+def test_a_real_call_shows_the_results_as_text(workspace, server):
     keep(workspace, server.url)
     app = visit("settings.py")
     app.button(key="tools_test_wiki").click().run()
@@ -86,7 +86,7 @@ def test_a_real_call_shows_the_results_as_text(workspace: Workspace, server: Scr
     assert "answers 500" in texts(app)
 
 
-def test_a_tool_is_changed_and_deleted_after_asking(workspace: Workspace) -> None:
+def test_a_tool_is_changed_and_deleted_after_asking(workspace):
     keep(workspace, "https://x.example")
     app = visit("settings.py")
     app.button(key="tools_edit_wiki").click().run()
@@ -99,7 +99,7 @@ def test_a_tool_is_changed_and_deleted_after_asking(workspace: Workspace) -> Non
     workspace.tools.remove("wiki")
 
 
-def test_what_is_typed_stays_when_another_tool_is_opened(workspace: Workspace) -> None:
+def test_what_is_typed_stays_when_another_tool_is_opened(workspace):
     keep(workspace, "https://x.example")
     keep(workspace, "https://z.example", name="pumps")
     app = visit("settings.py")

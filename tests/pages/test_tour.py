@@ -42,12 +42,12 @@ def _links(app: AppTest) -> list[str]:
     return [link.proto.label for link in app.main.get("page_link")]
 
 
-def test_without_tours_it_says_how_to_compose_one(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_without_tours_it_says_how_to_compose_one(base, open_page):
     app = open_page("tour.py")
     assert [title.value for title in app.title] == ["Tours"]
 
 
-def test_a_reader_goes_from_stop_to_stop(tour: int, open_page: OpenPage) -> None:
+def test_a_reader_goes_from_stop_to_stop(tour, open_page):
     app = open_page("tour.py", tour=str(tour))
     assert [title.value for title in app.title] == ["For the board"]
     assert [header.value for header in app.subheader] == [
@@ -68,12 +68,12 @@ def test_a_reader_goes_from_stop_to_stop(tour: int, open_page: OpenPage) -> None
     assert not app.exception
 
 
-def test_what_is_read_aloud_has_no_backslashes(tour: int, open_page: OpenPage) -> None:
+def test_what_is_read_aloud_has_no_backslashes(tour, open_page):
     app = open_page("tour.py", tour=str(tour))
     assert [area.label for area in app.text_area] == [QUESTION, "How good is it?"]
 
 
-def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_a_tour_of_one_stop_has_no_way_to_others(base, open_page):
     tour = base.tours.create("One", [TourStop("answer", QUESTION, "Until **30 June**.")])
     app = open_page("tour.py", tour=str(tour))
     keys = {button.key for button in app.button}
@@ -82,9 +82,7 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page:
     app.button(key="tour_share").click().run()
 
 
-def test_code_and_rows_around_a_quote_are_shown_as_such(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_code_and_rows_around_a_quote_are_shown_as_such(base, open_page):
     before = ":::note\n\nField\tMeaning\n\n:::\n\n```yaml\na:\n  - b\n```\n\n"
     quote = TourQuote("a.md", "It is held,\nthen sent.", before, " Then\nit ends.")
     tour = base.tours.create("Code", [TourStop("page", "Where", quotes=(quote,))])
@@ -95,9 +93,7 @@ def test_code_and_rows_around_a_quote_are_shown_as_such(
     assert ":orange-background[It is held\\, then sent\\.] Then it ends\\." in shown
 
 
-def test_the_next_stop_goes_to_the_tour_of_the_last_one(
-    base: KnowledgeBase, tour: int, open_page: OpenPage
-) -> None:
+def test_the_next_stop_goes_to_the_tour_of_the_last_one(base, tour, open_page):
     newer = base.tours.create("Newer")
     app = open_page("chat.py")
     app.chat_input[0].set_value(QUESTION).run()
@@ -112,9 +108,7 @@ def test_the_next_stop_goes_to_the_tour_of_the_last_one(
     assert app.selectbox(key="tour_add_to").value == added
 
 
-def test_the_page_of_a_stop_is_that_of_the_source_that_is_open(
-    base: KnowledgeBase, tour: int, open_page: OpenPage
-) -> None:
+def test_the_page_of_a_stop_is_that_of_the_source_that_is_open(base, tour, open_page):
     app = open_page("chat.py")
     app.chat_input[0].set_value("How is leave carried over and sick leave reported?").run()
     (turn,) = base.conversations.turns(1)
@@ -129,22 +123,20 @@ def test_the_page_of_a_stop_is_that_of_the_source_that_is_open(
 
 
 @pytest.mark.parametrize("stop", ["0", "99", "x", "-1"])
-def test_a_stop_that_is_none_shows_the_nearest(tour: int, open_page: OpenPage, stop: str) -> None:
+def test_a_stop_that_is_none_shows_the_nearest(tour, open_page, stop):
     app = open_page("tour.py", tour=str(tour), stop=stop)
     assert not app.exception
     assert len(app.subheader) == 1
 
 
 @pytest.mark.parametrize("named", ["999", "x", "9" * 30])
-def test_a_tour_that_is_gone_is_said(tour: int, open_page: OpenPage, named: str) -> None:
+def test_a_tour_that_is_gone_is_said(tour, open_page, named):
     app = open_page("tour.py", tour=named)
     assert not app.exception
     assert app.button(key=f"tour_open_{tour}").label == "Open"
 
 
-def test_an_owner_changes_order_and_words(
-    base: KnowledgeBase, tour: int, open_page: OpenPage
-) -> None:
+def test_an_owner_changes_order_and_words(base, tour, open_page):
     app = open_page("tour.py", tour=str(tour))
     first, second = (box for box in app.number_input if box.label == "Place")
     first.set_value(2)
@@ -159,9 +151,7 @@ def test_an_owner_changes_order_and_words(
     ]
 
 
-def test_one_moved_stop_takes_the_place_that_it_is_given(
-    base: KnowledgeBase, tour: int, open_page: OpenPage
-) -> None:
+def test_one_moved_stop_takes_the_place_that_it_is_given(base, tour, open_page):
     base.tours.add(tour, [TourStop("why", "Why?")])
     app = open_page("tour.py", tour=str(tour))
     places = [box for box in app.number_input if box.label == "Place"]
@@ -175,9 +165,7 @@ def test_one_moved_stop_takes_the_place_that_it_is_given(
     assert [stop.kind for stop in base.tours.get(tour).stops] == ["answer", "why", "metrics"]
 
 
-def test_what_another_tab_added_while_somebody_types_is_kept(
-    base: KnowledgeBase, tour: int, open_page: OpenPage
-) -> None:
+def test_what_another_tab_added_while_somebody_types_is_kept(base, tour, open_page):
     app = open_page("tour.py", tour=str(tour))
     app.text_area[0].set_value("My words.")
     base.tours.add(tour, [TourStop("why", "Why?")])
@@ -188,7 +176,7 @@ def test_what_another_tab_added_while_somebody_types_is_kept(
     assert app.text_area[0].value == "My words."
 
 
-def test_a_link_leads_to_the_tour(base: KnowledgeBase, tour: int, open_page: OpenPage) -> None:
+def test_a_link_leads_to_the_tour(base, tour, open_page):
     app = open_page("tour.py", tour=str(tour))
     app.button(key="tour_share").click().run()
     app.selectbox(key="tour_life").set_value("30 days")
@@ -200,7 +188,7 @@ def test_a_link_leads_to_the_tour(base: KnowledgeBase, tour: int, open_page: Ope
     assert code.value.endswith(f"/tour/{tour}")
 
 
-def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_an_answer_is_kept_in_a_new_tour(base, open_page):
     talk = base.conversations.open(None)
     recipe = base.recipe()
     turn = base.conversations.ask(talk, QUESTION, recipe)
@@ -223,9 +211,7 @@ def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPag
     assert kept.stops[0].title == QUESTION
 
 
-def test_an_answer_that_is_out_of_date_is_asked_again(
-    labelled: Workspace, base: KnowledgeBase, open_page: OpenPage
-) -> None:
+def test_an_answer_that_is_out_of_date_is_asked_again(labelled, base, open_page):
     app = open_page("chat.py")
     app.chat_input[0].set_value(QUESTION).run()
     (turn,) = base.conversations.turns(1)
@@ -248,7 +234,7 @@ def test_an_answer_that_is_out_of_date_is_asked_again(
     assert len(base.conversations.recent()) == 1
 
 
-def test_a_refused_new_answer_leaves_the_stop(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_a_refused_new_answer_leaves_the_stop(base, open_page):
     recipe = base.recipe()
     basis = base.tours.basis(QUESTION, datetime.now(UTC), recipe)
     stop = TourStop("answer", QUESTION, "Until 30 June.", basis=basis)

@@ -6,7 +6,7 @@ from io import BytesIO
 
 from streamlit.testing.v1 import AppTest
 
-from rag import Upload, Workspace
+from rag import Upload
 from tests.pages.conftest import RECIPE
 from tests.sample_files import zipped
 
@@ -18,9 +18,7 @@ def first(app: AppTest, kind: str, words: str) -> str:
     return next(one.value for one in app.get(kind) if words in one.value)
 
 
-def test_an_archive_is_previewed_as_a_list_and_added_as_its_files(
-    filled: Workspace, open_page: OpenPage
-) -> None:
+def test_an_archive_is_previewed_as_a_list_and_added_as_its_files(filled, open_page):
     base = filled.create("packed", RECIPE)
     app = open_page("upload.py", kb="packed")
     packed = zipped(**{"rules/dogs.md": "# Dogs\n\nNo dogs.", "rules/boats.md": "No boats."})
@@ -34,7 +32,7 @@ def test_an_archive_is_previewed_as_a_list_and_added_as_its_files(
     assert [row.name for row in rows] == ["rules/boats.md", "rules/dogs.md"]
 
 
-def test_after_an_upload_all_files_are_looked_at(filled: Workspace, open_page: OpenPage) -> None:
+def test_after_an_upload_all_files_are_looked_at(filled, open_page):
     base = filled.create("many", RECIPE.with_fields({"index.embedder": "wordllama"}))
     texts = {f"a{number:02}.txt": f"The pump {number} is checked." for number in range(20)}
     for number in range(6):
@@ -52,7 +50,7 @@ def test_after_an_upload_all_files_are_looked_at(filled: Workspace, open_page: O
     assert "1 document seems to be in German" in first(app, "markdown", "seems to be in")
 
 
-def test_a_guessed_encoding_can_be_another(filled: Workspace, open_page: OpenPage) -> None:
+def test_a_guessed_encoding_can_be_another(filled, open_page):
     base = filled.base("notes")
     file = BytesIO("Das Boot kostet fünf Euro.".encode("mac_roman"))
     filled.jobs.run(base.documents.add_files([Upload("boat.txt", file)]))

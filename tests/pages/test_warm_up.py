@@ -3,9 +3,6 @@
 import gc
 import threading
 import tomllib
-from pathlib import Path
-
-import pytest
 
 from pages.components.shell import warm_up
 from rag import KnowledgeBase, Recipe, Trace
@@ -23,9 +20,7 @@ class _Stop(threading.Event):
         return self.waits > 3
 
 
-def test_garbage_is_collected_now_and_then_and_not_after_every_rerun(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_garbage_is_collected_now_and_then_and_not_after_every_rerun(monkeypatch):
     stop, collected = _Stop(), list[int]()
     monkeypatch.setattr(warm_up, "_stopped", stop)
     monkeypatch.setattr(warm_up, "_load", lambda: None)
@@ -42,9 +37,7 @@ def test_garbage_is_collected_now_and_then_and_not_after_every_rerun(
     assert config["server"]["fileWatcherType"] == "none"
 
 
-def test_a_workspace_that_cannot_be_opened_does_not_end_the_collections(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_workspace_that_cannot_be_opened_does_not_end_the_collections(monkeypatch, caplog):
     def broken() -> None:
         raise OSError("the disk is full")
 
@@ -59,9 +52,7 @@ def test_a_workspace_that_cannot_be_opened_does_not_end_the_collections(
     assert stop.waits == 4
 
 
-def test_the_first_search_asks_no_model_that_rewrites_or_ranks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_search_asks_no_model_that_rewrites_or_ranks(tmp_path, monkeypatch):
     workspace, asked = workspace_at(tmp_path), list[Recipe]()
     base = workspace.create("notes", QUICK.with_fields({"search.rerank": "jina"}))
     add(workspace, base, {"pump.md": "The pump."})

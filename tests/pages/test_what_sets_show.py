@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.runs.comparison import LEANING
-from rag import InvalidInput, KnowledgeBase, Workspace, posterior
+from rag import InvalidInput, KnowledgeBase, posterior
 from rag.evaluation.comparison import compare
 from rag.operation import operation
 from rag.runs.history import RunHistory
@@ -22,9 +22,7 @@ def _said(app: AppTest) -> str:
     return "\n".join(each.value for each in app.main.caption)
 
 
-def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(labelled, open_page):
     base = labelled.base("notes")
     rows = [{"id": name, "text": text, "answerable": False} for name, text in _FOREIGN]
     content = "\n".join(json.dumps(row) for row in rows)
@@ -49,9 +47,7 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
         base.reports.html(answered.id)
 
 
-def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(labelled, open_page):
     base = labelled.base("notes")
     good, bad = _every_question_thrice(base, {"group": "-"})
     app = open_page("runs.py", set="many", runs=bad)
@@ -61,9 +57,7 @@ def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(
     assert expected.sentence in _said(app)
 
 
-def test_questions_that_the_test_counts_as_one_are_one_in_the_probability_too(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_questions_that_the_test_counts_as_one_are_one_in_the_probability_too(labelled, open_page):
     base = labelled.base("notes")
     good, bad = _every_question_thrice(base, {})
     (found,) = base.runs.compare([bad], good)
@@ -93,12 +87,8 @@ def _every_question_thrice(base: KnowledgeBase, more: Mapping[str, str]) -> tupl
     [(12, LEANING), (6, LEANING), (5, "On these questions alone: The probability")],
 )
 def test_no_probability_reads_like_a_verdict_where_the_test_has_none(
-    losses: int,
-    said: str,
-    labelled: Workspace,
-    open_page: OpenPage,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    losses, said, labelled, open_page, monkeypatch
+):
     base = labelled.base("notes")
     good, bad = _every_question_thrice(base, {})
     before = {f"q{number}": 0.5 for number in range(12)}
@@ -128,7 +118,7 @@ def _importing(base: object, content: str) -> None:
         question_sets._import(base, "asked", file, {}, [], "refuse", skip_bad=False)
 
 
-def test_an_import_says_how_many_questions_no_metric_counts(filled: Workspace) -> None:
+def test_an_import_says_how_many_questions_no_metric_counts(filled):
     lines = ["question,document,quote", "Where is the canteen?,,", "A hotel?,travel.txt,140 euros"]
     base = filled.base("notes")
     app = AppTest.from_function(_importing, args=(base, "\n".join(lines))).run()
@@ -139,7 +129,7 @@ def test_an_import_says_how_many_questions_no_metric_counts(filled: Workspace) -
     assert warning.startswith("1 question of the file has no label and no expected answer")
 
 
-def test_intervals_of_precision_end_at_its_ceiling(labelled: Workspace) -> None:
+def test_intervals_of_precision_end_at_its_ceiling(labelled):
     base = labelled.base("notes")
     good, bad = _every_question_thrice(base, {})
     metric = "precision@5"  # of at most 0.2, as each question has one relevant passage
