@@ -51,7 +51,7 @@ def spoken(capsys: pytest.CaptureFixture[str], home: Path, question: str) -> dic
     return told
 
 
-def test_a_code_that_no_passage_has_is_doubtful_and_named(base: KnowledgeBase) -> None:
+def test_a_code_that_no_passage_has_is_doubtful_and_named(base):
     answer = base.ask(UNKNOWN, RECIPE).answer
     assert answer.state == "doubtful"
     assert answer.assessment.reason == "No passage has CV-155. Most similar: CV-115."
@@ -60,13 +60,13 @@ def test_a_code_that_no_passage_has_is_doubtful_and_named(base: KnowledgeBase) -
     assert answer.assessment.probability <= 0.02
 
 
-def test_a_code_that_is_quoted_is_answered(base: KnowledgeBase) -> None:
+def test_a_code_that_is_quoted_is_answered(base):
     answer = base.ask(KNOWN, RECIPE).answer
     assert answer.state == "answered"
     assert answer.assessment.missing == ()
 
 
-def test_editions_that_disagree_are_both_shown_the_newest_first(base: KnowledgeBase) -> None:
+def test_editions_that_disagree_are_both_shown_the_newest_first(base):
     answer = base.ask(LEAVE, RECIPE).answer
     assert answer.state == "conflicting"
     told = [
@@ -89,8 +89,8 @@ def test_editions_that_disagree_are_both_shown_the_newest_first(base: KnowledgeB
     ],
 )
 def test_sources_disagree_where_each_says_something_else_about_the_question(
-    workspace: Workspace, question: str, older: str, state: str
-) -> None:
+    workspace, question, older, state
+):
     base = workspace.create("leave", RECIPE)
     parts = {
         "shared": "We provide 12 weeks shared parental leave at full pay and 39 weeks at half pay.",
@@ -107,9 +107,7 @@ def test_sources_disagree_where_each_says_something_else_about_the_question(
     assert ("Austria" in answer.assessment.reason) == (state == "doubtful")
 
 
-def test_an_edition_without_a_date_in_its_name_counts_by_the_date_that_it_states(
-    workspace: Workspace,
-) -> None:
+def test_an_edition_without_a_date_in_its_name_counts_by_the_date_that_it_states(workspace):
     base = workspace.create("rules", RECIPE)
     new = "Valid from 1 March 2026. It replaces the rules of 15 January 2024.\n\n"
     add(
@@ -131,16 +129,14 @@ def test_an_edition_without_a_date_in_its_name_counts_by_the_date_that_it_states
     assert answer.text.index("29 days") < answer.text.index("27 days")
 
 
-def test_a_refusal_is_a_state_too(base: KnowledgeBase) -> None:
+def test_a_refusal_is_a_state_too(base):
     answer = base.ask(
         KNOWN, RECIPE.with_fields({"search.threshold": 1.0, "search.exact_codes": False})
     ).answer
     assert (answer.status, answer.state) == ("refused", "refused")
 
 
-def test_command_line_and_rest_tell_the_same(
-    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_line_and_rest_tell_the_same(workspace, tmp_path, capsys):
     rest = client(workspace, "ask").post(
         "/api/v1/knowledge-bases/manuals/ask", json={"question": UNKNOWN}
     )
@@ -154,9 +150,7 @@ def test_command_line_and_rest_tell_the_same(
     assert first == "Probably not answered here. No passage has CV-155. Most similar: CV-115."
 
 
-def test_turns_keep_their_state_and_old_ones_open_without(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_turns_keep_their_state_and_old_ones_open_without(workspace, base):
     talk = base.conversations.open(None)
     answer = base.ask(LEAVE, RECIPE).answer
     number = base.conversations.ask(talk, LEAVE, RECIPE)
@@ -170,7 +164,7 @@ def test_turns_keep_their_state_and_old_ones_open_without(
     assert (old.state, old.answer) == (None, answer.text)
 
 
-def test_doubtful_answers_wait_for_a_review(base: KnowledgeBase) -> None:
+def test_doubtful_answers_wait_for_a_review(base):
     talk = base.conversations.open(None)
     for question in (KNOWN, UNKNOWN):
         number = base.conversations.ask(talk, question, RECIPE)

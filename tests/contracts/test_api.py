@@ -10,7 +10,6 @@ from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from rag import Recipe, Workspace, write_log_lines
 from tests.contracts.test_api_access import BASES, problem
@@ -41,7 +40,7 @@ def manuals(workspace: Workspace) -> str:
     return f"{BASES}/{base.id}"
 
 
-def test_knowledge_bases_are_made_renamed_listed_and_deleted(api: TestClient) -> None:
+def test_knowledge_bases_are_made_renamed_listed_and_deleted(api):
     made = api.post(BASES, json={"name": " a/b ", "recipe": QUICK.model_dump(mode="json")})
     assert made.status_code == 201
     known = made.json()
@@ -61,7 +60,7 @@ def test_knowledge_bases_are_made_renamed_listed_and_deleted(api: TestClient) ->
     assert [each["name"] for each in api.get(BASES).json()["items"]] == ["d"]
 
 
-def test_lists_come_in_pages(api: TestClient, workspace: Workspace) -> None:
+def test_lists_come_in_pages(api, workspace):
     for name in "abcde":
         workspace.create(name, QUICK)
     seen: list[str] = []
@@ -77,7 +76,7 @@ def test_lists_come_in_pages(api: TestClient, workspace: Workspace) -> None:
         problem(api.get(f"{BASES}?{bad}"), 422)
 
 
-def test_recipes_have_versions(api: TestClient, manuals: str) -> None:
+def test_recipes_have_versions(api, manuals):
     first = api.get(f"{manuals}/recipe").json()
     assert first["hash"] == QUICK.hash
     changed = api.patch(f"{manuals}/recipe", json={"fields": {"search.top_k": 2}}).json()
@@ -94,9 +93,7 @@ def test_recipes_have_versions(api: TestClient, manuals: str) -> None:
     assert api.get("/api/v1/recipe-schema").json() == Recipe.model_json_schema()
 
 
-def test_a_field_that_somebody_else_saves_meanwhile_stays(
-    api: TestClient, workspace: Workspace, manuals: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_field_that_somebody_else_saves_meanwhile_stays(api, workspace, manuals, monkeypatch):
     saved, other = Recipe.with_fields, QUICK.with_fields({"search.candidates": 50})
 
     def later(recipe: Recipe, changes: Any) -> Recipe:
@@ -112,9 +109,7 @@ def test_a_field_that_somebody_else_saves_meanwhile_stays(
     assert [each["hash"] for each in versions] == [changed["hash"], other.hash]
 
 
-def test_a_recipe_that_was_replaced_meanwhile_is_not_saved_over(
-    workspace: Workspace, manuals: str
-) -> None:
+def test_a_recipe_that_was_replaced_meanwhile_is_not_saved_over(workspace, manuals):
     base, mine = workspace.base("manuals"), QUICK.with_fields({"search.top_k": 2})
     theirs = QUICK.with_fields({"search.top_k": 3})
     assert base.save_recipe(theirs, instead_of=QUICK)
@@ -123,9 +118,7 @@ def test_a_recipe_that_was_replaced_meanwhile_is_not_saved_over(
     assert [each.hash for _, each in base.saved_recipes()] == [theirs.hash]
 
 
-def test_a_search_finds_what_the_workspace_finds(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_a_search_finds_what_the_workspace_finds(api, workspace, manuals):
     question = "When is unused leave lost?"
     answer = api.post(f"{manuals}/search", json={"question": question}).json()
     assert [hit["text"] for hit in answer["hits"]] == found(workspace.base("manuals"), question)
@@ -150,13 +143,11 @@ def test_a_search_finds_what_the_workspace_finds(
         ({}, 422, "body.question: Field required"),
     ],
 )
-def test_a_search_that_cannot_be_is_refused(
-    api: TestClient, manuals: str, body: dict[str, Any], status: int, said: str
-) -> None:
+def test_a_search_that_cannot_be_is_refused(api, manuals, body, status, said):
     assert said in str(problem(api.post(f"{manuals}/search", json=body), status)["detail"])
 
 
-def test_bodies_that_are_not_json_are_refused(api: TestClient, manuals: str) -> None:
+def test_bodies_that_are_not_json_are_refused(api, manuals):
     as_json = {"Content-Type": "application/json"}
     for content, headers, status in (
         (b"{", as_json, 400),
@@ -167,7 +158,7 @@ def test_bodies_that_are_not_json_are_refused(api: TestClient, manuals: str) -> 
         assert problem(answered, status)["status"] == status
 
 
-def test_passages_are_explained(api: TestClient, workspace: Workspace, manuals: str) -> None:
+def test_passages_are_explained(api, workspace, manuals):
     asked = {"question": "unused leave"}
     hit = api.post(f"{manuals}/search", json=asked).json()["hits"][0]
     told = api.post(f"{manuals}/explain", json=asked | {"chunk_id": hit["chunk_id"]}).json()
@@ -188,7 +179,7 @@ def test_passages_are_explained(api: TestClient, workspace: Workspace, manuals: 
     problem(api.post(f"{manuals}/explain", json=asked | {"document": "none"}), 404)
 
 
-def test_a_request_with_a_key_is_done_once(api: TestClient, workspace: Workspace) -> None:
+def test_a_request_with_a_key_is_done_once(api, workspace):
     key = {"Idempotency-Key": "one"}
     first = api.post(BASES, json={"name": "a"}, headers=key)
     second = api.post(BASES, json={"name": "a"}, headers=key)
@@ -199,12 +190,7 @@ def test_a_request_with_a_key_is_done_once(api: TestClient, workspace: Workspace
     assert [info.name for info in workspace.bases()] == ["a"]
 
 
-def test_what_nobody_expected_has_an_id_and_no_traceback(
-    api: TestClient,
-    workspace: Workspace,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_nobody_expected_has_an_id_and_no_traceback(api, workspace, monkeypatch, caplog):
     def broken(*_: object) -> None:
         raise RuntimeError("secret detail")
 
@@ -218,9 +204,7 @@ def test_what_nobody_expected_has_an_id_and_no_traceback(
     assert "secret detail" in caplog.text
 
 
-def test_a_request_has_an_id_in_its_answer_its_problem_and_the_log(
-    api: TestClient, manuals: str
-) -> None:
+def test_a_request_has_an_id_in_its_answer_its_problem_and_the_log(api, manuals):
     mine = {"X-Request-ID": "proxy-1.a"}
     assert api.get(manuals, headers=mine).headers["X-Request-ID"] == "proxy-1.a"
     others = [api.get(manuals, headers={"X-Request-ID": name}) for name in ("", "a b", "a" * 65)]
@@ -236,7 +220,7 @@ def test_a_request_has_an_id_in_its_answer_its_problem_and_the_log(
     assert "Reading new.txt" in queued
 
 
-def test_a_file_that_was_not_read_is_a_line_of_the_log(workspace: Workspace) -> None:
+def test_a_file_that_was_not_read_is_a_line_of_the_log(workspace):
     base = workspace.create("manuals", QUICK)
     with log_lines() as written:
         add(workspace, base, {"a.pdf": "no PDF", "b.txt": "Trains leave at nine."})
@@ -244,9 +228,7 @@ def test_a_file_that_was_not_read_is_a_line_of_the_log(workspace: Workspace) -> 
     assert "plain text" in line
 
 
-def test_an_answer_outside_a_conversation_is_a_line_of_figures(
-    api: TestClient, manuals: str, workspace: Workspace, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_answer_outside_a_conversation_is_a_line_of_figures(api, manuals, workspace, caplog):
     caplog.set_level(logging.INFO, "touchstone.turns")
     question = {"question": "How long may unused leave be carried over?"}
     answer = api.post(f"{manuals}/ask", json=question)

@@ -34,7 +34,7 @@ def problem(answer, status: int) -> dict[str, object]:  # type: ignore[no-untype
     return told
 
 
-def test_no_address_lets_anybody_in_without_the_right_token(workspace: Workspace) -> None:
+def test_no_address_lets_anybody_in_without_the_right_token(workspace):
     inside = client(workspace)
     every = list(operations(inside.get("/api/v1/openapi.json").json()))
     assert ("post", "/api/v1/knowledge-bases/{kb}/search", "read") in every
@@ -58,7 +58,7 @@ def test_no_address_lets_anybody_in_without_the_right_token(workspace: Workspace
     assert [info.name for info in workspace.bases()] == ["manuals"]
 
 
-def test_what_nobody_knows_is_told_to_nobody_outside(workspace: Workspace) -> None:
+def test_what_nobody_knows_is_told_to_nobody_outside(workspace):
     inside = client(workspace, "read")
     outside = TestClient(inside.app)
     for path in ("/api/v1/nothing", "/api", "/api/v2/knowledge-bases", "/api/v1/docsx"):
@@ -67,14 +67,14 @@ def test_what_nobody_knows_is_told_to_nobody_outside(workspace: Workspace) -> No
     problem(inside.delete(BASES), 405)
 
 
-def test_an_address_with_a_line_break_is_answered_as_any_other(workspace: Workspace) -> None:
+def test_an_address_with_a_line_break_is_answered_as_any_other(workspace):
     inside = client(workspace, "read")
     problem(TestClient(inside.app).get(f"{BASES}/a%0Ab"), 401)
     told = problem(inside.get(f"{BASES}/a%0Ab"), 404)
     assert told["detail"] == "There is no knowledge base named 'a\\nb'."
 
 
-def test_every_operation_has_the_name_of_a_method_of_a_client(workspace: Workspace) -> None:
+def test_every_operation_has_the_name_of_a_method_of_a_client(workspace):
     document = client(workspace).get("/api/v1/openapi.json").json()
     found = [one["operationId"] for item in document["paths"].values() for one in item.values()]
     assert len(set(found)) == len(found)
@@ -82,7 +82,7 @@ def test_every_operation_has_the_name_of_a_method_of_a_client(workspace: Workspa
     assert {"list_documents", "search_passages", "start_evaluation"} <= set(found)
 
 
-def test_the_reference_of_the_api_needs_no_token(workspace: Workspace) -> None:
+def test_the_reference_of_the_api_needs_no_token(workspace):
     workspace.create("plans of the merger", QUICK)
     inside = client(workspace, "read")
     outside = TestClient(inside.app)
@@ -105,7 +105,7 @@ def test_the_reference_of_the_api_needs_no_token(workspace: Workspace) -> None:
     assert outside.post("/api/v1/docs").status_code == 405
 
 
-def test_who_asks_too_often_waits(tmp_path: Path) -> None:
+def test_who_asks_too_often_waits(tmp_path):
     settings = Settings.from_env({"TOUCHSTONE_API_RATE": "3"}, home=tmp_path)
     workspace = Workspace(settings)
     inside = client(workspace, "read")
@@ -119,7 +119,7 @@ def test_who_asks_too_often_waits(tmp_path: Path) -> None:
     workspace.close()
 
 
-def test_health_needs_no_token(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_needs_no_token(workspace, monkeypatch):
     outside = TestClient(client(workspace).app)
     assert outside.get("/healthz").json() == {"status": "ok"}
     ready = outside.get("/readyz")
@@ -132,14 +132,14 @@ def test_health_needs_no_token(workspace: Workspace, monkeypatch: pytest.MonkeyP
     assert outside.get("/healthz").status_code == 200
 
 
-def test_a_home_that_cannot_be_written_is_not_ready(workspace: Workspace) -> None:
+def test_a_home_that_cannot_be_written_is_not_ready(workspace):
     outside = TestClient(client(workspace).app)
     home = workspace.settings.home
     home.rename(home.with_name("moved"))
     assert outside.get("/readyz").json()["reasons"][-1] == "The home folder cannot be written to."
 
 
-def test_nothing_of_the_framework_is_loaded_before_the_first_request() -> None:
+def test_nothing_of_the_framework_is_loaded_before_the_first_request():
     import subprocess
     import sys
 

@@ -1,7 +1,5 @@
 """Decisions between two runs by the API, as the command line makes them."""
 
-from pathlib import Path
-
 from tests.api import client
 from tests.contracts.test_api_access import BASES, problem
 from tests.runs import SET, VECTORS, WORDS, handbook
@@ -9,7 +7,7 @@ from tests.runs import SET, VECTORS, WORDS, handbook
 BASE = f"{BASES}/handbook"
 
 
-def test_a_decision_is_started_judged_and_listed(home: Path) -> None:
+def test_a_decision_is_started_judged_and_listed(home):
     workspace, base = handbook(home)
     run, other = (base.evaluator.evaluate(SET, each, (3,)).run.id for each in (WORDS, VECTORS))
     api, address = client(workspace), f"{BASE}/runs/{run}/decision"

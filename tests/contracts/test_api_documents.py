@@ -27,7 +27,7 @@ def called(api: TestClient, manuals: str, name: str) -> str:
     return f"{manuals}/documents/{found}"
 
 
-def test_tags_are_read_and_set_and_filter_searches(api: TestClient, manuals: str) -> None:
+def test_tags_are_read_and_set_and_filter_searches(api, manuals):
     leave = called(api, manuals, "leave.md")
     assert api.get(f"{leave}/tags").json() == {"tags": []}
     given = {"tags": ["policy", " two  words ", "2026", "policy"]}
@@ -47,9 +47,7 @@ def test_tags_are_read_and_set_and_filter_searches(api: TestClient, manuals: str
         problem(api.put(address, json={"tags": []}), 404)
 
 
-def test_a_file_comes_back_as_it_was_sent(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_a_file_comes_back_as_it_was_sent(api, workspace, manuals):
     page = b"<html><body><p>Fran\xe7ais</p><script>alert(1)</script></body></html>"
     files = [("files", ("a/Preisliste \xfc.html", page)), ("files", ("plain.txt", b"Cats purr."))]
     workspace.jobs.run(api.post(f"{manuals}/documents", files=files).json()["id"])
@@ -68,9 +66,7 @@ def test_a_file_comes_back_as_it_was_sent(
     assert leave.headers["content-disposition"] == 'attachment; filename="leave.md"'
 
 
-def test_a_file_that_was_not_kept_or_is_of_another_base_is_not_there(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_a_file_that_was_not_kept_or_is_of_another_base_is_not_there(api, workspace, manuals):
     leave = called(api, manuals, "leave.md")
     other = workspace.create("other", QUICK)
     problem(api.get(f"{BASES}/{other.id}/documents/{leave.rpartition('/')[2]}/original"), 404)
@@ -84,7 +80,7 @@ def test_a_file_that_was_not_kept_or_is_of_another_base_is_not_there(
     assert api.get(leave).json()["text"] == LEAVE
 
 
-def test_whoever_downloads_is_in_the_audit_log(workspace: Workspace, manuals: str) -> None:
+def test_whoever_downloads_is_in_the_audit_log(workspace, manuals):
     ann = signed_in(workspace, "ann")
     secret, _ = view(workspace, ann).tokens.create("hers", ["read"])
     api = client(workspace)
@@ -96,9 +92,7 @@ def test_whoever_downloads_is_in_the_audit_log(workspace: Workspace, manuals: st
     assert ("export", "documents.original", "leave.md", "api") in noted
 
 
-def test_builds_are_listed_and_unused_ones_deleted(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_builds_are_listed_and_unused_ones_deleted(api, workspace, manuals):
     base = workspace.base("manuals")
     base.save_recipe(QUICK)
     other = QUICK.with_fields({"index.chunk_size": 12}).index
@@ -127,9 +121,7 @@ def test_builds_are_listed_and_unused_ones_deleted(
     assert found["hits"][0]["document"] == "leave.md"
 
 
-def test_all_passages_are_listed_in_pages_with_their_context(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_all_passages_are_listed_in_pages_with_their_context(api, workspace, manuals):
     base = workspace.base("manuals")
     recipe = base.recipe().index
     expected = [
@@ -147,9 +139,7 @@ def test_all_passages_are_listed_in_pages_with_their_context(
     assert [tuple(row[column] for column in columns) for row in rows] == expected
 
 
-def test_a_change_of_another_state_than_the_one_seen_is_refused(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_a_change_of_another_state_than_the_one_seen_is_refused(api, workspace, manuals):
     seen = api.get(f"{manuals}/recipe")
     tag = {"If-Match": seen.headers["etag"]}
     assert seen.headers["etag"] == f'"{seen.json()["hash"]}"'

@@ -32,7 +32,7 @@ def evaluated(api: TestClient, workspace: Workspace, **asked: Any) -> tuple[str,
     return queued.json()["run"], done.message
 
 
-def test_quotes_are_measured_and_stand_in_the_run(api: TestClient, workspace: Workspace) -> None:
+def test_quotes_are_measured_and_stand_in_the_run(api, workspace):
     run_id, _ = evaluated(api, workspace, answers=True)
     base = workspace.base("handbook")
     run = api.get(f"{BASE}/runs/{run_id}").json()
@@ -52,9 +52,7 @@ def test_quotes_are_measured_and_stand_in_the_run(api: TestClient, workspace: Wo
     assert "30 June" in leave["text"]
 
 
-def test_a_judge_grades_and_a_budget_pauses(
-    api: TestClient, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_grades_and_a_budget_pauses(api, workspace, monkeypatch):
     chat = Chat()
     with_chat(monkeypatch, chat)
     monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
@@ -70,16 +68,14 @@ def test_a_judge_grades_and_a_budget_pauses(
     assert spent["cost"] == {"known": {"USD": 0.0}, "not_known": COUNT - ASKED}  # it is free
 
 
-def test_without_answers_there_are_none(api: TestClient, workspace: Workspace) -> None:
+def test_without_answers_there_are_none(api, workspace):
     run_id, _ = evaluated(api, workspace)
     assert api.get(f"{BASE}/runs/{run_id}").json()["answers_spent"] is None
     items = api.get(f"{BASE}/runs/{run_id}/questions").json()["items"]
     assert [each["answer"] for each in items] == [None] * COUNT
 
 
-def test_what_makes_no_sense_and_what_no_token_allows_is_refused(
-    api: TestClient, workspace: Workspace
-) -> None:
+def test_what_makes_no_sense_and_what_no_token_allows_is_refused(api, workspace):
     address, asked = f"{BASE}/evaluations", {"set": SET, "answers": True}
     problem(api.post(address, json={"set": SET, "judge": "ollama:judge"}), 422)
     problem(api.post(address, json={"set": SET, "most": 3}), 422)

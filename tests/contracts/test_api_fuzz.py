@@ -59,5 +59,5 @@ schema, headers = _schema()
     suppress_health_check=list(HealthCheck),
     phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
 )
-def test_an_answer_is_as_the_document_says(case: schemathesis.Case) -> None:
+def test_an_answer_is_as_the_document_says(case):
     case.call_and_validate(headers=headers, checks=CHECKS)

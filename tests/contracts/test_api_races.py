@@ -1,7 +1,5 @@
 """A knowledge base that somebody else renames or deletes while a request is answered."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import BaseInfo, KnowledgeBase, ScopedWorkspace, Settings, Workspace
@@ -16,9 +14,7 @@ pytestmark = pytest.mark.usefixtures("database")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("happens", ["renamed", "deleted", "replaced"])
-def test_no_address_breaks_when_its_base_changes_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, happens: str
-) -> None:
+def test_no_address_breaks_when_its_base_changes_meanwhile(tmp_path, monkeypatch, happens):
     address = {} if DATABASES.server is None else {URL: DATABASES.of(tmp_path)}
     settings = Settings.from_env({"TOUCHSTONE_API_RATE": "1000000", **address}, home=tmp_path)
     workspace = Workspace(settings)
@@ -63,9 +59,7 @@ def test_no_address_breaks_when_its_base_changes_meanwhile(
     assert tried > 40
 
 
-def test_a_base_that_is_renamed_while_it_is_told_of_is_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_that_is_renamed_while_it_is_told_of_is_told_of(tmp_path, monkeypatch):
     workspace = workspace_at(tmp_path)
     workspace.create("manuals", QUICK)
     api, listed = client(workspace), ScopedWorkspace.bases

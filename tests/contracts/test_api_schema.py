@@ -45,16 +45,12 @@ def answers(operation: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_the_document_is_valid_by_the_specification_that_it_names(
-    document: dict[str, Any],
-) -> None:
+def test_the_document_is_valid_by_the_specification_that_it_names(document):
     assert document["openapi"].startswith("3.1")
     assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
 
 
-def test_methods_are_answered_or_named(
-    document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_methods_are_answered_or_named(document, tmp_path_factory):
     """HEAD answers where GET does; 405 lists every method of the address."""
     workspace = workspace_at(tmp_path_factory.mktemp("methods"))
     api = client(workspace)
@@ -72,7 +68,7 @@ def test_methods_are_answered_or_named(
     workspace.close()
 
 
-def test_every_operation_names_the_schema_of_its_answer(document: dict[str, Any]) -> None:
+def test_every_operation_names_the_schema_of_its_answer(document):
     described = []
     for operation in operations(document):
         ((status, answer),) = answers(operation).items()
@@ -90,12 +86,12 @@ def test_every_operation_names_the_schema_of_its_answer(document: dict[str, Any]
     assert len(set(described)) == 87
 
 
-def test_to_save_a_recipe_takes_the_scope_write(document: dict[str, Any]) -> None:
+def test_to_save_a_recipe_takes_the_scope_write(document):
     named = {operation["operationId"]: operation["security"] for operation in operations(document)}
     assert named["replace_recipe"] == [{"bearer": ["write"]}]
 
 
-def test_every_operation_names_its_problems(document: dict[str, Any]) -> None:
+def test_every_operation_names_its_problems(document):
     shared = document["components"]["responses"]
     for operation in operations(document):
         statuses = [int(status) for status in operation["responses"] if status >= "400"]
@@ -111,7 +107,7 @@ def test_every_operation_names_its_problems(document: dict[str, Any]) -> None:
         assert problem[1]["example"]["status"] == int(name.removeprefix("Problem"))
 
 
-def test_examples_are_as_their_schema_says(document: dict[str, Any]) -> None:
+def test_examples_are_as_their_schema_says(document):
     examples = 0
     for operation in operations(document):
         for answer in answers(operation).values():
@@ -125,7 +121,7 @@ def test_examples_are_as_their_schema_says(document: dict[str, Any]) -> None:
     assert examples >= 45
 
 
-def test_a_field_that_is_always_there_is_required(document: dict[str, Any]) -> None:
+def test_a_field_that_is_always_there_is_required(document):
     schemas = document["components"]["schemas"]
     answered = {name: schema for name, schema in schemas.items() if name.endswith("Data")}
     assert len(answered) >= 40

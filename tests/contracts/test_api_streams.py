@@ -1,9 +1,6 @@
 """Streams of the API end with the right to them."""
 
-from pathlib import Path
-
 import httpx
-import pytest
 
 from rag.workspace import scoped
 from tests.api import served
@@ -12,9 +9,7 @@ from tests.contracts.test_api_work import events
 from tests.workspaces import QUICK, workspace_at
 
 
-def test_events_of_a_job_end_with_the_token(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_of_a_job_end_with_the_token(tmp_path, monkeypatch):
     workspace = workspace_at(tmp_path)
     manuals = f"{BASES}/{workspace.create('manuals', QUICK).id}"
     monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)

@@ -1,7 +1,5 @@
 """Guided tours by the API."""
 
-from pathlib import Path
-
 from rag import TourQuote, TourStop
 from tests.api import client
 from tests.contracts.test_api_access import BASES, problem
@@ -10,7 +8,7 @@ from tests.runs import handbook
 TOURS = f"{BASES}/handbook/tours"
 
 
-def test_tours_are_listed_read_and_deleted(home: Path) -> None:
+def test_tours_are_listed_read_and_deleted(home):
     workspace, base = handbook(home)
     api = client(workspace)
     assert api.get(TOURS).json() == {"items": [], "total": 0, "next": None}
@@ -45,7 +43,7 @@ def test_tours_are_listed_read_and_deleted(home: Path) -> None:
     problem(api.delete(f"{TOURS}/{tour_id}"), 404)
 
 
-def test_a_link_is_made_for_one_tour(home: Path) -> None:
+def test_a_link_is_made_for_one_tour(home):
     workspace, base = handbook(home)
     api = client(workspace)
     tour = base.tours.create("For the board")

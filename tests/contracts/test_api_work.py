@@ -39,9 +39,7 @@ def events(text: str) -> Iterator[tuple[str, Any]]:
         yield fields["event"], json.loads(fields["data"])
 
 
-def test_a_text_is_read_again_in_another_encoding(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_a_text_is_read_again_in_another_encoding(api, workspace, manuals):
     files = [("files", ("fees.txt", "fünf".encode("mac_roman")))]
     workspace.jobs.run(api.post(f"{manuals}/documents", files=files).json()["id"])
     rows = api.get(f"{manuals}/documents").json()["items"]
@@ -53,9 +51,7 @@ def test_a_text_is_read_again_in_another_encoding(
     assert api.get(fees).json()["text"] == "fünf"
 
 
-def test_files_texts_and_pages_are_added_by_jobs(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_files_texts_and_pages_are_added_by_jobs(api, workspace, manuals):
     files = [("files", ("a.txt", b"Cats purr.")), ("files", ("b.exe", b"MZ\x90\x00"))]
     queued = api.post(f"{manuals}/documents", files=files)
     assert queued.status_code == 202
@@ -87,9 +83,7 @@ def test_files_texts_and_pages_are_added_by_jobs(
     assert jobs["total"] == 4
 
 
-def test_a_job_is_cancelled_and_its_events_end(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_a_job_is_cancelled_and_its_events_end(api, workspace, manuals):
     job = api.post(f"{manuals}/documents/text", json={"title": "a", "text": "b"}).json()["id"]
     assert api.post(f"/api/v1/jobs/{job}/cancel").json()["status"] == "cancelled"
     stream = api.get(f"/api/v1/jobs/{job}/events")
@@ -102,7 +96,7 @@ def test_a_job_is_cancelled_and_its_events_end(
     problem(api.post("/api/v1/jobs/999/cancel"), 404)
 
 
-def test_a_large_upload_is_refused_while_it_comes(tmp_path: Path) -> None:
+def test_a_large_upload_is_refused_while_it_comes(tmp_path):
     settings = Settings.from_env({"TOUCHSTONE_MAX_UPLOAD_MB": "1"}, home=tmp_path)
     workspace = Workspace(settings)
     base = workspace.create("manuals", QUICK)
@@ -139,9 +133,7 @@ def test_a_large_upload_is_refused_while_it_comes(tmp_path: Path) -> None:
     workspace.close()
 
 
-def test_a_real_client_hears_of_a_job_and_an_answer_as_they_go_on(
-    workspace: Workspace, manuals: str
-) -> None:
+def test_a_real_client_hears_of_a_job_and_an_answer_as_they_go_on(workspace, manuals):
     secret, _ = workspace.access.tokens.create("test", ["read", "write", "ask"])
     allowed = {"Authorization": f"Bearer {secret}"}
     with (
@@ -165,9 +157,7 @@ def test_a_real_client_hears_of_a_job_and_an_answer_as_they_go_on(
         assert [name for name, _ in told][0 :: len(told) - 1] == ["passages", "answer"]
 
 
-def test_no_request_is_sent_into_a_connection_that_the_server_ends(
-    workspace: Workspace, manuals: str
-) -> None:
+def test_no_request_is_sent_into_a_connection_that_the_server_ends(workspace, manuals):
     secret, _ = workspace.access.tokens.create("test", ["read"])
     given = {"Authorization": f"Bearer {secret}"}
     with served(workspace) as address, httpx.Client(headers=given, trust_env=False) as real:
@@ -177,7 +167,7 @@ def test_no_request_is_sent_into_a_connection_that_the_server_ends(
         assert real.post(f"{address}{manuals}/search", json={"question": "leave"}).json()["hits"]
 
 
-def test_answers_have_citations_whole_and_in_pieces(api: TestClient, manuals: str) -> None:
+def test_answers_have_citations_whole_and_in_pieces(api, manuals):
     asked = {"question": "When is unused leave lost?"}
     answer = api.post(f"{manuals}/ask", json=asked).json()
     assert (answer["status"], answer["mode"]) == ("complete", "quotes")
@@ -192,14 +182,12 @@ def test_answers_have_citations_whole_and_in_pieces(api: TestClient, manuals: st
     problem(api.post(f"{manuals}/ask", json={"question": "", "stream": True}), 422)
 
 
-def test_a_provider_that_fails_is_told_of(api: TestClient, manuals: str) -> None:
+def test_a_provider_that_fails_is_told_of(api, manuals):
     asked = {"question": "leave", "fields": {"answer.provider": "openai"}}
     problem(api.post(f"{manuals}/ask", json=asked), 502)
 
 
-def test_question_sets_and_labels_are_edited(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_question_sets_and_labels_are_edited(api, workspace, manuals):
     sets = f"{manuals}/question-sets"
     made = api.post(sets, json={"name": "policies"})
     assert made.status_code == 201
@@ -249,9 +237,7 @@ def test_question_sets_and_labels_are_edited(
     assert [each["name"] for each in api.get(sets).json()["items"]] == ["copy"]
 
 
-def test_recipes_are_evaluated_swept_compared_and_reported(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_recipes_are_evaluated_swept_compared_and_reported(api, workspace, manuals):
     lines = [
         {"question": "unused leave", "evidence": [{"document": "leave.md", "quote": LEAVE}]},
         {"question": "trains", "evidence": [{"document": "travel.md", "quote": TRAVEL[:32]}]},
@@ -292,9 +278,7 @@ def test_recipes_are_evaluated_swept_compared_and_reported(
     assert told["detail"] == "'ndgc@10' is not a metric."
 
 
-def test_dify_gets_records_and_its_codes(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_dify_gets_records_and_its_codes(api, workspace, manuals):
     asked = {
         "knowledge_id": "manuals",
         "query": "unused leave",
@@ -315,9 +299,7 @@ def test_dify_gets_records_and_its_codes(
     assert problem(outside, 401)["error_code"] == 1002
 
 
-def test_scores_for_others_fall_with_the_rank_and_relevance_stands_beside(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_scores_for_others_fall_with_the_rank_and_relevance_stands_beside(api, workspace, manuals):
     base = workspace.base("manuals")
     base.save_recipe(base.recipe().with_fields({"search.dense_weight": 0.0}))
     by_relevance = set[bool]()
@@ -345,9 +327,7 @@ def test_scores_for_others_fall_with_the_rank_and_relevance_stands_beside(
     assert False in by_relevance
 
 
-def test_the_client_of_openai_searches_a_knowledge_base(
-    api: TestClient, workspace: Workspace, manuals: str
-) -> None:
+def test_the_client_of_openai_searches_a_knowledge_base(api, workspace, manuals):
     api.base_url = "http://testserver/api/v1/"
     secret = api.headers["authorization"].removeprefix("Bearer ")
     speaks = OpenAI(api_key=secret, base_url="http://testserver/api/v1", http_client=api)

@@ -40,9 +40,7 @@ def original(home: Path, text: str) -> Path:
     return home / "files" / name[:2] / name
 
 
-def test_a_home_in_use_comes_back_whole(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_home_in_use_comes_back_whole(base, tmp_path, capsys):
     file, there = tmp_path / "home.zip", tmp_path / "there"
     code, told, _ = run(capsys, "backup", file)
     assert (code, told["documents"], told["files"], told["lost"]) == (0, 2, 2, [])
@@ -58,9 +56,7 @@ def test_a_home_in_use_comes_back_whole(
     assert modes == [0o700, 0o600]
 
 
-def test_a_home_that_holds_something_is_not_overwritten(
-    base: KnowledgeBase, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_home_that_holds_something_is_not_overwritten(base, home, tmp_path, capsys):
     file, there = tmp_path / "home.zip", tmp_path / "there"
     assert run(capsys, "backup", file)[0] == 0
     other = workspace_at(there)
@@ -77,9 +73,7 @@ def test_a_home_that_holds_something_is_not_overwritten(
 
 
 @pytest.mark.parametrize("part", ["database", "file", "cut", "nothing"])
-def test_a_damaged_backup_changes_nothing(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str
-) -> None:
+def test_a_damaged_backup_changes_nothing(base, tmp_path, capsys, part):
     file, there = tmp_path / "home.zip", tmp_path / "there"
     assert run(capsys, "backup", file)[0] == 0
     content = file.read_bytes()
@@ -99,13 +93,8 @@ def test_a_damaged_backup_changes_nothing(
 
 
 def test_what_is_deleted_while_it_is_copied_is_in_the_backup_whole_or_not_at_all(
-    workspace: Workspace,
-    base: KnowledgeBase,
-    home: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    workspace, base, home, tmp_path, capsys, monkeypatch
+):
     """One document goes before its file could be kept, the other one afterwards."""
     copy_to, pack = Database.copy_to, backup._pack
     ids = {info.name: info.id for info in base.documents.documents(QUICK.index)}
@@ -133,9 +122,7 @@ def test_what_is_deleted_while_it_is_copied_is_in_the_backup_whole_or_not_at_all
     assert original(there, TRAVEL).read_text() == TRAVEL
 
 
-def test_a_backup_beside_a_writer_is_of_one_moment(
-    workspace: Workspace, base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_backup_beside_a_writer_is_of_one_moment(workspace, base, tmp_path, capsys):
     ended = threading.Event()
 
     def writes() -> None:
@@ -157,9 +144,7 @@ def test_a_backup_beside_a_writer_is_of_one_moment(
         writer.join()
 
 
-def test_a_lost_original_is_told(
-    base: KnowledgeBase, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_lost_original_is_told(base, home, tmp_path, capsys):
     original(home, LEAVE).unlink()
     original(home, TRAVEL).write_text("other")
     code, told, _ = run(capsys, "backup", tmp_path / "home.zip")
@@ -168,9 +153,7 @@ def test_a_lost_original_is_told(
 
 
 @pytest.mark.parametrize("name", ["a?b", "a%41b", "a#b", "a b ü", "a&b=c", "a\nb"])
-def test_a_home_of_any_name_has_its_database_in_it(
-    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_a_home_of_any_name_has_its_database_in_it(base, tmp_path, capsys, name):
     before, there = tmp_path / "before.zip", tmp_path / name
     assert run(capsys, "backup", before)[0] == 0
     assert run(capsys, "restore", before, "--home", there)[0] == 0
@@ -184,9 +167,7 @@ def test_a_home_of_any_name_has_its_database_in_it(
     assert (there / DATABASE).exists()
 
 
-def test_a_database_without_a_base_is_no_reason_to_delete_originals(
-    base: KnowledgeBase, workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_database_without_a_base_is_no_reason_to_delete_originals(base, workspace, capsys):
     """It may be another database than that of the home."""
     home = workspace.settings.home
     workspace.close()
@@ -201,9 +182,7 @@ def test_a_database_without_a_base_is_no_reason_to_delete_originals(
     assert original(home, LEAVE).exists()
 
 
-def test_a_backup_of_nothing_is_asked_for(
-    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_backup_of_nothing_is_asked_for(workspace, tmp_path, capsys):
     file = tmp_path / "home.zip"
     code, _, said = run(capsys, "backup", file)
     assert code == 2

@@ -59,9 +59,7 @@ def rows(url: str) -> dict[str, list[str]]:
         }
 
 
-def test_a_server_comes_back_in_an_empty_database(
-    here: Workspace, run: Run, postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_comes_back_in_an_empty_database(here, run, postgres, tmp_path, monkeypatch):
     url, file, there = DATABASES.of(here.settings.home), tmp_path / "all.zip", tmp_path / "there"
     before = rows(url)
     code, told, _ = run("backup", file)
@@ -88,8 +86,8 @@ def test_a_server_comes_back_in_an_empty_database(
 
 
 def test_a_backup_of_a_server_is_restored_into_a_file_and_back(
-    here: Workspace, run: Run, postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    here, run, postgres, tmp_path, monkeypatch
+):
     before = rows(DATABASES.of(here.settings.home))
     files, there = [tmp_path / "one.zip", tmp_path / "two.zip"], tmp_path / "there"
     assert run("backup", files[0])[0] == 0
@@ -103,14 +101,7 @@ def test_a_backup_of_a_server_is_restored_into_a_file_and_back(
 
 
 @pytest.mark.parametrize("part", ["database", "file"])
-def test_a_damaged_backup_leaves_the_server_empty(
-    here: Workspace,
-    run: Run,
-    postgres: Server,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    part: str,
-) -> None:
+def test_a_damaged_backup_leaves_the_server_empty(here, run, postgres, tmp_path, monkeypatch, part):
     file = tmp_path / "all.zip"
     assert run("backup", file)[0] == 0
     with zipfile.ZipFile(file) as archive:
@@ -127,9 +118,7 @@ def test_a_damaged_backup_leaves_the_server_empty(
     assert not any(rows(empty).values())
 
 
-def test_a_backup_beside_a_writer_holds_one_moment(
-    here: Workspace, run: Run, postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_beside_a_writer_holds_one_moment(here, run, postgres, tmp_path, monkeypatch):
     """What every document has (text, passages, vectors, original) is there for all or none."""
     base, ended, texts = here.base("handbook"), threading.Event(), set[str]()
 

@@ -25,9 +25,7 @@ def there(tmp_path: Path) -> Workspace:
 
 
 @pytest.mark.parametrize("recipe", [QUICK, WORDS], ids=["hybrid", "lexical"])
-def test_another_machine_gets_every_figure_to_the_last_digit(
-    here: Workspace, there: Workspace, tmp_path: Path, recipe: Recipe
-) -> None:
+def test_another_machine_gets_every_figure_to_the_last_digit(here, there, tmp_path, recipe):
     base = here.base("handbook")
     run = base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run
     base.runs.describe(run.id, note="the one we ship")
@@ -51,9 +49,7 @@ def test_another_machine_gets_every_figure_to_the_last_digit(
     assert [replace(item, tags=()) for item in copy.runs.results(found.run)] == mine
 
 
-def test_a_run_without_users_questions_is_repeated_with_the_same_questions(
-    here: Workspace, there: Workspace, tmp_path: Path
-) -> None:
+def test_a_run_without_users_questions_is_repeated_with_the_same_questions(here, there, tmp_path):
     base = here.base("handbook")
     asked = base.question_edits.collect(SET, "Which train do we take?", origin=FROM_USERS)
     base.question_edits.edit_question(SET, asked, answerable=False)
@@ -68,7 +64,7 @@ def test_a_run_without_users_questions_is_repeated_with_the_same_questions(
     ]
 
 
-def test_documents_arrive_as_they_were(here: Workspace, there: Workspace, tmp_path: Path) -> None:
+def test_documents_arrive_as_they_were(here, there, tmp_path):
     base = here.base("handbook")
     here.jobs.run(base.documents.add_text("A pasted note", "# Canteen\n\nLunch is at noon."))
     base.evaluator.evaluate(SET, QUICK)
@@ -81,9 +77,7 @@ def test_documents_arrive_as_they_were(here: Workspace, there: Workspace, tmp_pa
         assert mine.read_bytes() == other.read_bytes()
 
 
-def test_documents_are_found_in_a_folder_by_content_under_any_name(
-    here: Workspace, there: Workspace, tmp_path: Path
-) -> None:
+def test_documents_are_found_in_a_folder_by_content_under_any_name(here, there, tmp_path):
     bundle(here, tmp_path / "run.zip", with_documents=False)
     assert not any(name.startswith(("texts/", "files/")) for name in parts_of(tmp_path / "run.zip"))
     folder = tmp_path / "somewhere" / "deep"
@@ -97,9 +91,7 @@ def test_documents_are_found_in_a_folder_by_content_under_any_name(
     assert names == sorted(DOCUMENTS)
 
 
-def test_what_is_missing_is_listed_and_not_called_reproduced(
-    here: Workspace, there: Workspace, tmp_path: Path
-) -> None:
+def test_what_is_missing_is_listed_and_not_called_reproduced(here, there, tmp_path):
     bundle(here, tmp_path / "run.zip", with_documents=False)
     folder = tmp_path / "some"
     folder.mkdir()
@@ -110,9 +102,7 @@ def test_what_is_missing_is_listed_and_not_called_reproduced(
     assert "2 documents are missing" in found.sentence
 
 
-def test_without_any_document_nothing_is_left_behind(
-    here: Workspace, there: Workspace, tmp_path: Path
-) -> None:
+def test_without_any_document_nothing_is_left_behind(here, there, tmp_path):
     bundle(here, tmp_path / "run.zip", with_documents=False)
     with pytest.raises(InvalidInput, match="None of the 3 documents") as caught:
         there.import_bundle(tmp_path / "run.zip")
@@ -120,16 +110,12 @@ def test_without_any_document_nothing_is_left_behind(
     assert there.bases() == []
 
 
-def test_files_that_this_home_holds_already_need_not_be_named(
-    here: Workspace, tmp_path: Path
-) -> None:
+def test_files_that_this_home_holds_already_need_not_be_named(here, tmp_path):
     bundle(here, tmp_path / "run.zip", with_documents=False)
     assert here.import_bundle(tmp_path / "run.zip", "copy").exact
 
 
-def test_rows_of_a_collection_are_found_in_its_corpus(
-    here: Workspace, there: Workspace, tmp_path: Path
-) -> None:
+def test_rows_of_a_collection_are_found_in_its_corpus(here, there, tmp_path):
     folder = tmp_path / "tiny"
     (folder / "qrels").mkdir(parents=True)
     rows = [{"_id": name, "title": name, "text": text} for name, text in DOCUMENTS.items()]
@@ -149,7 +135,7 @@ def test_rows_of_a_collection_are_found_in_its_corpus(
     assert [copy.document(name) for name in ids] == [base.documents.document(name) for name in ids]
 
 
-def test_the_same_run_gives_the_same_bytes(here: Workspace, tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_bytes(here, tmp_path):
     for name in ("one.zip", "two.zip"):
         run = here.base("handbook").runs.list_all()[0].id
         (tmp_path / "at").mkdir(exist_ok=True)
@@ -158,9 +144,7 @@ def test_the_same_run_gives_the_same_bytes(here: Workspace, tmp_path: Path) -> N
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
 
 
-def test_a_run_whose_questions_or_documents_changed_is_not_bundled(
-    here: Workspace, tmp_path: Path
-) -> None:
+def test_a_run_whose_questions_or_documents_changed_is_not_bundled(here, tmp_path):
     base = here.base("handbook")
     first = base.runs.list_all()[0].id
     base.question_edits.add_question(SET, "Who pays for lunch?", answerable=False)
@@ -173,9 +157,7 @@ def test_a_run_whose_questions_or_documents_changed_is_not_bundled(
     assert list(tmp_path.glob("*.zip*")) == []
 
 
-def test_a_name_that_is_taken_is_refused_and_that_base_stays(
-    here: Workspace, tmp_path: Path
-) -> None:
+def test_a_name_that_is_taken_is_refused_and_that_base_stays(here, tmp_path):
     bundle(here, tmp_path / "run.zip")
     before = here.bases()
     with pytest.raises(AlreadyExists):
@@ -183,9 +165,7 @@ def test_a_name_that_is_taken_is_refused_and_that_base_stays(
     assert here.bases() == before
 
 
-def test_a_figure_that_is_not_the_same_is_named(
-    here: Workspace, there: Workspace, tmp_path: Path
-) -> None:
+def test_a_figure_that_is_not_the_same_is_named(here, there, tmp_path):
     bundle(here, tmp_path / "run.zip")
     parts = parts_of(tmp_path / "run.zip")
     results = json.loads(parts["results.json"])
@@ -200,7 +180,7 @@ def test_a_figure_that_is_not_the_same_is_named(
     assert found.sentence.startswith("not reproduced: 1 of ")
 
 
-def test_the_parts_are_what_the_contract_says(here: Workspace, tmp_path: Path) -> None:
+def test_the_parts_are_what_the_contract_says(here, tmp_path):
     run = bundle(here, tmp_path / "run.zip")
     parts = parts_of(tmp_path / "run.zip")
     assert Recipe.parse(json.loads(parts["recipe.json"])) == QUICK

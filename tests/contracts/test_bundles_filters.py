@@ -59,9 +59,7 @@ def originals(base: KnowledgeBase, folder: Path) -> Path:
 
 @pytest.mark.parametrize("whole", [True, False], ids=["with documents", "from a folder"])
 @pytest.mark.parametrize("fields", FILTERS.values(), ids=FILTERS.keys())
-def test_a_filtered_run_is_repeated_to_the_last_digit(
-    here: Workspace, tmp_path: Path, fields: Mapping[str, object], whole: bool
-) -> None:
+def test_a_filtered_run_is_repeated_to_the_last_digit(here, tmp_path, fields, whole):
     base, there = here.base("handbook"), workspace_at(tmp_path / "there")
     run = bundled(here, tmp_path / "run.zip", fields, whole=whole)
     folder = None if whole else originals(base, tmp_path / "originals")
@@ -76,7 +74,7 @@ def test_a_filtered_run_is_repeated_to_the_last_digit(
     assert [each.ranking for each in plain] != [each.ranking for each in base.runs.results(run)]
 
 
-def test_tags_and_dates_arrive_as_they_were(here: Workspace, tmp_path: Path) -> None:
+def test_tags_and_dates_arrive_as_they_were(here, tmp_path):
     there = workspace_at(tmp_path / "there")
     bundled(here, tmp_path / "run.zip", {}, whole=True)
     there.import_bundle(tmp_path / "run.zip")
@@ -90,9 +88,7 @@ def test_tags_and_dates_arrive_as_they_were(here: Workspace, tmp_path: Path) -> 
     assert first["documents.json"] == second["documents.json"]
 
 
-def test_a_document_that_is_read_otherwise_here_keeps_its_date(
-    here: Workspace, tmp_path: Path
-) -> None:
+def test_a_document_that_is_read_otherwise_here_keeps_its_date(here, tmp_path):
     """As where the machine that bundled had read it before dates of its kind were read."""
     there = workspace_at(tmp_path / "there")
     bundled(here, tmp_path / "run.zip", {}, whole=False)
@@ -113,7 +109,7 @@ def test_a_document_that_is_read_otherwise_here_keeps_its_date(
     assert (dates["manual.pdf"], dates["leave.md"]) == (None, "1999-12-31")
 
 
-def test_a_bundle_from_before_they_travelled_is_read(here: Workspace, tmp_path: Path) -> None:
+def test_a_bundle_from_before_they_travelled_is_read(here, tmp_path):
     there = workspace_at(tmp_path / "there")
     bundled(here, tmp_path / "run.zip", {}, whole=True)
     parts = parts_of(tmp_path / "run.zip")

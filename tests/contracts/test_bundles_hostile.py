@@ -102,9 +102,7 @@ HOSTILE: dict[str, Callable[[Parts], Parts]] = {
 
 
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_bundle_is_refused_and_leaves_nothing(
-    here: Workspace, there: Workspace, tmp_path: Path, change: Callable[[Parts], Parts]
-) -> None:
+def test_a_hostile_bundle_is_refused_and_leaves_nothing(here, there, tmp_path, change):
     bundle(here, tmp_path / "run.zip")
     path = written(tmp_path / "hostile.zip", change(parts_of(tmp_path / "run.zip")))
     known = set(tmp_path.rglob("*"))
@@ -137,9 +135,7 @@ def _doubled(content: bytes) -> bytes:
     [_flagged, _doubled, lambda content: content[:-200], lambda _: b"not a zip", lambda _: b""],
     ids=["encrypted", "doubled", "cut off", "no zip", "empty"],
 )
-def test_a_damaged_archive_is_refused(
-    here: Workspace, there: Workspace, tmp_path: Path, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_damaged_archive_is_refused(here, there, tmp_path, damage):
     bundle(here, tmp_path / "run.zip")
     path = tmp_path / "damaged.zip"
     path.write_bytes(damage((tmp_path / "run.zip").read_bytes()))

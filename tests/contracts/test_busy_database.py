@@ -56,7 +56,7 @@ def nobody_gets_in(server: Server) -> Iterator[list[psycopg.Connection]]:
         connection.close()
 
 
-def test_a_search_waits_for_a_connection_of_its_process(postgres: Server, tmp_path: Path) -> None:
+def test_a_search_waits_for_a_connection_of_its_process(postgres, tmp_path):
     with opened(postgres, tmp_path, TOUCHSTONE_DATABASE_POOL="1") as workspace, ExitStack() as mine:
         base = workspace.create("notes", QUICK)
         add(workspace, base, {"pump.txt": "The pump leaks."})
@@ -68,7 +68,7 @@ def test_a_search_waits_for_a_connection_of_its_process(postgres: Server, tmp_pa
         release.join()
 
 
-def test_a_search_waits_for_a_connection_of_the_server(small: Server, tmp_path: Path) -> None:
+def test_a_search_waits_for_a_connection_of_the_server(small, tmp_path):
     with opened(small, tmp_path) as workspace:
         base = workspace.create("notes", QUICK)
         add(workspace, base, {"pump.txt": "The pump leaks."})
@@ -80,7 +80,7 @@ def test_a_search_waits_for_a_connection_of_the_server(small: Server, tmp_path: 
             release.join()
 
 
-def test_who_waits_in_vain_is_told_when_to_come_again(small: Server, tmp_path: Path) -> None:
+def test_who_waits_in_vain_is_told_when_to_come_again(small, tmp_path):
     with opened(small, tmp_path) as workspace:
         add(workspace, workspace.create("notes", QUICK), {"pump.txt": "The pump leaks."})
         api, asked = client(workspace), {"question": "pump"}
@@ -99,13 +99,7 @@ def test_who_waits_in_vain_is_told_when_to_come_again(small: Server, tmp_path: P
 
 @pytest.mark.parametrize("setting", ["lock_timeout", "statement_timeout"])
 @pytest.mark.parametrize("table", ["document", "job_item"])
-def test_an_upload_goes_on_after_a_lock(
-    postgres: Server,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    setting: str,
-    table: str,
-) -> None:
+def test_an_upload_goes_on_after_a_lock(postgres, tmp_path, monkeypatch, setting, table):
     monkeypatch.setattr(runner, "_PAUSES", (0.2,) * 30)
     with opened(postgres, tmp_path) as workspace:
         name = workspace._services.database.engine.url.database
@@ -132,9 +126,7 @@ def test_an_upload_goes_on_after_a_lock(
         assert found(base, "pump") == ["The pump leaks."]
 
 
-def test_a_statement_that_always_takes_too_long_ends_its_job(
-    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_statement_that_always_takes_too_long_ends_its_job(postgres, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_PAUSES", (0.01,) * 3)
     with opened(postgres, tmp_path) as workspace:
         base = workspace.create("notes", QUICK)
@@ -153,9 +145,7 @@ def test_a_statement_that_always_takes_too_long_ends_its_job(
 
 
 @pytest.mark.slow
-def test_the_process_of_a_job_waits_for_its_connections(
-    small: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_process_of_a_job_waits_for_its_connections(small, tmp_path, monkeypatch):
     """It starts when there is none, and none of what it was to read fails."""
     monkeypatch.setattr(job_size, "LARGE", 10)
     monkeypatch.setattr(runner, "_POLL_SECONDS", 0.1)

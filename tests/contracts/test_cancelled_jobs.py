@@ -111,9 +111,7 @@ def add(workspace: Workspace, base: str, name: str, text: str) -> int:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
-def test_a_cancelled_reading_ends_and_is_not_taken_up(
-    home: Path, reading: Reading, killed: bool
-) -> None:
+def test_a_cancelled_reading_ends_and_is_not_taken_up(home, reading, killed):
     """The server is asked to end once the job is cancelled, or it was killed before."""
     assert LARGE < len(CSV) < 1.2 * LARGE
     workspace = workspace_at(home)

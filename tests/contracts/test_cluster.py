@@ -133,18 +133,14 @@ def alone(opened: Opened) -> dict[str, object]:
 
 
 @pytest.mark.slow
-def test_a_cluster_gives_what_one_process_gives(
-    two: LocalCluster, alone: dict[str, object], opened: Opened, nothing_here: None
-) -> None:
+def test_a_cluster_gives_what_one_process_gives(two, alone, opened, nothing_here):
     workspace, base = opened(two.scheduler_address)
     job = job_of(workspace, base, FILES)
     assert (job.status, job.message) == ("done", "10 of 12 read, 2 failed")
     assert stored(workspace, base) == alone
 
 
-def test_builds_of_a_sweep_are_embedded_by_workers(
-    two: LocalCluster, opened: Opened, request: pytest.FixtureRequest
-) -> None:
+def test_builds_of_a_sweep_are_embedded_by_workers(two, opened, request):
     sizes = [QUICK.with_fields({"index.chunk_size": size}).index for size in (12, 16)]
     workspace, base = opened()
     job_of(workspace, base, PUMPS)
@@ -159,7 +155,7 @@ def test_builds_of_a_sweep_are_embedded_by_workers(
     assert [base.documents.missing(each) for each in sizes] == [0, 0]
 
 
-def test_vectors_of_the_default_model_are_the_same_to_the_last_bit(two: LocalCluster) -> None:
+def test_vectors_of_the_default_model_are_the_same_to_the_last_bit(two):
     here = MiniLM()
     texts = ["Pumps leak. " * times for times in (1, 7, 2, 30, 7, 1, 12)] + ["", "ß"]
     with Cluster(two.scheduler_address, lambda: False) as there:
@@ -168,7 +164,7 @@ def test_vectors_of_the_default_model_are_the_same_to_the_last_bit(two: LocalClu
     assert there.note() == ""
 
 
-def test_a_worker_with_another_model_fails_the_job_and_not_the_search(two: LocalCluster) -> None:
+def test_a_worker_with_another_model_fails_the_job_and_not_the_search(two):
     other = HashingEmbedder()
     other.id = "fake-65"
     with (
@@ -178,9 +174,7 @@ def test_a_worker_with_another_model_fails_the_job_and_not_the_search(two: Local
         SpreadEmbedder("fake", other, there).embed(["a", "b"], "document")
 
 
-def test_a_worker_that_is_killed_takes_nothing_with_it(
-    two: LocalCluster, alone: dict[str, object], opened: Opened, tmp_path: Path
-) -> None:
+def test_a_worker_that_is_killed_takes_nothing_with_it(two, alone, opened, tmp_path):
     hold(two.scheduler_address, tmp_path / "held")
     workspace, base = opened(two.scheduler_address)
     job = upload(base, FILES)
@@ -193,9 +187,7 @@ def test_a_worker_that_is_killed_takes_nothing_with_it(
     assert stored(workspace, base) == alone
 
 
-def test_a_cancelled_job_leaves_nothing_to_do(
-    two: LocalCluster, opened: Opened, tmp_path: Path
-) -> None:
+def test_a_cancelled_job_leaves_nothing_to_do(two, opened, tmp_path):
     hold(two.scheduler_address, tmp_path / "held")
     workspace, base = opened(two.scheduler_address)
     job = upload(base, FILES)
@@ -213,9 +205,7 @@ def test_a_cancelled_job_leaves_nothing_to_do(
     assert base.documents.missing(QUICK.index) == 0
 
 
-def test_a_scheduler_that_ends_leaves_the_job_to_its_process(
-    alone: dict[str, object], opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_that_ends_leaves_the_job_to_its_process(alone, opened, tmp_path, monkeypatch):
     monkeypatch.setattr(connection, "PATIENCE", 1.0)
     with programs(tmp_path) as (address, scheduler):
         hold(address, tmp_path / "held")
@@ -232,12 +222,7 @@ def test_a_scheduler_that_ends_leaves_the_job_to_its_process(
     assert stored(workspace, base) == alone
 
 
-def test_without_a_scheduler_a_job_is_done_here_and_says_so(
-    alone: dict[str, object],
-    opened: Opened,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_without_a_scheduler_a_job_is_done_here_and_says_so(alone, opened, monkeypatch, caplog):
     monkeypatch.setattr(connection, "PATIENCE", 0.2)
     workspace, base = opened(AWAY)
     with caplog.at_level(logging.WARNING):
@@ -248,9 +233,7 @@ def test_without_a_scheduler_a_job_is_done_here_and_says_so(
     assert stored(workspace, base) == alone
 
 
-def test_a_scheduler_without_workers_is_not_waited_for(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_without_workers_is_not_waited_for(opened, monkeypatch):
     monkeypatch.setattr(cluster, "_WITHOUT_WORKERS", 0.2)
     with workers(0) as mine:
         workspace, base = opened(mine.scheduler_address)
@@ -261,9 +244,7 @@ def test_a_scheduler_without_workers_is_not_waited_for(
     )
 
 
-def test_what_is_missing_is_told_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_is_told_at_the_start(tmp_path, monkeypatch):
     with pytest.raises(InvalidInput, match="TOUCHSTONE_CLUSTER is not the address") as caught:
         Settings.from_env({"TOUCHSTONE_CLUSTER": "http://scheduler"}, home=tmp_path)
     assert caught.value.hint == "Write it like tcp://HOST:8786, or tls://HOST:8786."

@@ -30,9 +30,7 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
-def test_a_result_is_told_in_the_characters_that_standard_output_has(
-    workspace: Workspace, home: Path, encoding: str
-) -> None:
+def test_a_result_is_told_in_the_characters_that_standard_output_has(workspace, home, encoding):
     add(workspace, workspace.create("notes", QUICK), {"σ.txt": "Leave lapses in June → “soon” 😀."})
     asked = [sys.executable, "-m", "rag", "search", "notes", "leave", "--home", str(home)]
     environment = surroundings(home, PYTHONIOENCODING=encoding)
@@ -51,7 +49,7 @@ def test_a_result_is_told_in_the_characters_that_standard_output_has(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_result_that_cannot_be_written_is_no_failed_check() -> None:
+def test_a_result_that_cannot_be_written_is_no_failed_check():
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-m", "rag", "schema"]
         done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
@@ -59,9 +57,7 @@ def test_a_result_that_cannot_be_written_is_no_failed_check() -> None:
     assert done.stderr.startswith(b"Error: The result could not be written: ")
 
 
-def test_bytes_that_are_not_utf8_do_no_harm(
-    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bytes_that_are_not_utf8_do_no_harm(workspace, tmp_path, capsys):
     raw = b"caf\xe9.txt"
     (folder := tmp_path / "docs").mkdir()
     (folder / os.fsdecode(raw)).write_text("Leave lapses in June.")
@@ -81,27 +77,21 @@ def test_bytes_that_are_not_utf8_do_no_harm(
 
 
 @pytest.mark.parametrize("source", ["", " ", "x" * 5000, "a\0b"])
-def test_a_source_that_is_no_name_adds_nothing(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str], source: str
-) -> None:
+def test_a_source_that_is_no_name_adds_nothing(workspace, capsys, source):
     code, told, said = _run(capsys, "ingest", "typo", source, *FAKE)
     assert (code, told, workspace.bases()) == (2, None, [])
     assert "Hint: Name a file, a folder or a URL." in said
 
 
 @pytest.mark.parametrize("chunk", ["8" + "0" * 15, "f" * 17, "-1", "0x1", " 1"])
-def test_what_cannot_be_the_id_of_a_passage_is_bad_input(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str], chunk: str
-) -> None:
+def test_what_cannot_be_the_id_of_a_passage_is_bad_input(workspace, capsys, chunk):
     add(workspace, workspace.create("notes", QUICK), {"a.txt": "Leave lapses in June."})
     code, _, said = _run(capsys, "explain", "notes", "leave", f"--chunk={chunk}")
     assert (code, said.splitlines()[0]) == (2, f"Error: {chunk!r} is not the id of a passage.")
 
 
 @pytest.mark.parametrize("url", ["nope://host/x", "oracle://host/x", "sqlite://a:b:c/d"])
-def test_a_database_that_cannot_be_used_is_bad_input(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
+def test_a_database_that_cannot_be_used_is_bad_input(capsys, monkeypatch, url):
     monkeypatch.setenv("TOUCHSTONE_DATABASE_URL", url)
     code, _, said = _run(capsys, "runs", "notes")
     assert code == 2
@@ -111,9 +101,7 @@ def test_a_database_that_cannot_be_used_is_bad_input(
 @pytest.mark.parametrize(
     "url", ["postgresql+psycopg://me@127.0.0.1:9/x", "postgresql+psycopg://me@nowhere.invalid/x"]
 )
-def test_a_server_that_does_not_answer_is_told_in_two_lines(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
+def test_a_server_that_does_not_answer_is_told_in_two_lines(capsys, monkeypatch, url):
     monkeypatch.setenv("TOUCHSTONE_DATABASE_URL", url)
     code, _, said = _run(capsys, "runs", "notes")
     what, hint = said.splitlines()
@@ -122,9 +110,7 @@ def test_a_server_that_does_not_answer_is_told_in_two_lines(
     assert hint == "Hint: Check TOUCHSTONE_DATABASE_URL, and that the server is up."
 
 
-def test_a_terminal_obeys_no_name_of_a_document(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_obeys_no_name_of_a_document(workspace, capsys):
     name = "\x1b[31mred\u202efdp\x07.txt"
     add(workspace, workspace.create("notes", QUICK), {name: "Leave lapses in June."})
     for verb in ("search", "ask"):
@@ -136,9 +122,7 @@ def test_a_terminal_obeys_no_name_of_a_document(
     assert found["hits"][0]["document"] == name
 
 
-def test_long_work_gives_signs_of_life_where_there_is_no_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_work_gives_signs_of_life_where_there_is_no_terminal(capsys, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(printing, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(printing, "_PROGRESS", printing._Progress())
@@ -149,11 +133,8 @@ def test_long_work_gives_signs_of_life_where_there_is_no_terminal(
 
 
 def test_a_knowledge_base_that_another_process_makes_meanwhile_is_used(
-    workspace: Workspace,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    workspace, tmp_path, capsys, monkeypatch
+):
     create = Workspace.create
 
     def slower(self: Workspace, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
@@ -168,11 +149,8 @@ def test_a_knowledge_base_that_another_process_makes_meanwhile_is_used(
 
 
 def test_a_new_knowledge_base_that_another_process_fills_stays(
-    workspace: Workspace,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    workspace, tmp_path, capsys, monkeypatch
+):
     follow = printing.follow
 
     def meanwhile(jobs: Jobs, job: int) -> None:
@@ -186,9 +164,7 @@ def test_a_new_knowledge_base_that_another_process_fills_stays(
 
 
 @pytest.mark.parametrize("worker", [False, True])
-def test_what_a_killed_command_left_is_done_by_the_next(
-    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str], worker: bool
-) -> None:
+def test_what_a_killed_command_left_is_done_by_the_next(workspace, tmp_path, capsys, worker):
     (tmp_path / "leave.md").write_text("Leave lapses in March.")
     base = workspace.create("notes", QUICK)
     left = base.documents.add_paths([tmp_path / "leave.md"])
@@ -204,9 +180,7 @@ def test_what_a_killed_command_left_is_done_by_the_next(
     assert (code, "is not finished" in said) == (0, worker)
 
 
-def test_a_build_that_cannot_follow_is_told_without_a_traceback(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_that_cannot_follow_is_told_without_a_traceback(workspace, tmp_path, monkeypatch):
     workspace.create("handbook", QUICK)
     away = QUICK.with_fields({"index.embedder": "compatible:m"}).index
     place = {"TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": "http://127.0.0.1:9"}
@@ -232,7 +206,7 @@ def test_a_build_that_cannot_follow_is_told_without_a_traceback(
 
 
 @pytest.mark.parametrize(("option", "code"), [("--help", 0), ("--port", 2)])
-def test_the_server_explains_its_options_and_ends(option: str, code: int) -> None:
+def test_the_server_explains_its_options_and_ends(option, code):
     command = [sys.executable, "app.py", option]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert ended.returncode == code

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import socket
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -32,9 +31,7 @@ def _opened(address: str) -> socket.socket:
     [b"", b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /he"],
     ids=["silent", "slow", "slow the second time"],
 )
-def test_a_connection_without_a_whole_request_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
-) -> None:
+def test_a_connection_without_a_whole_request_is_closed(tmp_path, monkeypatch, sent):
     connections.bound_connections()
     monkeypatch.setattr(connections, "WHOLE_REQUEST_SECONDS", 0.2)
     with served(workspace_at(tmp_path)) as address, _opened(address) as silent:
@@ -46,9 +43,7 @@ def test_a_connection_without_a_whole_request_is_closed(
         assert httpx.get(f"{address}/healthz").json() == {"status": "ok"}
 
 
-def test_there_are_never_more_connections_than_file_handles_allow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_there_are_never_more_connections_than_file_handles_allow(tmp_path, monkeypatch):
     connections.bound_connections()
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 2)
     with served(workspace_at(tmp_path)) as address:
@@ -76,7 +71,7 @@ def test_there_are_never_more_connections_than_file_handles_allow(
         ("http://[", False),
     ],
 )
-def test_a_page_of_another_server_opens_no_session(origin: str | None, opens: bool) -> None:
+def test_a_page_of_another_server_opens_no_session(origin, opens):
     async def session(scope: object, receive: object, send: object) -> None:
         socket = WebSocket(scope, receive, send)
         await socket.accept()
@@ -112,9 +107,7 @@ def test_a_page_of_another_server_opens_no_session(origin: str | None, opens: bo
         (None, "localhost", "localhost:8501", True),
     ],
 )
-def test_only_the_hosts_of_the_server_are_answered(
-    monkeypatch: pytest.MonkeyPatch, address: str | None, hosts: str, host: str, answers: bool
-) -> None:
+def test_only_the_hosts_of_the_server_are_answered(monkeypatch, address, hosts, host, answers):
     monkeypatch.setenv("TOUCHSTONE_HOSTS", hosts)
     others = config.get_option
     monkeypatch.setattr(
@@ -127,9 +120,7 @@ def test_only_the_hosts_of_the_server_are_answered(
     assert "Content-Security-Policy" in answer.headers
 
 
-def test_a_sign_in_takes_the_place_of_the_list_of_hosts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sign_in_takes_the_place_of_the_list_of_hosts(monkeypatch):
     """A page of another name has no cookie of a sign-in, but the local user needs none."""
     monkeypatch.setattr(server, "get_secrets_auth_section", lambda: {"client_id": "kb"})
     for sign_in, status in (("1", 200), ("0", 421)):
@@ -138,7 +129,7 @@ def test_a_sign_in_takes_the_place_of_the_list_of_hosts(
         assert guarded.get("/", headers={"Host": "kb.example"}).status_code == status
 
 
-def test_a_refused_session_is_a_line_of_the_log_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refused_session_is_a_line_of_the_log_once(caplog):
     client = TestClient(server.Guard(PlainTextResponse("here")))
     headers = {"Host": "localhost", "Origin": "https://localhost:8443"}
     for _ in range(3):
@@ -148,7 +139,7 @@ def test_a_refused_session_is_a_line_of_the_log_once(caplog: pytest.LogCaptureFi
     assert "localhost:8443" in line
 
 
-def test_a_path_prefix_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_prefix_is_refused_at_the_start(monkeypatch):
     others = config.get_option
     server.refuse_prefix()
     monkeypatch.setattr(
@@ -158,12 +149,12 @@ def test_a_path_prefix_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) 
         server.refuse_prefix()
 
 
-def test_without_its_setting_there_are_no_metrics(tmp_path: Path) -> None:
+def test_without_its_setting_there_are_no_metrics(tmp_path):
     with served(workspace_at(tmp_path)) as address:
         assert httpx.get(f"{address}/prometheus").status_code == 404
 
 
-def test_lines_of_the_log_have_a_time_and_a_level(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_of_the_log_have_a_time_and_a_level(capsys):
     names = ("rag", "pages", server.__name__)
     try:
         write_log_lines(*names)

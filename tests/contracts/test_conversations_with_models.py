@@ -149,7 +149,7 @@ def small_chat(
         yield made
 
 
-def test_an_answer_comes_in_pieces(chat: Chat, front: Front) -> None:
+def test_an_answer_comes_in_pieces(chat, front):
     heard = list[str]()
 
     def reading(piece: str) -> None:
@@ -167,7 +167,7 @@ def test_an_answer_comes_in_pieces(chat: Chat, front: Front) -> None:
     chat.goes_on()
 
 
-def test_a_reader_stops_it_while_words_come(chat: Chat, front: Front) -> None:
+def test_a_reader_stops_it_while_words_come(chat, front):
     heard = list[str]()
 
     def reading(piece: str) -> None:
@@ -183,7 +183,7 @@ def test_a_reader_stops_it_while_words_come(chat: Chat, front: Front) -> None:
     chat.goes_on()
 
 
-def test_the_page_is_drawn_again_while_the_model_is_silent(chat: Chat, front: Front) -> None:
+def test_the_page_is_drawn_again_while_the_model_is_silent(chat, front):
     heard = list[str]()
 
     def reading(piece: str) -> None:
@@ -200,7 +200,7 @@ def test_the_page_is_drawn_again_while_the_model_is_silent(chat: Chat, front: Fr
 
 
 @pytest.mark.thorough  # test_turns_survive.py has the replies of three servers
-def test_a_prompt_longer_than_the_window_is_shortened_once(small_chat: Chat) -> None:
+def test_a_prompt_longer_than_the_window_is_shortened_once(small_chat):
     turn = small_chat.ask(QUESTION, **{"search.top_k": 100, "search.candidates": 200})
     assert turn.status in ENDED, turn.note
     assert turn.answer
@@ -212,7 +212,7 @@ def test_a_prompt_longer_than_the_window_is_shortened_once(small_chat: Chat) -> 
 
 
 @pytest.mark.thorough  # test_turns_survive.py breaks off replies of both forms
-def test_a_server_that_is_killed_in_mid_answer(small_chat: Chat, small: ServerProcess) -> None:
+def test_a_server_that_is_killed_in_mid_answer(small_chat, small):
     def reading(piece: str) -> None:
         if piece:
             small.kill()
@@ -237,7 +237,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.thorough  # test_answer_modes.py has every form of a decision
 @pytest.mark.usefixtures("brief")
-def test_a_decision_in_the_words_of_the_model(chat: Chat, front: Front) -> None:
+def test_a_decision_in_the_words_of_the_model(chat, front):
     with scripted(Reply(body='[{"text": "A zebra has stripes."}]')) as service:
         chat.workspace.tools.save(HttpTool(name="wiki", url=f"{service.url}/?q={{question}}"))
         turn = chat.ask(OFF_TOPIC, "auto", **NOTHING_FOUND)

@@ -80,7 +80,7 @@ def interrupts() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interrupts")
-def test_an_interrupted_transaction_lets_go_of_the_database(tmp_path: Path) -> None:
+def test_an_interrupted_transaction_lets_go_of_the_database(tmp_path):
     """Its statement lives as long as the traceback, and would keep the database locked."""
     with closing(database_at(tmp_path)) as database:
         with pytest.raises(KeyboardInterrupt) as stopped:
@@ -90,7 +90,7 @@ def test_an_interrupted_transaction_lets_go_of_the_database(tmp_path: Path) -> N
         assert stopped.tb is not None
 
 
-def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
+def test_a_new_home_is_its_owners_alone(tmp_path):
     home = tmp_path / "new" / "home"
     before = os.umask(0o002)
     try:
@@ -103,8 +103,8 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_a_copy_of_an_open_database_without_its_journal_is_told_until_it_is_accepted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, caplog, capsys
+):
     live, copy = tmp_path / "live", tmp_path / "copy"
     workspace = workspace_at(live)
     add(workspace, workspace.create("notes", QUICK), FILES)
@@ -122,9 +122,7 @@ def test_a_copy_of_an_open_database_without_its_journal_is_told_until_it_is_acce
 
 
 @pytest.mark.parametrize("end", ["killed", "exit"])
-def test_no_journal_is_missed_after_a_process_that_ended_or_was_killed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, end: str
-) -> None:
+def test_no_journal_is_missed_after_a_process_that_ended_or_was_killed(tmp_path, caplog, end):
     home = tmp_path / "home"
     command = [sys.executable, "-c", KILLED, str(home), end]
     ended = subprocess.run(command, cwd=ROOT, check=False).returncode
@@ -134,9 +132,7 @@ def test_no_journal_is_missed_after_a_process_that_ended_or_was_killed(
     assert [info.documents for info in workspace_at(home).bases()] == [1]
 
 
-def test_a_copy_of_a_closed_database_is_whole(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_copy_of_a_closed_database_is_whole(tmp_path, caplog):
     home, copy = tmp_path / "home", tmp_path / "copy"
     first, second = workspace_at(home), workspace_at(home)
     add(first, first.create("notes", QUICK), FILES)
@@ -181,16 +177,14 @@ def handbook(home: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", READING)
-def test_a_home_that_may_only_be_read_answers(
-    read_only: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
-) -> None:
+def test_a_home_that_may_only_be_read_answers(read_only, capsys, verb):
     code = main([*verb, "--home", str(read_only), "--json"])
     told = capsys.readouterr()
     assert (code, told.err) == (0, "")
     assert "pump.md" in told.out or verb[0] in ("runs", "builds")
 
 
-def test_a_home_that_may_only_be_read_says_so_when_it_is_written_to(read_only: Path) -> None:
+def test_a_home_that_may_only_be_read_says_so_when_it_is_written_to(read_only):
     with pytest.raises(StorageError, match="readonly") as raised:
         workspace_at(read_only).create("more", QUICK)
     assert "may be written to" in raised.value.hint
@@ -204,9 +198,7 @@ def _filled(home: Path) -> tuple[Workspace, KnowledgeBase]:
     return workspace, base
 
 
-def test_deletion_gives_room_back_and_leaves_no_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deletion_gives_room_back_and_leaves_no_words(tmp_path, monkeypatch):
     portions, give_back = list[int](), Database.give_back
 
     def counted(self: Database, connection: Connection, pages: int) -> None:
@@ -230,9 +222,7 @@ def test_deletion_gives_room_back_and_leaves_no_words(
     assert len(portions) < 40
 
 
-def test_an_older_file_gives_room_back_once_it_was_compacted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_older_file_gives_room_back_once_it_was_compacted(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(deletion, "_KEPT_PAGES", 10)
     workspace, _ = _filled(tmp_path)
     file = tmp_path / DATABASE
@@ -256,7 +246,7 @@ def test_an_older_file_gives_room_back_once_it_was_compacted(
         assert compacted.execute("PRAGMA auto_vacuum").fetchone() == (2,)
 
 
-def test_a_new_connection_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+def test_a_new_connection_does_not_wait_for_a_writer(tmp_path):
     database = database_at(tmp_path)
     with database.write() as writer:
         writer.exec_driver_sql("PRAGMA user_version")

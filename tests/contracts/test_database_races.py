@@ -42,7 +42,7 @@ def _race(work: Callable[[int, int], object]) -> Counter[str]:
     return errors
 
 
-def test_a_build_is_registered_once(base: KnowledgeBase) -> None:
+def test_a_build_is_registered_once(base):
     def prepare(number: int, _thread: int) -> None:
         recipe = QUICK.with_fields({"index.chunk_size": 100 + number})
         base.documents.prepare_build(recipe.index)
@@ -51,7 +51,7 @@ def test_a_build_is_registered_once(base: KnowledgeBase) -> None:
     assert len(base.documents.builds()) == 1 + ROUNDS
 
 
-def test_a_question_is_collected_once_into_a_set_that_is_made_once(base: KnowledgeBase) -> None:
+def test_a_question_is_collected_once_into_a_set_that_is_made_once(base):
     def collect(number: int, _thread: int) -> None:
         base.question_edits.collect(f"set {number}", f"Who is it {number}?")
 
@@ -60,7 +60,7 @@ def test_a_question_is_collected_once_into_a_set_that_is_made_once(base: Knowled
     assert sets == {f"set {number}": 1 for number in range(ROUNDS)}
 
 
-def test_the_same_evaluation_is_queued_once(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_the_same_evaluation_is_queued_once(workspace, base):
     add(workspace, base, {"pump.txt": "The bearing is dry."})
     evidence = '[{"document": "pump.txt", "quote": "bearing is dry"}]'
     line = f'{{"id": "q", "text": "Why the noise?", "evidence": {evidence}}}'
@@ -77,7 +77,7 @@ def test_the_same_evaluation_is_queued_once(workspace: Workspace, base: Knowledg
     assert {run.id for run in base.runs.list_all()} == {str(job.payload["run"]) for job in queued}
 
 
-def test_recipes_are_saved_by_many(base: KnowledgeBase) -> None:
+def test_recipes_are_saved_by_many(base):
     def save(number: int, thread: int) -> None:
         base.save_recipe(QUICK.with_fields({"search.top_k": 10 + number * AT_ONCE + thread}))
 
@@ -85,7 +85,7 @@ def test_recipes_are_saved_by_many(base: KnowledgeBase) -> None:
     assert len(base.saved_recipes()) == ROUNDS * AT_ONCE
 
 
-def test_the_same_texts_are_embedded_by_many(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_the_same_texts_are_embedded_by_many(workspace, base):
     services = workspace._services
     embedder = services.models.embedder("fake")
 
@@ -96,7 +96,7 @@ def test_the_same_texts_are_embedded_by_many(workspace: Workspace, base: Knowled
     assert _race(embed) == Counter()
 
 
-def test_knowledge_bases_of_one_name_are_made_once(workspace: Workspace) -> None:
+def test_knowledge_bases_of_one_name_are_made_once(workspace):
     def create(number: int, _: int) -> None:
         with suppress(AlreadyExists):
             workspace.create(f"base {number}", QUICK)
@@ -106,7 +106,7 @@ def test_knowledge_bases_of_one_name_are_made_once(workspace: Workspace) -> None
 
 
 @pytest.mark.slow
-def test_every_change_of_documents_counts(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_every_change_of_documents_counts(workspace, base):
     def write(number: int, thread: int) -> None:
         workspace.jobs.run(
             base.documents.add_text(f"{number} {thread}", f"words {number}, {thread}")
@@ -117,9 +117,7 @@ def test_every_change_of_documents_counts(workspace: Workspace, base: KnowledgeB
     assert len(hits.hits) == len(base.documents.documents(QUICK.index)) == ROUNDS * AT_ONCE
 
 
-def test_a_view_of_the_database_stays_what_it_was(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_view_of_the_database_stays_what_it_was(workspace, base):
     add(workspace, base, {name: f"leave of staff {name}" for name in ("a.txt", "b.txt")})
     database = workspace._services.database
     with database.read() as connection:

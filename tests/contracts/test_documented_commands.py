@@ -47,13 +47,13 @@ def _runnable(page: Path) -> list[str]:
     ]
 
 
-def test_each_exception_is_a_command() -> None:
+def test_each_exception_is_a_command():
     lines = [line for page in _PAGES for line in commands(page.read_text("utf-8"))]
     assert [part for part in _ELSEWHERE if not any(part in line for line in lines)] == []
 
 
 @pytest.mark.parametrize("page", [*filter(_runnable, _PAGES)], ids=lambda page: page.stem)
-def test_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
+def test_commands_of_a_page_run(page, tmp_path):
     home = tmp_path / "home"
     with sample(home) as base:
         run = base.evaluator.evaluate(SAMPLE, base.recipe()).run

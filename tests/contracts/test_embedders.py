@@ -39,18 +39,18 @@ def model(request: pytest.FixtureRequest) -> Embedder:
     return (LOCAL | RUNTIMES)[request.param]
 
 
-def test_rows_are_finite_unit_float32(model: Embedder) -> None:
+def test_rows_are_finite_unit_float32(model):
     vectors = model.embed(TEXTS, "document")
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(TEXTS), model.dimension)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
-def test_no_texts(model: Embedder) -> None:
+def test_no_texts(model):
     assert model.embed([], "query").shape == (0, model.dimension)
 
 
-def test_a_text_has_the_same_bits_in_any_company(model: Embedder) -> None:
+def test_a_text_has_the_same_bits_in_any_company(model):
     """An index that grew document by document must equal one that was built in one go."""
     together = model.embed(TEXTS, "document")
     reversed_order = model.embed(TEXTS[::-1], "document")[::-1]
@@ -59,7 +59,7 @@ def test_a_text_has_the_same_bits_in_any_company(model: Embedder) -> None:
     np.testing.assert_array_equal(alone, together)
 
 
-def test_the_runtimes_share_a_space() -> None:
+def test_the_runtimes_share_a_space():
     for name in ("minilm", "multilingual-e5"):
         ours, theirs = (
             RUNTIMES[f"{name}, {runtime}"].embed(TEXTS, "document")
@@ -68,7 +68,7 @@ def test_the_runtimes_share_a_space() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=2e-6)
 
 
-def test_minilm_fast_is_close_to_minilm_in_a_space_of_its_own() -> None:
+def test_minilm_fast_is_close_to_minilm_in_a_space_of_its_own():
     """Where a processor has no bfloat16 the vectors are the same; .9997 was seen where it has."""
     fast, exact = (LOCAL[name] for name in ("minilm-fast", "minilm"))
     assert fast.id != exact.id
@@ -76,12 +76,12 @@ def test_minilm_fast_is_close_to_minilm_in_a_space_of_its_own() -> None:
     np.testing.assert_array_less(0.999, np.einsum("ij,ij->i", *vectors))
 
 
-def test_the_number_of_processors_changes_no_bit() -> None:
+def test_the_number_of_processors_changes_no_bit():
     one, three = (MiniLM(lambda n=n: OpenVino(n)) for n in (1, 3))
     np.testing.assert_array_equal(one.embed(TEXTS, "document"), three.embed(TEXTS, "document"))
 
 
-def test_many_threads_share_one_model() -> None:
+def test_many_threads_share_one_model():
     """Sessions of one server: each gets the bits that it would get alone."""
     model = RUNTIMES["minilm, OpenVINO"]
     alone = model.embed(TEXTS, "query")
@@ -90,14 +90,14 @@ def test_many_threads_share_one_model() -> None:
     np.testing.assert_array_equal(np.array(found), np.tile(alone, (4, 1)))
 
 
-def test_empty_text_is_embedded_like_a_space(model: Embedder) -> None:
+def test_empty_text_is_embedded_like_a_space(model):
     empty, space = model.embed(["", " "], "document")
     assert np.isfinite(empty).all()
     if model is not LOCAL["wordllama"]:  # to Llama's tokenizer a space is a word
         np.testing.assert_array_equal(empty, space)
 
 
-def test_closer_in_meaning_is_closer_in_angle(model: Embedder) -> None:
+def test_closer_in_meaning_is_closer_in_angle(model):
     question, leave, machine = model.embed(
         ["How many days of unused leave may be carried over?", TEXTS[0], TEXTS[1]], "query"
     )
@@ -107,14 +107,14 @@ def test_closer_in_meaning_is_closer_in_angle(model: Embedder) -> None:
     assert question @ leave > question @ machine + (0.05 if squeezed else 0.2)
 
 
-def test_a_question_meets_its_answer_in_another_language() -> None:
+def test_a_question_meets_its_answer_in_another_language():
     model = LOCAL["multilingual-e5"]
     question = model.embed(["Wie viele Tage Urlaub verfallen nicht?"], "query")
     leave, machine = (question @ model.embed(TEXTS[:2], "document").T)[0].tolist()
     assert leave > machine + 0.05
 
 
-def test_a_text_beyond_the_window_is_the_mean_of_its_windows() -> None:
+def test_a_text_beyond_the_window_is_the_mean_of_its_windows():
     """No word is lost, unlike with MiniLM: each window counts by its tokens."""
     model = LOCAL["multilingual-e5"]
     assert isinstance(model, MultilingualE5)
@@ -124,7 +124,7 @@ def test_a_text_beyond_the_window_is_the_mean_of_its_windows() -> None:
 
 @given(st.text(max_size=60))
 @settings(max_examples=30)
-def test_token_offsets_lie_in_order_within_the_text(text: str) -> None:
+def test_token_offsets_lie_in_order_within_the_text(text):
     for embedder in LOCAL.values():
         spans = embedder.tokenizer.offsets(text)
         assert len(spans) == embedder.tokenizer.count(text)
@@ -133,18 +133,18 @@ def test_token_offsets_lie_in_order_within_the_text(text: str) -> None:
         assert not flat or (flat[0] >= 0 and flat[-1] <= len(text))
 
 
-def test_wordpiece_spans_are_the_words() -> None:
+def test_wordpiece_spans_are_the_words():
     text = "Naïve centrifuges, twice"
     spans = LOCAL["minilm"].tokenizer.offsets(text).tolist()
     assert [text[a:b] for a, b in spans] == ["Naïve", "cent", "ri", "fu", "ges", ",", "twice"]
 
 
-def test_special_tokens_in_a_text_are_plain_words() -> None:
+def test_special_tokens_in_a_text_are_plain_words():
     """A document that contains "[SEP]" must not end the input."""
     assert LOCAL["minilm"].tokenizer.count("[SEP]") > 1
 
 
-def test_words_beyond_the_limit_do_not_count() -> None:
+def test_words_beyond_the_limit_do_not_count():
     words = " ".join(f"word{i}" for i in range(400))
     a, b = LOCAL["minilm"].embed([words, words + " and something else entirely"], "document")
     np.testing.assert_array_equal(a, b)

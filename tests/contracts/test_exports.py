@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -135,9 +134,7 @@ def table(asked: Asked, postgres: Server) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.mark.parametrize("fields", [DENSE, {**DENSE, "search.threshold": 0.45}])
-def test_dense_results_in_qdrant_are_those_of_the_recipe(
-    asked: Asked, collection: QdrantClient, fields: dict[str, Any]
-) -> None:
+def test_dense_results_in_qdrant_are_those_of_the_recipe(asked, collection, fields):
     recipe = asked.recipe(**fields)
     assert _in_qdrant(asked, recipe, collection) == asked.wanted(recipe)
 
@@ -146,18 +143,14 @@ def test_dense_results_in_qdrant_are_those_of_the_recipe(
     "fields",
     [EVEN_RRF, {"search.fusion": QDRANT_RRF, "search.rrf_k": 20, "search.dense_weight": 0.7}],
 )
-def test_reciprocal_ranks_in_qdrant_are_those_of_the_recipe(
-    asked: Asked, collection: QdrantClient, fields: dict[str, Any]
-) -> None:
+def test_reciprocal_ranks_in_qdrant_are_those_of_the_recipe(asked, collection, fields):
     recipe = asked.recipe(**fields)
     found = _in_qdrant(asked, recipe, collection, first=RANKS)
     assert len(found) == QUESTIONS
     assert _wrong(asked, recipe, found) == []
 
 
-def test_saturation_in_qdrant_agrees_where_no_list_lacks_a_passage(
-    asked: Asked, collection: QdrantClient
-) -> None:
+def test_saturation_in_qdrant_agrees_where_no_list_lacks_a_passage(asked, collection):
     recipe = asked.recipe(**{"search.fusion": "saturation", "search.candidates": 2000})
     found = _in_qdrant(asked, recipe, collection, most=10)
     assert len(found) == 10
@@ -176,9 +169,7 @@ def test_saturation_in_qdrant_agrees_where_no_list_lacks_a_passage(
         *ALONE,
     ],
 )
-def test_results_in_postgresql_are_those_of_the_recipe(
-    asked: Asked, table: psycopg.Connection[Any], fields: dict[str, Any]
-) -> None:
+def test_results_in_postgresql_are_those_of_the_recipe(asked, table, fields):
     recipe = asked.recipe(**fields)
     (*_, ask) = asked.base.recipe_exports.export(recipe, "pgvector").statements
     found = []
@@ -190,9 +181,7 @@ def test_results_in_postgresql_are_those_of_the_recipe(
     assert found == asked.wanted(recipe)
 
 
-def test_the_full_text_query_runs_in_postgresql(
-    asked: Asked, table: psycopg.Connection[Any]
-) -> None:
+def test_the_full_text_query_runs_in_postgresql(asked, table):
     (*_, ask) = asked.base.recipe_exports.export(asked.recipe(), "pgvector").statements
     key = int(asked.keys[3])
     values = {"vector": str(asked.vectors[3].tolist()), "text": f"Which passages have {key}?"}
@@ -213,7 +202,7 @@ IN_PYTHON = [
 
 
 @pytest.mark.parametrize("fields", IN_PYTHON)
-def test_results_in_langchain_are_those_of_the_recipe(asked: Asked, fields: dict[str, Any]) -> None:
+def test_results_in_langchain_are_those_of_the_recipe(asked, fields):
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
 
@@ -236,9 +225,7 @@ def test_results_in_langchain_are_those_of_the_recipe(asked: Asked, fields: dict
 
 
 @pytest.mark.parametrize("fields", IN_PYTHON)
-def test_results_in_llama_index_are_those_of_the_recipe(
-    asked: Asked, fields: dict[str, Any]
-) -> None:
+def test_results_in_llama_index_are_those_of_the_recipe(asked, fields):
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import TextNode
 
@@ -263,9 +250,7 @@ def test_results_in_llama_index_are_those_of_the_recipe(
 
 
 @pytest.mark.parametrize("fields", [DENSE, {}], ids=["dense", "words"])
-def test_the_code_runs_as_it_is_printed_on_exported_passages(
-    asked: Asked, fields: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_code_runs_as_it_is_printed_on_exported_passages(asked, fields, tmp_path, request):
     """How many results are those of the recipe stands in the export, for these 100 questions."""
     from langchain_core.embeddings import Embeddings
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -314,7 +299,7 @@ def test_the_code_runs_as_it_is_printed_on_exported_passages(
         assert f" {equal} questions of 100 " in AS_PRINTED[kind]
 
 
-def test_exported_passages_load_into_qdrant(asked: Asked) -> None:
+def test_exported_passages_load_into_qdrant(asked):
     client = local_qdrant()
     created = _body(asked, asked.recipe(**DENSE), 0)
     dense = {"dense": models.VectorParams.model_validate(created["vectors"]["dense"])}
@@ -328,7 +313,7 @@ def test_exported_passages_load_into_qdrant(asked: Asked) -> None:
     assert _in_qdrant(asked, recipe, client) == asked.wanted(recipe)
 
 
-def test_words_are_cut_alike_enough_without_the_analyzer_of_the_recipe(asked: Asked) -> None:
+def test_words_are_cut_alike_enough_without_the_analyzer_of_the_recipe(asked):
     recipe = asked.recipe(**{"search.mode": "lexical"})
     ranker = _module(asked, recipe, "langchain").Ranker(asked.texts, asked.vectors)
     shares = []

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rag import Settings, Workspace
-from tests.postgres import Server
 from tests.workspaces import surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +36,7 @@ def started(url: str, home: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_one_process_makes_the_tables(postgres: Server, tmp_path: Path) -> None:
+def test_one_process_makes_the_tables(postgres, tmp_path):
     url = postgres.url(postgres.create())
     processes = [started(url, tmp_path / f"home{number}") for number in range(PROCESSES)]
     for process in processes:

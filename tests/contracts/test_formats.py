@@ -316,9 +316,7 @@ def expected() -> Mapping[str, Mapping[str, float]]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_same_rankings_have_the_same_metrics(
-    name: str, product: Product, tmp_path: Path, expected: Mapping[str, Mapping[str, float]]
-) -> None:
+def test_the_same_rankings_have_the_same_metrics(name, product, tmp_path, expected):
     measured = FORMATS[name].bring_in(product, tmp_path)
     workspace = workspace_at(product.home)
     results = workspace.base(BASE).runs.results(measured["run"])
@@ -341,7 +339,7 @@ def test_the_same_rankings_have_the_same_metrics(
         assert [score for _, score, _ in result.ranking] == scores
 
 
-def test_the_documentation_has_the_table_of_formats() -> None:
+def test_the_documentation_has_the_table_of_formats():
     rows = [
         f"| {name} | {item.package} | {item.carries} | {item.command} | yes |"
         for name, item in FORMATS.items()

@@ -57,9 +57,7 @@ def _fill(home: Path, leave: int = 0) -> Path:
     return filler
 
 
-def test_verbs_that_only_read_work_on_a_full_disk(
-    small_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbs_that_only_read_work_on_a_full_disk(small_home, tmp_path, capsys):
     _fill(small_home)
     for verb in (
         ["search", "notes", "When does leave lapse?"],
@@ -73,7 +71,7 @@ def test_verbs_that_only_read_work_on_a_full_disk(
     assert (tmp_path / "backup.zip").stat().st_size > 0
 
 
-def test_a_server_that_starts_on_a_full_disk_answers_and_says_so(small_home: Path) -> None:
+def test_a_server_that_starts_on_a_full_disk_answers_and_says_so(small_home):
     filler = _fill(small_home)
     workspace = Workspace(Settings.from_env({}, home=small_home))
     outside = TestClient(Starlette(routes=Api(lambda: workspace).routes()))
@@ -88,9 +86,7 @@ def test_a_server_that_starts_on_a_full_disk_answers_and_says_so(small_home: Pat
     workspace.close()
 
 
-def test_an_upload_waits_for_room(
-    small_home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_upload_waits_for_room(small_home, monkeypatch, caplog):
     monkeypatch.setattr(runner, "_SECONDS_TO_ROOM", 0.2)
     workspace = Workspace(Settings.from_env({}, home=small_home))
     base = workspace.base("notes")

@@ -52,7 +52,7 @@ def generated(
         del sys.modules[name]
 
 
-def test_every_operation_is_a_function_of_the_client(generated: Path) -> None:
+def test_every_operation_is_a_function_of_the_client(generated):
     document = json.loads((generated.parents[1] / "openapi.json").read_text())
     names = [
         operation["operationId"]
@@ -63,9 +63,7 @@ def test_every_operation_is_a_function_of_the_client(generated: Path) -> None:
     assert sorted(functions) == sorted(names)
 
 
-def test_a_generated_client_fills_searches_and_measures_a_knowledge_base(
-    generated: Path, workspace: Workspace
-) -> None:
+def test_a_generated_client_fills_searches_and_measures_a_knowledge_base(generated, workspace):
     workspace.create("manuals", QUICK)
     secret, _ = workspace.access.tokens.create("client", SCOPES)
     models = importlib.import_module(f"{PACKAGE}.models")

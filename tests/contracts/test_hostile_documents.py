@@ -26,12 +26,12 @@ def _prompt(mode: str, hits: list[Hit], history: tuple[Message, ...] = ()) -> li
     return prompt_of(mode, "Why?", hits, recipe, Beside(history), reader, count).messages
 
 
-def test_there_are_sixty() -> None:
+def test_there_are_sixty():
     assert len(DOCUMENTS) == 60
 
 
 @pytest.mark.parametrize("mode", ["grounded", "strict", "balanced", "tool"])
-def test_the_prompt_keeps_every_one_behind_its_marks(mode: str) -> None:
+def test_the_prompt_keeps_every_one_behind_its_marks(mode):
     hits = [hit(text, n, document=name) for n, (name, text) in enumerate(DOCUMENTS.items(), 1)]
     user = _prompt(mode, hits)[1].content
     tags = set(re.findall(r"</?((?:passage|result)-[0-9a-f]{12})", user))
@@ -47,7 +47,7 @@ def test_the_prompt_keeps_every_one_behind_its_marks(mode: str) -> None:
     assert outside.split() == ["Question:", "Why?"]
 
 
-def test_so_does_the_conversation() -> None:
+def test_so_does_the_conversation():
     said = tuple(
         Message(role, text)
         for text in DOCUMENTS.values()
@@ -59,14 +59,14 @@ def test_so_does_the_conversation() -> None:
     assert outside.split() == ["Question:", "Why?"]
 
 
-def test_every_prompt_has_marks_of_its_own() -> None:
+def test_every_prompt_has_marks_of_its_own():
     one = _prompt("strict", [hit("a")])[1].content
     other = _prompt("strict", [hit("b")])[1].content
     assert re.findall(r"passage-\w+", one)[0] != re.findall(r"passage-\w+", other)[0]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_model_that_repeats_one_says_words(name: str) -> None:
+def test_a_model_that_repeats_one_says_words(name):
     said = DOCUMENTS[name]
     for shown in (answer_text(said), answer_text(said, lambda n: f"?s={n}"), lines(said)):
         live = [found for found in _LIVE.finditer(shown) if not _is_ours(shown, found.start())]
@@ -79,7 +79,7 @@ def _is_ours(shown: str, at: int) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if name.startswith(("order", "mark"))])
-def test_what_reads_like_instructions_is_flagged(name: str) -> None:
+def test_what_reads_like_instructions_is_flagged(name):
     assert suspicions(DOCUMENTS[name])
 
 
@@ -92,11 +92,11 @@ def test_what_reads_like_instructions_is_flagged(name: str) -> None:
         "Employees must follow the rules above all in the laboratory.",
     ],
 )
-def test_ordinary_text_is_not(text: str) -> None:
+def test_ordinary_text_is_not(text):
     assert suspicions(text) == ()
 
 
-def test_an_answer_counts_the_suspicious_passages_that_were_shown() -> None:
+def test_an_answer_counts_the_suspicious_passages_that_were_shown():
     found = trace([hit(DOCUMENTS["order-0.md"], 1), hit(TOPIC, 2)])
     for chat in (Turns("40 bar [2]."), None):
         answer = answering.answer(found, AnswerRecipe(), embedder=FAKE, chat=chat).answer

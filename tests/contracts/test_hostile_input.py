@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from rag import LONGEST_QUESTION, Settings, Workspace
 from tests.api import client, spoken
@@ -148,7 +147,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.mark.slow
-def test_no_field_takes_text_that_is_none_or_a_number_beyond_all_sense(api: TestClient) -> None:
+def test_no_field_takes_text_that_is_none_or_a_number_beyond_all_sense(api):
     document = api.get("/api/v1/openapi.json").json()
     tried, broken = 0, []
     for address in addresses(document):
@@ -197,7 +196,7 @@ def _misfits(value: Any, schema: dict[str, Any]) -> bool:
     return not fits or value == LONG
 
 
-def test_no_tool_takes_text_that_is_none_or_a_value_of_another_kind(workspace: Workspace) -> None:
+def test_no_tool_takes_text_that_is_none_or_a_value_of_another_kind(workspace):
     tried, broken = 0, []
     with client(workspace) as api:
         tools = spoken(api, "tools/list")[1]["result"]["tools"]
@@ -245,7 +244,7 @@ def _badly_refused(status: int, told: dict[str, Any], name: str) -> str:
         ("[" * 100_000, "It is nested too deep."),
     ],
 )
-def test_a_body_that_is_not_read_says_why(api: TestClient, body: str, hint: str) -> None:
+def test_a_body_that_is_not_read_says_why(api, body, hint):
     path = "/api/v1/knowledge-bases/manuals/search"
     response = api.post(path, content=body, headers={"Content-Type": "application/json"})
     assert response.status_code == 400

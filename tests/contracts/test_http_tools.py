@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
@@ -61,7 +61,7 @@ def server() -> Iterator[Script]:
         yield script
 
 
-def test_results_are_read_at_their_paths(server: Script) -> None:
+def test_results_are_read_at_their_paths(server):
     outcome = ask(tool(f"{server.url}/find?q={{question}}"))
     assert [(each.text, each.title, each.url, each.score) for each in outcome.results] == [
         ("Leave lapses.", "Leave", "https://x.example", 2.0),
@@ -74,7 +74,7 @@ def test_results_are_read_at_their_paths(server: Script) -> None:
 HOSTILE = 'a&b=c#d/../e?"}, {"x": "\n%00 {question} ü 😀'
 
 
-def test_the_question_is_one_piece_of_the_address(server: Script) -> None:
+def test_the_question_is_one_piece_of_the_address(server):
     ask(tool(f"{server.url}/find/{{question}}/now?k=1"), HOSTILE)
     path = server.paths[0]
     assert path.startswith("/find/")
@@ -83,7 +83,7 @@ def test_the_question_is_one_piece_of_the_address(server: Script) -> None:
     assert unquote(path.split("/")[2]) == HOSTILE
 
 
-def test_the_question_is_a_string_of_the_body(server: Script) -> None:
+def test_the_question_is_a_string_of_the_body(server):
     body = '{"query": {"text": "about: {question}"}, "n": 3, "also": ["{question}", null]}'
     ask(tool(server.url, method="POST", body=body), HOSTILE)
     assert server.requests == [
@@ -93,7 +93,7 @@ def test_the_question_is_a_string_of_the_body(server: Script) -> None:
 
 
 @given(st.text())
-def test_no_question_breaks_out(question: str) -> None:
+def test_no_question_breaks_out(question):
     wanted = tool("https://x.example/a?q={question}", method="POST", body='{"q": "{question}"}')
     body = body_for(wanted, question)
     assert body is not None
@@ -103,7 +103,7 @@ def test_no_question_breaks_out(question: str) -> None:
     assert unquote(piece) == question.encode("utf-8", "replace").decode()
 
 
-def test_headers_have_the_values_of_their_variables(server: Script) -> None:
+def test_headers_have_the_values_of_their_variables(server):
     headers = {"X-Api-Key": "TOUCHSTONE_TOOL_KEY", "Authorization": "Bearer TOUCHSTONE_TOOL_KEY"}
     ask(tool(f"{server.url}?q={{question}}", headers=headers), **OWN)
     assert server.headers[0]["x-api-key"] == "s3cret"
@@ -111,7 +111,7 @@ def test_headers_have_the_values_of_their_variables(server: Script) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "two\nlines", "naïve"])
-def test_a_header_without_a_usable_value_is_not_sent(server: Script, value: str) -> None:
+def test_a_header_without_a_usable_value_is_not_sent(server, value):
     wanted = tool(f"{server.url}?q={{question}}", headers={"X-Key": "TOUCHSTONE_TOOL_KEY"})
     with pytest.raises(ProviderRejected, match="TOUCHSTONE_TOOL_KEY") as caught:
         ask(wanted, TOUCHSTONE_TOOL_KEY=value)
@@ -123,9 +123,7 @@ def test_a_header_without_a_usable_value_is_not_sent(server: Script, value: str)
     ("path", "question"),
     [("find/{question}/now", ".."), ("find/{question}/now", "."), (".{question}", ".")],
 )
-def test_a_question_of_dots_does_not_walk_up_the_address(
-    server: Script, path: str, question: str
-) -> None:
+def test_a_question_of_dots_does_not_walk_up_the_address(server, path, question):
     with pytest.raises(ProviderRejected, match="question with words"):
         ask(tool(f"{server.url}/{path}"), question)
     assert server.paths == []
@@ -134,7 +132,7 @@ def test_a_question_of_dots_does_not_walk_up_the_address(
     assert server.paths == [f"/find?q={question}", "/" + path.replace("{question}", "...")]
 
 
-def test_a_result_that_comes_twice_counts_once() -> None:
+def test_a_result_that_comes_twice_counts_once():
     hit = {"doc": {"body": "One"}, "name": "A"}
     other = {"doc": {"body": "Two"}}
     hits = [{**hit, "s": 5}, other, {**hit, "s": 3}, {}]
@@ -170,26 +168,24 @@ def refused(reply: Reply, **fields: Any) -> ProviderError:
         (Reply(302, headers={"Location": "/again"}), ProviderMisbehaved, "more than 3 times"),
     ],
 )
-def test_what_goes_wrong_is_said(reply: Reply, kind: type[ProviderError], said: str) -> None:
+def test_what_goes_wrong_is_said(reply, kind, said):
     error = refused(reply, seconds=0.3 if reply.delay else 10)
     assert isinstance(error, kind)
     assert said in error.message
 
 
-def test_the_fields_that_came_are_named_where_the_path_finds_nothing() -> None:
+def test_the_fields_that_came_are_named_where_the_path_finds_nothing():
     assert "It has: items, took." in refused(Reply(body='{"items": [], "took": 3}')).hint
 
 
 @pytest.mark.parametrize("headers", [{}, {"Content-Length": "5"}])
-def test_size_is_bounded_whatever_the_header_says(
-    headers: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_size_is_bounded_whatever_the_header_says(headers, monkeypatch):
     monkeypatch.setattr(calling, "MOST_BYTES", 1_000)
     error = refused(Reply(body=json.dumps({"data": "x" * 5_000}), headers=headers))
     assert isinstance(error, ProviderMisbehaved | ProviderUnavailable)
 
 
-def test_a_closed_port_is_said() -> None:
+def test_a_closed_port_is_said():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -197,18 +193,18 @@ def test_a_closed_port_is_said() -> None:
         ask(tool(f"http://127.0.0.1:{port}/?q={{question}}"))
 
 
-def test_no_result_is_no_failure() -> None:
+def test_no_result_is_no_failure():
     with scripted(Reply(body='{"data": {"hits": []}}')) as server:
         assert ask(tool(f"{server.url}?q={{question}}")).results == ()
 
 
-def test_the_answer_itself_may_be_the_list() -> None:
+def test_the_answer_itself_may_be_the_list():
     with scripted(Reply(body='[{"doc": {"body": "One"}}, {"doc": {}}, 7]')) as server:
         outcome = ask(tool(f"{server.url}?q={{question}}", results=""))
     assert ([each.text for each in outcome.results], outcome.empty) == (["One"], 2)
 
 
-def test_only_so_many_results_are_taken_and_only_so_much_text() -> None:
+def test_only_so_many_results_are_taken_and_only_so_much_text():
     hits = [{"doc": {"body": f"{number}" + "x" * 9_000}} for number in range(9)]
     with scripted(Reply(body=json.dumps({"data": {"hits": hits}}))) as server:
         outcome = ask(tool(f"{server.url}?q={{question}}", most=3))
@@ -216,15 +212,13 @@ def test_only_so_many_results_are_taken_and_only_so_much_text() -> None:
     assert {len(each.text) for each in outcome.results} == {8_000}
 
 
-def test_this_computer_is_refused_unless_allowed(server: Script) -> None:
+def test_this_computer_is_refused_unless_allowed(server):
     with pytest.raises(BlockedAddress, match="inside this computer"):
         call(tool(f"{server.url}?q={{question}}"), "q", {}, allow_private=False)
     assert server.paths == []
 
 
-def test_a_redirect_into_this_computer_is_refused(
-    server: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_redirect_into_this_computer_is_refused(server, monkeypatch):
     port = int(server.url.rpartition(":")[2])
 
     def pretend(host: str, port_asked: int, *, allow_private: bool) -> list[str]:
@@ -242,7 +236,7 @@ def test_a_redirect_into_this_computer_is_refused(
     assert "/secret" not in server.paths
 
 
-def test_secrets_stay_with_the_first_server(server: Script) -> None:
+def test_secrets_stay_with_the_first_server(server):
     with scripted(Reply(307, headers={"Location": f"{server.url}/moved"})) as first:
         wanted = tool(
             first.url,
@@ -277,7 +271,7 @@ def test_secrets_stay_with_the_first_server(server: Script) -> None:
         ({"headers": {"X-Key\n": "TOUCHSTONE_TOOL_X"}}, "not a header that can be set"),
     ],
 )
-def test_a_tool_that_makes_no_sense_is_refused(fields: dict[str, Any], said: str) -> None:
+def test_a_tool_that_makes_no_sense_is_refused(fields, said):
     with pytest.raises(InvalidInput, match=said) as caught:
         tool(**({"url": "https://x.example/?q={question}"} | fields))
     assert "s3cret" not in caught.value.message + caught.value.hint

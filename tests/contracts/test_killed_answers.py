@@ -64,9 +64,7 @@ def _working(workspace: Workspace, job: int, log: Path) -> subprocess.Popen[byte
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_of_its_answers(
-    filled: tuple[Workspace, KnowledgeBase], tmp_path: Path
-) -> None:
+def test_killed_in_the_middle_of_its_answers(filled, tmp_path):
     workspace, base = filled
     log = tmp_path / "asked.log"
     job = base.answer_evaluations.start(SET, RECIPE)

@@ -92,7 +92,7 @@ def _same(base: KnowledgeBase, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle(filled: tuple[Workspace, KnowledgeBase]) -> None:
+def test_killed_in_the_middle(filled):
     workspace, base = filled
     job = base.evaluations.start(SET, QUICK)
     _killed_when(
@@ -104,9 +104,7 @@ def test_killed_in_the_middle(filled: tuple[Workspace, KnowledgeBase]) -> None:
 
 
 @pytest.mark.slow
-def test_killed_when_the_run_was_stored_and_the_job_had_not_ended(
-    filled: tuple[Workspace, KnowledgeBase],
-) -> None:
+def test_killed_when_the_run_was_stored_and_the_job_had_not_ended(filled):
     workspace, base = filled
     job = base.evaluations.start(SET, QUICK)
     process = _working(workspace, job, "never ends")

@@ -31,7 +31,7 @@ def _import_until(moment: str, home: Path, file: Path) -> int:
     return subprocess.run(command, cwd=ROOT, env=surroundings(home), check=False).returncode
 
 
-def test_a_base_has_its_name_only_when_all_is_in_it(tmp_path: Path) -> None:
+def test_a_base_has_its_name_only_when_all_is_in_it(tmp_path):
     file, home = tmp_path / "run.zip", tmp_path / "there"
     bundle(evaluated(tmp_path / "here"), file)
     assert _import_until("measuring", home, file) == -signal.SIGKILL

@@ -75,7 +75,7 @@ def _content(base: KnowledgeBase) -> dict[str, list[str]]:
 
 
 @pytest.mark.slow
-def test_kill_at_random_moments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kill_at_random_moments(tmp_path, monkeypatch):
     texts = _documents(tmp_path / "docs", 40)
     clean = tmp_path / "clean"
     _wait_for_the_first()

@@ -80,9 +80,7 @@ def _through_all_changes(workspace: Workspace) -> list[Any]:
     return [*seen, _count(workspace, chunk), _count(workspace, vector)]
 
 
-def test_a_segment_is_seen_as_passages_of_its_document(
-    workspace: Workspace, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_segment_is_seen_as_passages_of_its_document(workspace, tmp_path, request):
     expected = _through_all_changes(workspace)
     request.getfixturevalue("small_portions")
     other = workspace_at(tmp_path / "other")
@@ -93,9 +91,7 @@ def test_a_segment_is_seen_as_passages_of_its_document(
     assert len(seen[0]["leave.txt"][1][0]) > 10
 
 
-def test_a_job_is_cancelled_while_it_stores_one_document(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_is_cancelled_while_it_stores_one_document(workspace, tmp_path, monkeypatch):
     base = workspace.create("here", QUICK)
     add(workspace, base, {"pump.txt": PUMP})
     other = workspace_at(tmp_path / "home")

@@ -110,7 +110,7 @@ def usual(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
 
 
 @pytest.mark.parametrize("provider", EXPECTED)
-def test_a_server_is_known_by_its_answers(tmp_path: Path, provider: str) -> None:
+def test_a_server_is_known_by_its_answers(tmp_path, provider):
     chat, embedding = EXPECTED[provider]
     path = {"docker": "/engines/v1", "ollama": ""}.get(provider, "/v1")
     with answering(ANSWERS[provider]) as script:
@@ -120,9 +120,7 @@ def test_a_server_is_known_by_its_answers(tmp_path: Path, provider: str) -> None
 
 
 @pytest.mark.parametrize("provider", EXPECTED)
-def test_another_program_at_the_address_of_a_server_is_not_offered(
-    tmp_path: Path, provider: str
-) -> None:
+def test_another_program_at_the_address_of_a_server_is_not_offered(tmp_path, provider):
     with answering(SPRING) as script:
         assert found(tmp_path, {VARIABLES[provider]: f"{script.url}/v1"}) == []
 
@@ -139,15 +137,13 @@ def test_another_program_at_the_address_of_a_server_is_not_offered(
         Reply(302, headers={"Location": "/api/version"}),
     ],
 )
-def test_answers_without_sense_are_no_models(tmp_path: Path, reply: Reply) -> None:
+def test_answers_without_sense_are_no_models(tmp_path, reply):
     with scripted(reply) as script:
         environ = dict.fromkeys(VARIABLES.values(), f"{script.url}/v1")
         assert [server.chat_models for server in found(tmp_path, environ)] in ([], [()])
 
 
-def test_a_key_goes_to_an_address_that_was_set_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_goes_to_an_address_that_was_set_alone(tmp_path, monkeypatch):
     key = {"TOUCHSTONE_VLLM_API_KEY": "very-secret"}
     with answering(ANSWERS["vllm"]) as script:
         usual(monkeypatch, script.url)
@@ -161,7 +157,7 @@ def test_a_key_goes_to_an_address_that_was_set_alone(
         )
 
 
-def test_nothing_is_asked_where_it_is_turned_off(tmp_path: Path) -> None:
+def test_nothing_is_asked_where_it_is_turned_off(tmp_path):
     with answering(ANSWERS["vllm"]) as script:
         environ = {VARIABLES["vllm"]: f"{script.url}/v1", "TOUCHSTONE_FIND_MODELS": "0"}
         assert (found(tmp_path, environ), script.paths) == ([], [])
@@ -169,12 +165,8 @@ def test_nothing_is_asked_where_it_is_turned_off(tmp_path: Path) -> None:
 
 @pytest.mark.server
 def test_real_servers_are_found_by_the_command(
-    model_server: str,
-    ollama_proxy: str,
-    home: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    model_server, ollama_proxy, home, capsys, monkeypatch
+):
     monkeypatch.setattr(local_servers, "CONFIGURED_SECONDS", 60.0)  # on a busy machine
     monkeypatch.setenv("TOUCHSTONE_FIND_MODELS", "1")
     monkeypatch.setenv("TOUCHSTONE_LLAMA_CPP_URL", f"{model_server}/v1")

@@ -30,7 +30,7 @@ def _pages_read(message: str) -> int | None:
 
 
 @pytest.mark.slow
-def test_progress_counts_pages_upwards_to_the_end(tmp_path: Path, thousand_pages: bytes) -> None:
+def test_progress_counts_pages_upwards_to_the_end(tmp_path, thousand_pages):
     workspace, base, job = _queued(tmp_path, thousand_pages)
     told: list[tuple[int, str]] = []
 
@@ -49,9 +49,7 @@ def test_progress_counts_pages_upwards_to_the_end(tmp_path: Path, thousand_pages
 
 
 @pytest.mark.slow
-def test_cancelled_half_way_it_ends_there_and_leaves_nothing(
-    tmp_path: Path, thousand_pages: bytes
-) -> None:
+def test_cancelled_half_way_it_ends_there_and_leaves_nothing(tmp_path, thousand_pages):
     workspace, base, job = _queued(tmp_path, thousand_pages)
     seen: list[int] = []
 

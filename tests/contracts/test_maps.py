@@ -36,9 +36,7 @@ def draw(workspace: Workspace, base: KnowledgeBase) -> PassageMap:
     return shown
 
 
-def test_a_map_has_every_passage_with_its_document(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_map_has_every_passage_with_its_document(workspace, base):
     assert base.maps.current(QUICK.index) is None
     shown = draw(workspace, base)
     for info in base.documents.documents(QUICK.index):
@@ -49,7 +47,7 @@ def test_a_map_has_every_passage_with_its_document(
     assert 0 < shown.explained <= 1
 
 
-def test_a_map_survives_the_process_and_its_loss(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_a_map_survives_the_process_and_its_loss(workspace, base):
     shown = draw(workspace, base)
     again = workspace_at(workspace.settings.home)
     found = again.base("kb").maps.current(QUICK.index)
@@ -63,7 +61,7 @@ def test_a_map_survives_the_process_and_its_loss(workspace: Workspace, base: Kno
     again.close()
 
 
-def test_a_map_follows_the_documents(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_a_map_follows_the_documents(workspace, base):
     before = draw(workspace, base)
     add(workspace, base, {"pump.txt": "The pump is new here."})
     more = base.maps.current(QUICK.index)
@@ -79,9 +77,7 @@ def test_a_map_follows_the_documents(workspace: Workspace, base: KnowledgeBase) 
     assert not draw(workspace, base).outdated
 
 
-def test_a_question_stands_by_the_passages_it_is_like(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_a_question_stands_by_the_passages_it_is_like(workspace, base):
     shown = draw(workspace, base)
     placed = base.maps.place(QUICK.index, shown, "The rotor number 3 is kept dry.")
     best = int(np.argmax(placed.cosines))
@@ -96,7 +92,7 @@ def test_a_question_stands_by_the_passages_it_is_like(
         assert np.isfinite(placed.point).all()
 
 
-def test_asking_twice_draws_once(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_asking_twice_draws_once(workspace, base):
     first = base.maps.draw(QUICK.index)
     assert base.maps.draw(QUICK.index) == first
     running = base.maps.drawing(QUICK.index)
@@ -105,7 +101,7 @@ def test_asking_twice_draws_once(workspace: Workspace, base: KnowledgeBase) -> N
     assert base.maps.drawing(QUICK.index) is None
 
 
-def test_an_empty_base_cannot_be_drawn(workspace: Workspace) -> None:
+def test_an_empty_base_cannot_be_drawn(workspace):
     empty = workspace.create("empty", QUICK)
     job = workspace.jobs.run(empty.maps.draw(QUICK.index))
     assert (job.status, job.message.partition(".")[0]) == (
@@ -114,7 +110,7 @@ def test_an_empty_base_cannot_be_drawn(workspace: Workspace) -> None:
     )
 
 
-def test_maps_go_with_their_build_and_base(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_maps_go_with_their_build_and_base(workspace, base):
     draw(workspace, base)
     other = QUICK.with_fields({"index.chunk_size": 12}).index
     workspace.jobs.run(base.documents.build(other))
@@ -127,9 +123,7 @@ def test_maps_go_with_their_build_and_base(workspace: Workspace, base: Knowledge
     assert list(folder.rglob("*.npz")) == []
 
 
-def test_questions_stand_where_each_one_stands_alone(
-    workspace: Workspace, base: KnowledgeBase
-) -> None:
+def test_questions_stand_where_each_one_stands_alone(workspace, base):
     shown = draw(workspace, base)
     questions = ["Is the rotor number 3 kept dry?", "valve number 7"]
     placed = base.maps.place_questions(QUICK.index, shown, questions)

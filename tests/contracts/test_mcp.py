@@ -66,7 +66,7 @@ async def use(client: Any) -> None:
         assert "no such result" in wrong.content[0].text
 
 
-def test_over_http(workspace: Workspace) -> None:
+def test_over_http(workspace):
     secret, _ = workspace.access.tokens.create("mcp", ["read", "ask"])
     reader, _ = workspace.access.tokens.create("reader", ["read"])
 
@@ -94,7 +94,7 @@ def test_over_http(workspace: Workspace) -> None:
         anyio.run(visit, address)
 
 
-def test_over_standard_input_and_output(workspace: Workspace) -> None:
+def test_over_standard_input_and_output(workspace):
     home = workspace.settings.home
     reader, row = workspace.access.tokens.create("reader", ["read"])
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rag import BlockedAddress, HttpSystem, ProviderError, ProviderUnavailable, system_of
+from rag import BlockedAddress, HttpSystem, ProviderUnavailable, system_of
 from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.systems import mcp_endpoints
 from rag.systems.mcp_endpoints import ask_mcp
@@ -106,7 +106,7 @@ def fetched(arguments: Mapping[str, str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("write", [as_json, as_events])
 @pytest.mark.parametrize("shape", [structured, in_text])
-def test_a_text_is_fetched_where_the_search_has_none(write: Any, shape: Any) -> None:
+def test_a_text_is_fetched_where_the_search_has_none(write, shape):
     hits = [{"id": "a", "title": "A"}, {"id": "b", "title": "B", "text": "Here."}, {"title": "C"}]
     with running({"search": shape({"results": hits}), "fetch": fetched}, write) as server:
         texts = asked(server)
@@ -140,9 +140,7 @@ def test_a_text_is_fetched_where_the_search_has_none(write: Any, shape: Any) -> 
         ),
     ],
 )
-def test_a_server_that_misbehaves_is_described(
-    tools: dict[str, Any], kind: type[ProviderError], message: str
-) -> None:
+def test_a_server_that_misbehaves_is_described(tools, kind, message):
     with running(tools) as server, pytest.raises(kind) as caught:
         asked(server)
     assert message in caught.value.message
@@ -161,13 +159,13 @@ def test_a_server_that_misbehaves_is_described(
         (("text/html", b"<html>"), "returned text/html instead of JSON"),
     ],
 )
-def test_what_is_no_response_is_described(body: tuple[str, bytes], message: str) -> None:
+def test_what_is_no_response_is_described(body, message):
     with running({}, lambda _: body) as server, pytest.raises(ProviderMisbehaved, match=message):
         asked(server)
 
 
 @pytest.mark.parametrize("write", [as_json, as_events])
-def test_huge_answers_are_refused(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_answers_are_refused(write, monkeypatch):
     monkeypatch.setattr(mcp_endpoints, "MOST_BYTES", 20_000)
     huge = structured({"results": [{"id": "a", "text": "x" * 30_000}]})
     with running({"search": huge}, write) as server, pytest.raises(ProviderMisbehaved) as caught:
@@ -181,7 +179,7 @@ def test_huge_answers_are_refused(write: Any, monkeypatch: pytest.MonkeyPatch) -
     assert len(server.calls) == 5
 
 
-def test_all_calls_share_the_time_of_a_question() -> None:
+def test_all_calls_share_the_time_of_a_question():
     def slow(arguments: Mapping[str, str]) -> dict[str, Any]:
         time.sleep(0.2)
         return fetched(arguments)
@@ -194,7 +192,7 @@ def test_all_calls_share_the_time_of_a_question() -> None:
     assert len(server.calls) < 6
 
 
-def test_private_addresses_are_refused() -> None:
+def test_private_addresses_are_refused():
     system = system_of("mcp", "rival", "http://127.0.0.1:9/mcp", "")
     with pytest.raises(BlockedAddress):
         ask_mcp(system, "q", {}, allow_private=False)

@@ -22,7 +22,7 @@ def server(model_server: str) -> Settings:
     )
 
 
-def test_streams_a_reply_with_usage(server: Settings) -> None:
+def test_streams_a_reply_with_usage(server):
     chat = providers.chat_model("compatible", None, server)
     deltas = list(chat.stream([Message("user", "Count to three.")], temperature=0.0, max_tokens=6))
     pieces = [delta.text for delta in deltas if delta.text]
@@ -32,7 +32,7 @@ def test_streams_a_reply_with_usage(server: Settings) -> None:
     assert usage.prompt_tokens > 0
 
 
-def test_a_reply_can_be_closed_early(server: Settings) -> None:
+def test_a_reply_can_be_closed_early(server):
     chat = providers.chat_model("compatible", None, server)
     stream = chat.stream([Message("user", "Count to ten.")], temperature=0.0, max_tokens=32)
     first = next(delta.text for delta in stream if delta.text)
@@ -42,7 +42,7 @@ def test_a_reply_can_be_closed_early(server: Settings) -> None:
     assert list(stream) == []
 
 
-def test_embeds(server: Settings) -> None:
+def test_embeds(server):
     model = providers.embedder("compatible", server)
     texts = ["a freezer", "annual leave", "a freezer"]
     vectors = model.embed(texts, "document")
@@ -52,12 +52,12 @@ def test_embeds(server: Settings) -> None:
     assert vectors[0] @ vectors[1] < vectors[0] @ vectors[2]
 
 
-def test_check_says_what_it_saw(server: Settings) -> None:
+def test_check_says_what_it_saw(server):
     assert "embeds into 576 dimensions" in providers.check("compatible", server)
     assert " answers " in providers.check("compatible", server, "chat")
 
 
-def test_a_prompt_that_is_too_long_is_an_error_with_words(server: Settings) -> None:
+def test_a_prompt_that_is_too_long_is_an_error_with_words(server):
     chat = providers.chat_model("compatible", None, server, RetryPolicy(tries=1))
     assert chat is not None
     with pytest.raises(ProviderError, match=r"context|large|exceed"):

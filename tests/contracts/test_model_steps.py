@@ -89,9 +89,7 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_hurry")
-def test_a_real_model_completes_rewords_imagines_and_ranks(
-    model_server: str, open_base: Any
-) -> None:
+def test_a_real_model_completes_rewords_imagines_and_ranks(model_server, open_base):
     base = open_base(**chat_at(model_server))
     plain = base.search(QUESTION, recipe())
     for fields in STEPS:
@@ -112,7 +110,7 @@ def test_a_real_model_completes_rewords_imagines_and_ranks(
 
 @pytest.mark.usefixtures("no_hurry")
 @pytest.mark.thorough  # the test above has another step of the same model
-def test_a_real_model_writes_wordings_of_the_question(model_server: str) -> None:
+def test_a_real_model_writes_wordings_of_the_question(model_server):
     from rag.retrieval.query_rewriting import expand, hypothetical_passage
 
     chat = providers.chat_model("compatible", None, Settings.from_env(chat_at(model_server)))
@@ -126,7 +124,7 @@ def test_a_real_model_writes_wordings_of_the_question(model_server: str) -> None
 
 
 @pytest.mark.parametrize("path", ["", "/v1", "/rerank", "/v1/rerank"])
-def test_a_real_reranker_scores_every_passage(ranker: str, path: str) -> None:
+def test_a_real_reranker_scores_every_passage(ranker, path):
     settings = Settings.from_env({"TOUCHSTONE_RERANK_URL": f"{ranker}{path}"})
     texts = list(FILES.values())
     alone = [
@@ -138,7 +136,7 @@ def test_a_real_reranker_scores_every_passage(ranker: str, path: str) -> None:
     assert len(set(together.round(3))) == 3
 
 
-def test_a_search_is_reranked_by_a_real_server(ranker: str, open_base: Any) -> None:
+def test_a_search_is_reranked_by_a_real_server(ranker, open_base):
     base = open_base(TOUCHSTONE_RERANK_URL=ranker)
     trace = base.search("leave", QUICK.with_fields({"search.rerank": "service"}))
     assert trace.failures == ()
@@ -147,9 +145,7 @@ def test_a_search_is_reranked_by_a_real_server(ranker: str, open_base: Any) -> N
     assert [hit.score for hit in trace.hits] == scores
 
 
-def test_a_real_server_that_does_not_rerank_leaves_the_order(
-    model_server: str, open_base: Any
-) -> None:
+def test_a_real_server_that_does_not_rerank_leaves_the_order(model_server, open_base):
     base = open_base(TOUCHSTONE_RERANK_URL=model_server)
     trace = base.search("leave", QUICK.with_fields({"search.rerank": "service"}))
     assert figures(trace) == figures(base.search("leave", QUICK))
@@ -172,12 +168,8 @@ def test_a_real_server_that_does_not_rerank_leaves_the_order(
     ids=["empty", "nonsense", "cut", "not-the-wire", "500", "401", "late"],
 )
 def test_a_model_that_fails_leaves_the_plain_search_with_a_note(
-    fields: dict[str, Any],
-    reply: Reply,
-    said: str,
-    open_base: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    fields, reply, said, open_base, monkeypatch
+):
     retry_policy = RetryPolicy(timeout=0.5 if reply.delay else 60, tries=1)
     monkeypatch.setattr("rag.services.STEP_RETRIES", retry_policy)
     with scripted(reply) as server:
@@ -193,9 +185,7 @@ def test_a_model_that_fails_leaves_the_plain_search_with_a_note(
 
 
 @pytest.mark.parametrize("fields", STEPS, ids=lambda fields: next(iter(fields)))
-def test_a_refused_connection_leaves_the_plain_search_with_a_note(
-    fields: dict[str, Any], open_base: Any
-) -> None:
+def test_a_refused_connection_leaves_the_plain_search_with_a_note(fields, open_base):
     base = open_base(**chat_at("http://127.0.0.1:9"))
     trace = base.search(QUESTION, recipe(**fields), history=_talk(fields))
     assert "does not answer at http://127.0.0.1:9" in trace.failures[0].note

@@ -47,9 +47,7 @@ def of(found: Figures, name: str, **labels: str) -> float | None:
     return found.get((f"touchstone_{name}", frozenset(labels.items())))
 
 
-def test_searches_answers_and_requests_are_counted_and_timed(
-    workspace: Workspace, monitored: TestClient
-) -> None:
+def test_searches_answers_and_requests_are_counted_and_timed(workspace, monitored):
     before = read(monitored)
     assert of(before, "search_seconds_count") == 0.0
     base = workspace.base("handbook")
@@ -74,7 +72,7 @@ def test_searches_answers_and_requests_are_counted_and_timed(
     assert of(found, "database_up") == 1.0
 
 
-def test_whoever_has_no_token_makes_no_figures_of_his_own(monitored: TestClient) -> None:
+def test_whoever_has_no_token_makes_no_figures_of_his_own(monitored):
     for method in ("BREW", "X-1", "X-2"):
         reply = monitored.request(method, "/api/v1/knowledge-bases", headers={"Authorization": ""})
         assert reply.status_code == 401
@@ -82,7 +80,7 @@ def test_whoever_has_no_token_makes_no_figures_of_his_own(monitored: TestClient)
     assert found == {None, "other"}
 
 
-def test_requests_to_providers_are_counted_by_their_outcome(monitored: TestClient) -> None:
+def test_requests_to_providers_are_counted_by_their_outcome(monitored):
     replies = [openai_vectors([1.0, 0.0]), openai_error(401, "no"), openai_error(503, "down")]
     with scripted(*replies) as script:
         variables = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{script.url}/v1"}
@@ -99,8 +97,8 @@ def test_requests_to_providers_are_counted_by_their_outcome(monitored: TestClien
 
 
 def test_jobs_that_wait_are_counted_and_a_database_that_is_down_is_told(
-    workspace: Workspace, monitored: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    workspace, monitored, monkeypatch
+):
     base = workspace.base("handbook")
     base.maps.draw(WORDS.index)
     workspace.jobs.run(workspace.create("empty", WORDS).maps.draw(WORDS.index))
@@ -117,7 +115,7 @@ def test_jobs_that_wait_are_counted_and_a_database_that_is_down_is_told(
     assert of(found, "search_seconds_count") is not None
 
 
-def test_without_the_setting_nothing_is_shown_or_kept(workspace: Workspace) -> None:
+def test_without_the_setting_nothing_is_shown_or_kept(workspace):
     app = Starlette(routes=Api(lambda: workspace).routes())
     assert TestClient(app).get("/prometheus").status_code == 404
     workspace.base("handbook").search(QUESTION, WORDS)

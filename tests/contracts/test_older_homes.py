@@ -35,7 +35,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
     return workspace.base("handbook")
 
 
-def test_runs_show_the_figures_and_hashes_that_they_had(base: KnowledgeBase) -> None:
+def test_runs_show_the_figures_and_hashes_that_they_had(base):
     shown = {
         run.id: {
             "recipe": run.recipe_hash,
@@ -56,7 +56,7 @@ def test_runs_show_the_figures_and_hashes_that_they_had(base: KnowledgeBase) -> 
     assert shown == FIGURES
 
 
-def test_what_was_stored_is_read(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_what_was_stored_is_read(workspace, base):
     assert workspace.check() == []
     names = {item.name for item in base.documents.documents(base.recipe().index)}
     assert {"leave.md", "badges.rst", "parking.adoc"} <= names
@@ -68,7 +68,7 @@ def test_what_was_stored_is_read(workspace: Workspace, base: KnowledgeBase) -> N
     assert "leave.md" in [hit.document for hit in hits]
 
 
-def test_a_system_that_asked_as_a_user_asks_the_same(base: KnowledgeBase) -> None:
+def test_a_system_that_asked_as_a_user_asks_the_same(base):
     system = base.systems.get("of-ada")
     assert system.definition.url == "https://search.example/h%20r?q={question}"
     assert json.loads(system.definition.body) == {
@@ -79,12 +79,12 @@ def test_a_system_that_asked_as_a_user_asks_the_same(base: KnowledgeBase) -> Non
     assert system.definition.headers == {"Authorization": "Bearer TOUCHSTONE_TOOL_ADA"}
 
 
-def test_a_token_that_sent_traces_keeps_its_other_scopes(workspace: Workspace) -> None:
+def test_a_token_that_sent_traces_keeps_its_other_scopes(workspace):
     scopes = {token.name: token.scopes for token in workspace.access.tokens.list_all()}
     assert scopes == {"scripts": ("read",)}
 
 
-def test_removed_fields_are_left_out_where_a_recipe_names_one(base: KnowledgeBase) -> None:
+def test_removed_fields_are_left_out_where_a_recipe_names_one(base):
     (run,) = [run for run in base.runs.list_all() if run.id == "f1b1c1acbb92"]
     assert run.recipe.removed == {
         "search.abbreviations": True,
@@ -95,7 +95,7 @@ def test_removed_fields_are_left_out_where_a_recipe_names_one(base: KnowledgeBas
     assert again.recipe_hash == "8076091969e8"
 
 
-def test_a_bundle_that_names_a_learned_fusion_is_imported(tmp_path: Path) -> None:
+def test_a_bundle_that_names_a_learned_fusion_is_imported(tmp_path):
     home = str(tmp_path / "new")
     bundle = str(HOMES / "0.1.0-bundle.zip")
     assert main(["import-bundle", bundle, "--kb", "again", "--home", home]) == 1  # other figures
@@ -103,7 +103,7 @@ def test_a_bundle_that_names_a_learned_fusion_is_imported(tmp_path: Path) -> Non
     assert run.recipe_hash == "8076091969e8"
 
 
-def test_a_database_is_copied_before_its_upgrade(tmp_path: Path) -> None:
+def test_a_database_is_copied_before_its_upgrade(tmp_path):
     home = tmp_path / "old"
     assert main(["restore", str(HOMES / "0.1.0.zip"), "--home", str(home)]) == 0
     before = (home / "touchstone.db").read_bytes()
@@ -113,9 +113,7 @@ def test_a_database_is_copied_before_its_upgrade(tmp_path: Path) -> None:
     assert copy.stat().st_mode & 0o777 == 0o600
 
 
-def test_an_older_database_in_use_stays_as_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_database_in_use_stays_as_it_is(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(database, "_SECONDS_ALONE", 0.01)
     home = tmp_path / "old"
     assert main(["restore", str(HOMES / "0.1.0.zip"), "--home", str(home)]) == 0
@@ -129,9 +127,7 @@ def test_an_older_database_in_use_stays_as_it_is(
     assert main(["runs", "handbook", "--home", str(home)]) == 0
 
 
-def test_a_newer_database_names_the_schema_that_it_needs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_newer_database_names_the_schema_that_it_needs(tmp_path, capsys):
     workspace_at(tmp_path).close()
     with closing(sqlite3.connect(tmp_path / "touchstone.db")) as newer:
         newer.execute("UPDATE alembic_version SET version_num = '9998'")

@@ -32,19 +32,19 @@ def drawn(path: Path, words: str, number: int = 1, text: str = TEXT) -> PageImag
     return readers.draw(path, number, text, [Mark(start, start + len(words))])
 
 
-def test_a_mark_covers_its_words_and_no_others(tmp_path: Path) -> None:
+def test_a_mark_covers_its_words_and_no_others(tmp_path):
     path = stored(tmp_path, pdf(TEXT))
     page = drawn(path, "with the answer")
     assert text_inside(path, 1, page.boxes[0]).split() == ["with", "the", "answer"]
     assert (page.pages, page.matched) == (1, 1.0)
 
 
-def test_a_mark_of_two_lines_has_two_boxes(tmp_path: Path) -> None:
+def test_a_mark_of_two_lines_has_two_boxes(tmp_path):
     (first, second), *_ = drawn(stored(tmp_path, pdf(TEXT)), "page.\nSecond line").boxes
     assert first[3] < second[1]
 
 
-def test_the_words_are_tinted_in_the_picture(tmp_path: Path) -> None:
+def test_the_words_are_tinted_in_the_picture(tmp_path):
     page = drawn(stored(tmp_path, pdf(TEXT)), "answer")
     picture = np.asarray(Image.open(io.BytesIO(page.png)))
     assert picture.shape == (page.height, page.width, 3)
@@ -58,7 +58,7 @@ def test_the_words_are_tinted_in_the_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
-def test_a_turned_page_has_its_boxes_where_the_ink_is(tmp_path: Path, turn: int) -> None:
+def test_a_turned_page_has_its_boxes_where_the_ink_is(tmp_path, turn):
     writer = PdfWriter(clone_from=io.BytesIO(pdf(TEXT)))
     writer.pages[0].rotate(turn)
     buffer = io.BytesIO()
@@ -74,7 +74,7 @@ def test_a_turned_page_has_its_boxes_where_the_ink_is(tmp_path: Path, turn: int)
     assert (high > long) == (turn != 180)
 
 
-def test_a_cropped_page_has_its_boxes_within_the_crop(tmp_path: Path) -> None:
+def test_a_cropped_page_has_its_boxes_within_the_crop(tmp_path):
     writer = PdfWriter(clone_from=io.BytesIO(pdf(TEXT)))
     writer.pages[0].cropbox.lower_left = (50, 700)
     writer.pages[0].cropbox.upper_right = (400, 800)
@@ -86,7 +86,7 @@ def test_a_cropped_page_has_its_boxes_within_the_crop(tmp_path: Path) -> None:
     assert text_inside(path, 1, page.boxes[0]).split() == ["with", "the", "answer"]
 
 
-def test_another_page_than_there_is_shows_the_nearest(tmp_path: Path) -> None:
+def test_another_page_than_there_is_shows_the_nearest(tmp_path):
     path = stored(tmp_path, pdf("one", "two"))
     assert (
         readers.draw(path, 9, "two", [Mark(0, 3)]).boxes
@@ -94,7 +94,7 @@ def test_another_page_than_there_is_shows_the_nearest(tmp_path: Path) -> None:
     )
 
 
-def test_words_that_are_not_there_are_not_found(tmp_path: Path) -> None:
+def test_words_that_are_not_there_are_not_found(tmp_path):
     path = stored(tmp_path, pdf("one"))
     page = readers.draw(path, 1, "zebra crossing", [Mark(0, 14)])
     assert (page.boxes, page.matched) == (((),), 0.0)
@@ -106,7 +106,7 @@ def reason(path: Path, limits: Limits | None = None) -> str:
     return caught.value.reason
 
 
-def test_what_cannot_be_drawn_is_told_apart(tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_told_apart(tmp_path):
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(TEXT))))
     writer.encrypt("secret", algorithm="AES-256")
     buffer = io.BytesIO()
@@ -116,13 +116,13 @@ def test_what_cannot_be_drawn_is_told_apart(tmp_path: Path) -> None:
     assert reason(tmp_path / "gone.pdf") == "missing"
 
 
-def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+def test_a_page_that_takes_too_long_is_given_up(tmp_path):
     path = stored(tmp_path, pdf(TEXT))
     assert reason(path, Limits(seconds_to_open=0.0)) == "timed_out"
     assert drawn(path, "answer").matched == 1.0  # the next one gets a fresh process
 
 
-def test_a_page_of_any_size_is_a_picture_of_bounded_size(tmp_path: Path) -> None:
+def test_a_page_of_any_size_is_a_picture_of_bounded_size(tmp_path):
     buffer = io.BytesIO()
     canvas = Canvas(buffer, pagesize=(14_400, 14_400))
     canvas.drawString(100, 100, "huge")
@@ -136,7 +136,7 @@ def test_a_page_of_any_size_is_a_picture_of_bounded_size(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.thorough
-def test_boxes_cover_the_words_of_every_passage_of_the_sample() -> None:
+def test_boxes_cover_the_words_of_every_passage_of_the_sample():
     found = list(coverages(all_pages(SAMPLE_FOLDER)))
     assert len({each.file for each in found}) == len(list(SAMPLE_FOLDER.glob("*.pdf")))
     assert [each for each in found if each.overlap < ENOUGH] == []
@@ -145,7 +145,7 @@ def test_boxes_cover_the_words_of_every_passage_of_the_sample() -> None:
 @pytest.mark.datasets
 @pytest.mark.slow
 @pytest.mark.thorough
-def test_boxes_cover_the_words_of_every_passage_of_twenty_real_pages(datasets: Path) -> None:
+def test_boxes_cover_the_words_of_every_passage_of_twenty_real_pages(datasets):
     pages = sample_pages(datasets / "aragog" / "pdfs")
     found = list(coverages(pages))
     assert {(each.file, each.page) for each in found} == {

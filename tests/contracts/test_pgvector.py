@@ -12,7 +12,6 @@ from sqlalchemy import text
 from rag import InvalidInput, Settings, Workspace
 from rag.indexing import kinds, servers
 from rag.stores import pgvector as module
-from rag.stores.pgvector import PgVectors
 from tests.postgres import Server
 from tests.workspaces import QUICK, add, found
 
@@ -50,9 +49,7 @@ def tables(workspace: Workspace) -> list[int]:
 
 
 @pytest.mark.parametrize("dimension", [2500, 4500])
-def test_long_vectors(
-    pgvector_hnsw: PgVectors, dimension: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_vectors(pgvector_hnsw, dimension, monkeypatch):
     monkeypatch.setattr(module, "SMALLEST_GRAPH", 10)
     vectors = np.eye(20, dimension, dtype=np.float32)
     build = f"long-{dimension}/"
@@ -66,7 +63,7 @@ def test_long_vectors(
 
 
 @pytest.mark.parametrize(("choice", "held"), [("", [3]), ("process", []), ("pgvector", [3, 3])])
-def test_where_vectors_are_searched(opened: Open, choice: str, held: list[int]) -> None:
+def test_where_vectors_are_searched(opened, choice, held):
     workspace = opened("one", TOUCHSTONE_VECTORS_URL=choice)
     base = workspace.create("notes", GRAPH)
     assert set(add(workspace, base, NOTES)) == {"added"}
@@ -79,13 +76,13 @@ def test_where_vectors_are_searched(opened: Open, choice: str, held: list[int]) 
 
 
 @pytest.mark.sqlite("what SQLite cannot do")
-def test_pgvector_needs_postgresql(tmp_path: Path) -> None:
+def test_pgvector_needs_postgresql(tmp_path):
     settings = Settings.from_env({"TOUCHSTONE_VECTORS_URL": "pgvector"}, home=tmp_path)
     with pytest.raises(InvalidInput, match="the database is not PostgreSQL"):
         Workspace(settings)
 
 
-def test_an_index_notices_what_another_process_changed(opened: Open) -> None:
+def test_an_index_notices_what_another_process_changed(opened):
     one, other = opened("one"), opened("other")
     base = one.create("notes", GRAPH)
     assert set(add(one, base, NOTES)) == {"added"}
@@ -105,9 +102,7 @@ def test_an_index_notices_what_another_process_changed(opened: Open) -> None:
     other.close()
 
 
-def test_nobody_deletes_what_another_process_brought_back(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_deletes_what_another_process_brought_back(opened, monkeypatch):
     monkeypatch.setattr(servers, "_GRACE_SECONDS", 0.0)
     one, other = opened("one"), opened("other")
     base = one.create("notes", GRAPH)
@@ -136,9 +131,7 @@ def test_nobody_deletes_what_another_process_brought_back(
         workspace.close()
 
 
-def test_what_has_grown_is_searched_in_the_database(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_has_grown_is_searched_in_the_database(opened, monkeypatch):
     workspace, other = opened("one"), opened("two")
     base = workspace.create("notes", AUTO)
     there = other.base("notes")
@@ -162,9 +155,7 @@ def test_what_has_grown_is_searched_in_the_database(
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "flat"])
-def test_a_role_without_rights_searches_without_pgvector(
-    postgres: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
-) -> None:
+def test_a_role_without_rights_searches_without_pgvector(postgres, tmp_path, caplog, kind):
     """It says which rights are missing; with them, and after a start, pgvector searches."""
     name, role = postgres.create(), f"app_{kind}"
     owner = {"TOUCHSTONE_DATABASE_URL": postgres.url(name), "TOUCHSTONE_VECTORS_URL": "process"}

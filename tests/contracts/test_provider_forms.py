@@ -23,7 +23,7 @@ from tests.hosted import HELLO, SWIFT, answered, embedded, settings
 from tests.servers import Reply, Script, scripted
 
 
-def test_cohere_embeds() -> None:
+def test_cohere_embeds():
     two = answered({"id": "x", "embeddings": {"float": [[0.6, 0.8], [0.0, 1.0]]}, "texts": []})
     one = answered({"id": "y", "embeddings": {"float": [[1.0, 0.0]]}, "texts": []})
     with scripted(two, one) as script:
@@ -39,7 +39,7 @@ def test_cohere_embeds() -> None:
     assert script.requests[1]["input_type"] == "search_document"
 
 
-def test_gemini_embeds() -> None:
+def test_gemini_embeds():
     two = answered({"embeddings": [{"values": [0.6, 0.8]}, {"values": [0.0, 1.0]}]})
     one = answered({"embeddings": [{"values": [1.0, 0.0]}]})
     with scripted(two, one) as script:
@@ -86,7 +86,7 @@ def google(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return account
 
 
-def test_vertex_embeds_with_a_token_of_its_own(google: Any) -> None:
+def test_vertex_embeds_with_a_token_of_its_own(google):
     token = answered({"access_token": "ya29.token", "expires_in": 3600, "token_type": "Bearer"})
     values = ([0.6, 0.8], [0.0, 1.0], [1.0, 0.0])
     rows = [answered({"predictions": [{"embeddings": {"values": row}}]}) for row in values]
@@ -111,7 +111,7 @@ def ranked(google: Any, *replies: Reply, batch: int = 16) -> tuple[Script, list[
         return script, model.scores("Why is the sky blue?", ["a", "b", "c"]).tolist()
 
 
-def test_vertex_reranks_by_the_ranking_service(google: Any) -> None:
+def test_vertex_reranks_by_the_ranking_service(google):
     scores = [{"id": "2", "score": 0.98}, {"id": "0", "score": 0.64}, {"id": "1", "score": 0.33}]
     script, found = ranked(google, answered({"records": scores}))
     assert found == [0.64, 0.33, 0.98]
@@ -150,12 +150,12 @@ def test_vertex_reranks_by_the_ranking_service(google: Any) -> None:
         {"records": [1, 2, 3]},
     ],
 )
-def test_a_ranking_that_makes_no_sense_is_refused(google: Any, reply: Any) -> None:
+def test_a_ranking_that_makes_no_sense_is_refused(google, reply):
     with pytest.raises(ProviderMisbehaved):
         ranked(google, answered(reply))
 
 
-def test_vertex_is_reached_by_region_and_project() -> None:
+def test_vertex_is_reached_by_region_and_project():
     known = {row.name: row for row in providers.statuses(Settings.from_env({}))}
     assert known["vertex"].missing == "GOOGLE_CLOUD_PROJECT"
     assert known["bedrock"].missing in ("AWS_REGION", "boto3")
@@ -173,9 +173,7 @@ def test_vertex_is_reached_by_region_and_project() -> None:
     )
 
 
-def test_without_credentials_google_says_how_to_sign_in(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_credentials_google_says_how_to_sign_in(monkeypatch, tmp_path):
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "absent.json"))
     monkeypatch.setattr(google_sign_in, "_credentials", [])
     with pytest.raises(ProviderRejected, match="There are no credentials") as told:
@@ -183,7 +181,7 @@ def test_without_credentials_google_says_how_to_sign_in(
     assert "gcloud auth application-default login" in told.value.hint
 
 
-def test_jina_says_what_a_text_is_for() -> None:
+def test_jina_says_what_a_text_is_for():
     reply = answered({"data": [{"index": 0, "embedding": [0.6, 0.8]}], "usage": {}})
     with scripted(reply) as script:
         assert np.allclose(embedded("jina", script, ["a"]), [[0.6, 0.8]])
@@ -197,7 +195,7 @@ def test_jina_says_what_a_text_is_for() -> None:
     assert script.requests[1]["task"] == "retrieval.passage"
 
 
-def test_voyage_answers_in_base64() -> None:
+def test_voyage_answers_in_base64():
     coded = base64.b64encode(np.array([0.6, 0.8], np.float32).tobytes()).decode()
     reply = answered({"object": "list", "data": [{"index": 0, "embedding": coded}], "usage": {}})
     with scripted(reply) as script:
@@ -219,7 +217,7 @@ def test_voyage_answers_in_base64() -> None:
         ("voyage", "/rerank", "rerank-2.5", "top_k"),
     ],
 )
-def test_services_rerank(name: str, path: str, model: str, limit: str) -> None:
+def test_services_rerank(name, path, model, limit):
     where = "data" if name == "voyage" else "results"
     listed = [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0.2}]
     with scripted(answered({where: listed})) as script:
@@ -244,7 +242,7 @@ def test_services_rerank(name: str, path: str, model: str, limit: str) -> None:
         ("gemini", "/v1beta/openai/chat/completions"),
     ],
 )
-def test_answers_come_in_the_form_of_openai(name: str, path: str) -> None:
+def test_answers_come_in_the_form_of_openai(name, path):
     events = [
         {"choices": [{"index": 0, "delta": {"content": "Good "}}]},
         {"choices": [{"index": 0, "delta": {"content": "day."}, "finish_reason": "stop"}]},
@@ -261,6 +259,6 @@ def test_answers_come_in_the_form_of_openai(name: str, path: str) -> None:
 
 @pytest.mark.parametrize("name", ["cohere", "gemini"])
 @pytest.mark.parametrize("body", ["{}", "[]", '{"embeddings": null}', '{"embeddings": [7]}', "7"])
-def test_a_reply_without_vectors_is_told(name: str, body: str) -> None:
+def test_a_reply_without_vectors_is_told(name, body):
     with scripted(Reply(body=body)) as script, pytest.raises(ProviderMisbehaved):
         embedded(name, script, ["a"])

@@ -1,7 +1,5 @@
 """What every reader promises about pages and headings, whatever it reads."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import SUPPORTED
@@ -10,7 +8,7 @@ from tests.sample_files import ALIKE, SAMPLES, assert_sound
 
 
 @pytest.mark.parametrize("extension", SUPPORTED)
-def test_every_reader_keeps_its_spans_sound(tmp_path: Path, extension: str) -> None:
+def test_every_reader_keeps_its_spans_sound(tmp_path, extension):
     path = tmp_path / "content"
     path.write_bytes(SAMPLES[ALIKE.get(extension, extension)]())
     document = read(path, f"sample.{extension}")
@@ -22,14 +20,14 @@ def test_every_reader_keeps_its_spans_sound(tmp_path: Path, extension: str) -> N
 
 
 @pytest.mark.parametrize("extension", SUPPORTED)
-def test_every_reader_gives_the_same_again(tmp_path: Path, extension: str) -> None:
+def test_every_reader_gives_the_same_again(tmp_path, extension):
     path = tmp_path / "content"
     path.write_bytes(SAMPLES[ALIKE.get(extension, extension)]())
     assert read(path, f"a.{extension}") == read(path, f"a.{extension}")
 
 
 @pytest.mark.parametrize("extension", SUPPORTED)
-def test_every_reader_reports_its_end(tmp_path: Path, extension: str) -> None:
+def test_every_reader_reports_its_end(tmp_path, extension):
     path, seen = tmp_path / "content", list[tuple[int, int]]()
     path.write_bytes(SAMPLES[ALIKE.get(extension, extension)]())
     read(path, f"a.{extension}", progress=lambda done, total: seen.append((done, total)))

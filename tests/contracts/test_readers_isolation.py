@@ -48,7 +48,7 @@ def leaflet(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_process_is_kept_warm(pool: WorkerPool, leaflet: Path) -> None:
+def test_the_process_is_kept_warm(pool, leaflet):
     first = pool.read(PDF, Source(leaflet))
     (worker,) = pool.idle
     second = pool.read(PDF, Source(leaflet))
@@ -57,9 +57,7 @@ def test_the_process_is_kept_warm(pool: WorkerPool, leaflet: Path) -> None:
     assert pool.idle == (worker,)
 
 
-def test_a_failed_reading_does_not_end_the_process(
-    pool: WorkerPool, leaflet: Path, tmp_path: Path
-) -> None:
+def test_a_failed_reading_does_not_end_the_process(pool, leaflet, tmp_path):
     pool.read(PDF, Source(leaflet))
     (worker,) = pool.idle
     bad = tmp_path / "bad"
@@ -69,9 +67,7 @@ def test_a_failed_reading_does_not_end_the_process(
     assert pool.idle == (worker,)
 
 
-def test_a_killed_process_means_damaged_and_the_next_file_gets_a_new_one(
-    pool: WorkerPool, book: Path, leaflet: Path
-) -> None:
+def test_a_killed_process_means_damaged_and_the_next_file_gets_a_new_one(pool, book, leaflet):
     def kill(done: int, total: int) -> None:
         if done == 1:
             os.kill(pool.busy[0].pid, signal.SIGKILL)
@@ -83,7 +79,7 @@ def test_a_killed_process_means_damaged_and_the_next_file_gets_a_new_one(
     assert pool.read(PDF, Source(leaflet)).text == "one page"
 
 
-def test_an_idle_process_that_died_is_replaced(pool: WorkerPool, leaflet: Path) -> None:
+def test_an_idle_process_that_died_is_replaced(pool, leaflet):
     pool.read(PDF, Source(leaflet))
     (worker,) = pool.idle
     os.kill(worker.pid, signal.SIGKILL)
@@ -91,9 +87,7 @@ def test_an_idle_process_that_died_is_replaced(pool: WorkerPool, leaflet: Path) 
     assert pool.read(PDF, Source(leaflet)).text == "one page"
 
 
-def test_a_fault_of_the_program_is_not_blamed_on_the_file(
-    pool: WorkerPool, leaflet: Path, tmp_path: Path
-) -> None:
+def test_a_fault_of_the_program_is_not_blamed_on_the_file(pool, leaflet, tmp_path):
     broken = replace(PDF, reader="rag.readers.office.word:_levels")  # wants no Source
     with pytest.raises(ReaderDefect) as caught:
         pool.read(broken, Source(leaflet))
@@ -105,9 +99,7 @@ def test_a_fault_of_the_program_is_not_blamed_on_the_file(
     assert pool.read(PDF, Source(leaflet)).text == "one page"
 
 
-def test_the_log_has_what_went_wrong_in_a_reader(
-    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_log_has_what_went_wrong_in_a_reader(home, monkeypatch, caplog):
     reader = "rag.readers.office.word:_levels"
     broken = replace(format_of("x.txt"), reader=reader)
     monkeypatch.setattr("rag.readers.format_of", lambda name: broken)
@@ -127,9 +119,7 @@ def test_the_log_has_what_went_wrong_in_a_reader(
     [Limits(seconds_per_page=0.3), Limits(seconds=4.0)],
     ids=["per page", "altogether"],
 )
-def test_a_process_that_stands_still_is_killed(
-    pool: WorkerPool, book: Path, leaflet: Path, limits: Limits
-) -> None:
+def test_a_process_that_stands_still_is_killed(pool, book, leaflet, limits):
     pids: list[int] = []
     pool.read(PDF, Source(leaflet))  # so that the start of the process takes none of the time
 
@@ -145,7 +135,7 @@ def test_a_process_that_stands_still_is_killed(
         os.kill(pids[0], 0)
 
 
-def test_cancelling_stops_between_pages(pool: WorkerPool, book: Path) -> None:
+def test_cancelling_stops_between_pages(pool, book):
     seen: list[int] = []
     with pytest.raises(Cancelled):
         pool.read(
@@ -155,7 +145,7 @@ def test_cancelling_stops_between_pages(pool: WorkerPool, book: Path) -> None:
     assert pool.idle == ()
 
 
-def test_cancelling_while_waiting_for_a_process(pool: WorkerPool, book: Path) -> None:
+def test_cancelling_while_waiting_for_a_process(pool, book):
     started, stop = threading.Event(), threading.Event()
 
     def hold(done: int, total: int) -> None:
@@ -172,7 +162,7 @@ def test_cancelling_while_waiting_for_a_process(pool: WorkerPool, book: Path) ->
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space reliably")
-def test_memory_is_bounded(pool: WorkerPool, tmp_path: Path, leaflet: Path) -> None:
+def test_memory_is_bounded(pool, tmp_path, leaflet):
     path = tmp_path / "huge"
     path.write_bytes(b"<html><body>" + b"<p>word</p>" * 4_000_000)
     with pytest.raises(UnreadableDocument) as caught:
@@ -181,7 +171,7 @@ def test_memory_is_bounded(pool: WorkerPool, tmp_path: Path, leaflet: Path) -> N
     assert pool.read(PDF, Source(leaflet)).text == "one page"
 
 
-def test_threads_get_their_own_documents(tmp_path: Path) -> None:
+def test_threads_get_their_own_documents(tmp_path):
     paths = [tmp_path / str(number) for number in range(8)]
     for path in paths:
         path.write_bytes(pdf(f"document {path.name}"))
@@ -190,7 +180,7 @@ def test_threads_get_their_own_documents(tmp_path: Path) -> None:
     assert texts == [f"document {number}" for number in range(8)]
 
 
-def test_the_process_ends_with_its_parent(leaflet: Path) -> None:
+def test_the_process_ends_with_its_parent(leaflet):
     program = (
         "import os, sys; from pathlib import Path; from rag.readers import read; "
         "from rag.readers.isolation import shared_pool; "
@@ -213,9 +203,7 @@ def _is_gone(pid: int) -> bool:
     return status == "Z"
 
 
-def test_it_works_from_any_folder(
-    tmp_path: Path, leaflet: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_works_from_any_folder(tmp_path, leaflet, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pool = WorkerPool(1)
     assert pool.read(PDF, Source(leaflet)).text == "one page"
@@ -235,8 +223,8 @@ def test_it_works_from_any_folder(
     ],
 )
 def test_light_formats_are_read_in_a_process_apart_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extension: str, content: str, text: str
-) -> None:
+    tmp_path, monkeypatch, extension, content, text
+):
     def run_here(*_: object) -> None:
         raise AssertionError("read in this process")
 
@@ -246,7 +234,7 @@ def test_light_formats_are_read_in_a_process_apart_too(
     assert read(path, f"x.{extension}").text == text
 
 
-def test_pasted_text_is_read_in_a_process_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pasted_text_is_read_in_a_process_apart(monkeypatch):
     pool = WorkerPool(1)
     monkeypatch.setattr("rag.readers.shared_pool", lambda: pool)
     pasted = "# Größe \ud800\n\n|a|b|\n|-|-|\n|1|2|\n"
@@ -259,9 +247,7 @@ def test_pasted_text_is_read_in_a_process_apart(monkeypatch: pytest.MonkeyPatch)
     assert pool.idle == ()
 
 
-def test_light_files_do_not_wear_a_process_out(
-    monkeypatch: pytest.MonkeyPatch, pool: WorkerPool, tmp_path: Path, leaflet: Path
-) -> None:
+def test_light_files_do_not_wear_a_process_out(monkeypatch, pool, tmp_path, leaflet):
     monkeypatch.setattr(isolation, "_READS_PER_PROCESS", 2)
     path = tmp_path / "file"
     path.write_bytes(b"words")
@@ -283,9 +269,7 @@ def test_light_files_do_not_wear_a_process_out(
         pytest.param(0.2, 9.0, 1.0, id="silent"),
     ],
 )
-def test_a_busy_machine_is_given_more_time(
-    monkeypatch: pytest.MonkeyPatch, share: float, silence: float, ends: float
-) -> None:
+def test_a_busy_machine_is_given_more_time(monkeypatch, share, silence, ends):
     now = [100.0]
     monkeypatch.setattr(isolation.time, "monotonic", lambda: now[0])
     retry_policy = isolation._Patience(Limits(seconds_to_open=1.0))

@@ -166,7 +166,7 @@ def refusal(url: str, **limits: float) -> UnreadableDocument:
     return caught.value
 
 
-def test_a_page(site: str) -> None:
+def test_a_page(site):
     fetched = fetch(f" {site}/page#part ", allow_private=True)
     assert fetched.data == PAGE
     assert fetched.url == f"{site}/page"
@@ -174,13 +174,13 @@ def test_a_page(site: str) -> None:
     assert fetched.content_type == "text/html; charset=utf-8"
 
 
-def test_a_picture_is_had_like_an_uploaded_one(site: str) -> None:
+def test_a_picture_is_had_like_an_uploaded_one(site):
     fetched = fetch(f"{site}/picture", allow_private=True)
     assert fetched.data == PICTURE
     assert fetched.name == f"{site.removeprefix('http://')}/picture.png"
 
 
-def test_a_redirect_ends_at_the_final_address(site: str) -> None:
+def test_a_redirect_ends_at_the_final_address(site):
     fetched = fetch(f"{site}/moved", allow_private=True)
     assert (fetched.data, fetched.requested_url) == (PAGE, f"{site}/moved")
     assert fetched.url == f"{site}/page"
@@ -188,18 +188,18 @@ def test_a_redirect_ends_at_the_final_address(site: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["squeezed", "unpacked"])
-def test_compressed_content_is_unpacked(site: str, path: str) -> None:
+def test_compressed_content_is_unpacked(site, path):
     assert fetch(f"{site}/{path}", allow_private=True).data == PAGE
 
 
-def test_only_what_is_unpacked_in_small_steps_is_asked_for(site: str) -> None:
+def test_only_what_is_unpacked_in_small_steps_is_asked_for(site):
     assert fetch(f"{site}/accepted", allow_private=True).data == b"gzip"
 
 
 @pytest.mark.parametrize(
     ("path", "reason"), [("bigger/bomb", "too_large"), ("bomb/in/a/bomb", "unreachable")]
 )
-def test_what_would_unpack_to_much_takes_little_memory(site: str, path: str, reason: str) -> None:
+def test_what_would_unpack_to_much_takes_little_memory(site, path, reason):
     fetch(f"{site}/page", allow_private=True)  # what the first request imports is not counted
     tracemalloc.start()
     try:
@@ -209,14 +209,14 @@ def test_what_would_unpack_to_much_takes_little_memory(site: str, path: str, rea
         tracemalloc.stop()
 
 
-def test_the_name_in_the_host_header_is_that_of_the_url(site: str) -> None:
+def test_the_name_in_the_host_header_is_that_of_the_url(site):
     port = site.rpartition(":")[2]
     fetched = fetch(f"http://localhost:{port}/host", allow_private=True)
     assert fetched.data.decode() == f"localhost:{port}"
 
 
 @pytest.mark.parametrize("path", ["page", "moved", "missing"])
-def test_this_computer_is_refused_by_default(site: str, path: str) -> None:
+def test_this_computer_is_refused_by_default(site, path):
     with pytest.raises(BlockedAddress):
         fetch(f"{site}/{path}", allow_private=False)
 
@@ -235,15 +235,13 @@ def test_this_computer_is_refused_by_default(site: str, path: str) -> None:
         *("file:///etc/passwd", "ftp://example.com/x", "gopher://x/", "javascript:1", "words"),
     ],
 )
-def test_blocked(url: str) -> None:
+def test_blocked(url):
     with pytest.raises(BlockedAddress) as caught:
         fetch(url, allow_private=False)
     assert caught.value.hint
 
 
-def test_a_redirect_into_this_computer_is_refused(
-    site: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_redirect_into_this_computer_is_refused(site, monkeypatch):
     port = int(site.rpartition(":")[2])
 
     def pretend(host: str, port_asked: int, *, allow_private: bool) -> list[str]:
@@ -273,28 +271,26 @@ def test_a_redirect_into_this_computer_is_refused(
         "user:s3cret@host/page",
     ],
 )
-def test_credentials_are_refused_and_not_repeated(url: str) -> None:
+def test_credentials_are_refused_and_not_repeated(url):
     with pytest.raises(BlockedAddress, match="user name or password") as caught:
         fetch(url, allow_private=True)
     assert "s3cret" not in caught.value.message + caught.value.hint
 
 
-def test_a_redirect_with_credentials_is_refused(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirect_with_credentials_is_refused(site, monkeypatch):
     target = site.replace("http://", "http://user:s3cret@") + "/page"
     monkeypatch.setattr(Site, "login", lambda self: self.redirect(target), raising=False)
     with pytest.raises(BlockedAddress, match="user name or password"):
         fetch(f"{site}/login", allow_private=True)
 
 
-def test_an_at_sign_behind_the_host_is_no_credential(
-    site: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_at_sign_behind_the_host_is_no_credential(site, monkeypatch):
     monkeypatch.setattr(Site, "@author", Site.page, raising=False)
     assert fetch(f"{site}/@author", allow_private=True).data == PAGE
     assert fetch(f"{site}/page?by=a@b", allow_private=True).data == PAGE
 
 
-def test_a_redirect_to_another_scheme_is_refused(site: str) -> None:
+def test_a_redirect_to_another_scheme_is_refused(site):
     with pytest.raises(BlockedAddress, match="file"):
         fetch(f"{site}/to/file", allow_private=True)
 
@@ -313,23 +309,23 @@ def test_a_redirect_to_another_scheme_is_refused(site: str) -> None:
         ("garbled", "unreachable", "cannot be reached"),
     ],
 )
-def test_what_cannot_be_had(site: str, path: str, reason: str, said: str) -> None:
+def test_what_cannot_be_had(site, path, reason, said):
     error = refusal(f"{site}/{path}")
     assert (error.reason, said in error.message) == (reason, True)
 
 
 @pytest.mark.parametrize("path", ["large", "endless", "bomb"])
-def test_size_is_bounded(site: str, path: str) -> None:
+def test_size_is_bounded(site, path):
     error = refusal(f"{site}/{path}", max_bytes=1_000_000)
     assert error.reason == "too_large"
     assert "larger than 1.0 MB" in error.message
 
 
 @pytest.mark.parametrize("path", ["slow/body", "slow/headers"])
-def test_time_is_bounded_even_if_bytes_keep_dripping(site: str, path: str) -> None:
+def test_time_is_bounded_even_if_bytes_keep_dripping(site, path):
     assert refusal(f"{site}/{path}", seconds=0.5).reason == "timed_out"
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "http://no.such.host.invalid/", "http://"])
-def test_unreachable(url: str) -> None:
+def test_unreachable(url):
     assert refusal(url).reason == "unreachable"

@@ -50,7 +50,7 @@ def expected(entry: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("entry", ZOO, ids=[entry["file"] for entry in ZOO])
-def test_text_or_the_right_reason(datasets: Path, entry: dict[str, Any]) -> None:
+def test_text_or_the_right_reason(datasets, entry):
     result = outcome(datasets, entry)
     assert ("text" if isinstance(result, Document) else result) in expected(entry)
     if isinstance(result, Document):
@@ -62,14 +62,14 @@ KNOWN = [entry for entry in ZOO if entry["password"]]
 
 
 @pytest.mark.parametrize("entry", KNOWN, ids=[entry["file"] for entry in KNOWN])
-def test_the_known_password_opens(datasets: Path, entry: dict[str, Any]) -> None:
+def test_the_known_password_opens(datasets, entry):
     result = outcome(datasets, entry, entry["password"])
     assert isinstance(result, Document)
     assert_sound(result)
     assert outcome(datasets, entry, "certainly not this") == "needs_password"
 
 
-def test_pages_have_about_as_much_text_as_pdfium_finds(datasets: Path) -> None:
+def test_pages_have_about_as_much_text_as_pdfium_finds(datasets):
     """A reader that loses columns, pages or fonts would show as a gap."""
     short = []
     for entry in ZOO:

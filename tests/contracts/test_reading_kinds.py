@@ -255,22 +255,20 @@ def _asked(
 @pytest.mark.parametrize(
     ("name", "files", "question", "value", "state"), KINDS, ids=[kind[0] for kind in KINDS]
 )
-def test_the_first_quote_has_the_value(
-    workspace: Workspace, name: str, files: Files, question: str, value: str, state: str
-) -> None:
+def test_the_first_quote_has_the_value(workspace, name, files, question, value, state):
     _, answer = _asked(workspace, name, files, question)
     assert value in answer.text.split("\n\n")[0]
     assert answer.state == state or not state
 
 
-def test_a_citation_names_the_number_that_is_printed_on_the_page(workspace: Workspace) -> None:
+def test_a_citation_names_the_number_that_is_printed_on_the_page(workspace):
     _, answer = _asked(
         workspace, "labels", {"lock.pdf": labelled()}, "At what channel is the keeper?"
     )
     assert [(one.page, one.page_label) for one in answer.citations] == [(5, "12")]
 
 
-def test_a_series_of_near_copies_is_one_finding(workspace: Workspace) -> None:
+def test_a_series_of_near_copies_is_one_finding(workspace):
     fixes = "Depth and tide are shown in the table of the harbour. " * 3
     files = {f"releases/2026-{n:02}.md": NOTES.format(f"2026-{n:02}", fixes) for n in range(1, 10)}
     base, _ = _asked(workspace, "series", files, "What is faster?")

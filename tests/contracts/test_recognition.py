@@ -24,7 +24,7 @@ before the winter, because delivery takes about four weeks."""
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180])
-def test_a_scan_is_read_whichever_way_it_lies(tmp_path: Path, turn: int) -> None:
+def test_a_scan_is_read_whichever_way_it_lies(tmp_path, turn):
     document = read(put(tmp_path, pdf_of(scanned(printed(TEXT, turn), 3))), "scan.pdf")
     assert word_recall(TEXT, document.text) >= 0.97
     page = document.pages[0]
@@ -38,32 +38,32 @@ def test_a_scan_is_read_whichever_way_it_lies(tmp_path: Path, turn: int) -> None
 @pytest.mark.parametrize(
     ("kind", "name"), [("PNG", "a.png"), ("JPEG", "a.jpeg"), ("TIFF", "a.tif")]
 )
-def test_a_picture_is_a_document(tmp_path: Path, kind: str, name: str) -> None:
+def test_a_picture_is_a_document(tmp_path, kind, name):
     document = read(put(tmp_path, picture(kind, printed(TEXT))), name)
     assert document.text.startswith("Care of the laboratory freezer")
     assert [page.number for page in document.pages] == [1]
 
 
-def test_every_picture_of_a_fax_is_a_page(tmp_path: Path) -> None:
+def test_every_picture_of_a_fax_is_a_page(tmp_path):
     data = picture("TIFF", printed("The first page is about freezers."), printed("Seals wear out."))
     document = read(put(tmp_path, data), "fax.tiff")
     assert texts(document) == ["The first page is about freezers.", "Seals wear out."]
 
 
-def test_an_empty_picture_says_that_nothing_is_in_it(tmp_path: Path) -> None:
+def test_an_empty_picture_says_that_nothing_is_in_it(tmp_path):
     with pytest.raises(UnreadableDocument, match="No text can be recognised") as caught:
         read(put(tmp_path, picture("PNG", Image.new("L", (800, 600), 255))), "a.png")
     assert caught.value.reason == "scanned"
 
 
-def test_a_damaged_picture_is_told_as_such(tmp_path: Path) -> None:
+def test_a_damaged_picture_is_told_as_such(tmp_path):
     data = picture("PNG", printed(TEXT))
     with pytest.raises(UnreadableDocument) as caught:
         read(put(tmp_path, data[: len(data) // 2]), "a.png")
     assert caught.value.reason == "damaged"
 
 
-def test_pages_beyond_the_time_of_a_file_are_left_out() -> None:
+def test_pages_beyond_the_time_of_a_file_are_left_out():
     assert recognition.Recogniser(lambda: None, seconds=-1).read(printed(TEXT)) is None
 
 
@@ -106,13 +106,7 @@ class _Slow:
         pytest.param(9999.0, 0.0, [15.0, 300.0], None, id="for ever"),
     ],
 )
-def test_a_busy_machine_loses_no_page(
-    monkeypatch: pytest.MonkeyPatch,
-    needs: float,
-    share: float,
-    limits: list[float],
-    text: str | None,
-) -> None:
+def test_a_busy_machine_loses_no_page(monkeypatch, needs, share, limits, text):
     model = _Slow(needs, share)
     monkeypatch.setattr(recognition, "_model", lambda _languages: model)
     monkeypatch.setattr(recognition.time, "process_time", model.process_time)

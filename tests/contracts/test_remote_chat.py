@@ -13,13 +13,13 @@ from tests.servers import Reply, ollama_stream, openai_error, openai_stream, scr
     ("provider", "reply"),
     [("openai", openai_stream("Good ", "day")), ("ollama", ollama_stream("Good ", "day"))],
 )
-def test_streams_text_then_usage(provider: str, reply: Reply) -> None:
+def test_streams_text_then_usage(provider, reply):
     with scripted(reply) as script:
         deltas = say(chat(script, provider))
     assert deltas == [Delta("Good "), Delta("day"), Delta(usage=Usage(7, 3))]
 
 
-def test_request() -> None:
+def test_request():
     with scripted(openai_stream("a")) as script:
         say(chat(script))
     request = script.requests[0]
@@ -31,12 +31,12 @@ def test_request() -> None:
     assert request["stream_options"] == {"include_usage": True}
 
 
-def test_a_server_that_tells_no_usage() -> None:
+def test_a_server_that_tells_no_usage():
     with scripted(openai_stream("a", usage=None)) as script:
         assert say(chat(script)) == [Delta("a")]
 
 
-def test_fields_that_a_server_refuses_are_replaced() -> None:
+def test_fields_that_a_server_refuses_are_replaced():
     replies = (
         openai_error(400, "unknown field stream_options"),
         openai_error(400, "Unsupported parameter: max_tokens"),
@@ -49,7 +49,7 @@ def test_fields_that_a_server_refuses_are_replaced() -> None:
     assert "max_tokens" not in script.requests[2]
 
 
-def test_ollama_gets_a_window_for_prompt_and_reply() -> None:
+def test_ollama_gets_a_window_for_prompt_and_reply():
     long = [Message("user", "x" * 9000)]
     with scripted(ollama_stream("a")) as script:
         list(chat(script, "ollama").stream(long, temperature=0.5, max_tokens=800))
@@ -70,7 +70,7 @@ def test_ollama_gets_a_window_for_prompt_and_reply() -> None:
     ],
     ids=["openai ends", "openai is cut", "ollama ends", "ollama is cut"],
 )
-def test_a_reply_that_breaks_off(provider: str, reply: Reply) -> None:
+def test_a_reply_that_breaks_off(provider, reply):
     with scripted(reply) as script:
         stream = chat(script, provider).stream(HELLO, temperature=0.0, max_tokens=9)
         assert next(stream) == Delta("half")
@@ -91,17 +91,17 @@ def test_a_reply_that_breaks_off(provider: str, reply: Reply) -> None:
         ("ollama", Reply(body='{"error": "no"}\n')),
     ],
 )
-def test_nonsense(provider: str, reply: Reply) -> None:
+def test_nonsense(provider, reply):
     with scripted(reply) as script, pytest.raises(errors.ProviderMisbehaved):
         say(chat(script, provider))
 
 
-def test_a_second_try_before_the_first_word() -> None:
+def test_a_second_try_before_the_first_word():
     with scripted(openai_error(503, "busy"), openai_stream("a")) as script:
         assert say(chat(script))[0] == Delta("a")
 
 
-def test_a_missing_model_of_ollama_names_the_command() -> None:
+def test_a_missing_model_of_ollama_names_the_command():
     with (
         scripted(Reply(404, '{"error": "model \'m\' not found"}')) as script,
         pytest.raises(errors.ProviderRejected, match="not found") as caught,
@@ -121,7 +121,7 @@ OVERFLOW = "request (6114 tokens) exceeds the available context size (1024 token
         ("ollama", f'{{"error": "{OVERFLOW}"}}\n'),
     ],
 )
-def test_an_overflow_that_is_told_inside_of_a_reply(provider: str, reply: str) -> None:
+def test_an_overflow_that_is_told_inside_of_a_reply(provider, reply):
     with (
         scripted(Reply(body=reply, content_type="text/event-stream")) as script,
         pytest.raises(errors.ContextOverflow, match="answered 400") as caught,
@@ -131,7 +131,7 @@ def test_an_overflow_that_is_told_inside_of_a_reply(provider: str, reply: str) -
     assert len(script.requests) == 1
 
 
-def test_a_proxy_of_ollama_that_is_busy_says_so_inside_of_a_reply() -> None:
+def test_a_proxy_of_ollama_that_is_busy_says_so_inside_of_a_reply():
     busy = Reply(body='{"error": "Error code: 429 - slow down", "done": true}\n')
     with scripted(busy, ollama_stream("a")) as script:
         assert say(chat(script, "ollama"))[0] == Delta("a")
@@ -144,7 +144,7 @@ def test_a_proxy_of_ollama_that_is_busy_says_so_inside_of_a_reply() -> None:
         ("ollama", ollama_stream("half", done=False).body + '{"error": "Connection error."}\n'),
     ],
 )
-def test_an_error_in_the_middle_of_a_reply(provider: str, reply: str) -> None:
+def test_an_error_in_the_middle_of_a_reply(provider, reply):
     with scripted(Reply(body=reply, content_type="text/event-stream")) as script:
         stream = chat(script, provider).stream(HELLO, temperature=0.0, max_tokens=9)
         assert next(stream) == Delta("half")
@@ -153,9 +153,7 @@ def test_an_error_in_the_middle_of_a_reply(provider: str, reply: str) -> None:
 
 
 @pytest.mark.parametrize("wait", ["0.05", "a while"])
-def test_ollama_that_is_busy_is_asked_again_when_it_says(
-    wait: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ollama_that_is_busy_is_asked_again_when_it_says(wait, monkeypatch):
     waits = list[float | None]()
     made = endpoint.Busy.__init__
 

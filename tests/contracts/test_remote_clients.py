@@ -1,7 +1,5 @@
 """Connections to providers: one client for an endpoint, whoever asks, and none left open."""
 
-from pathlib import Path
-
 import ollama
 import openai
 import pytest
@@ -16,9 +14,7 @@ def recipe(provider: str, model: str) -> Recipe:
 
 
 @pytest.mark.parametrize("provider", ["compatible", "ollama"])
-def test_questions_share_a_client_that_is_closed_at_the_end(
-    provider: str, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_questions_share_a_client_that_is_closed_at_the_end(provider, home, monkeypatch):
     made: list[openai.OpenAI | ollama.Client] = []
     package = openai.OpenAI if provider == "compatible" else ollama.Client
     begin = package.__init__

@@ -15,13 +15,13 @@ from tests.servers import Reply, openai_error, openai_vectors, scripted
 
 
 class TestEmbedding:
-    def test_rows_are_scaled_to_length_one_in_the_order_of_the_texts(self) -> None:
+    def test_rows_are_scaled_to_length_one_in_the_order_of_the_texts(self):
         with scripted(openai_vectors([3.0, 4.0], [0.0, 2.0], order=[1, 0])) as script:
             vectors = embedder(script).embed(["a", "b"], "document")
         assert vectors.tolist() == [[np.float32(0.6), np.float32(0.8)], [0.0, 1.0]]
         assert vectors.dtype == np.float32
 
-    def test_request_names_model_texts_and_key(self) -> None:
+    def test_request_names_model_texts_and_key(self):
         with scripted(openai_vectors([1.0], [1.0])) as script:
             embedder(script).embed(["a", ""], "query")
         assert script.paths == ["/v1/embeddings"]
@@ -29,14 +29,14 @@ class TestEmbedding:
         assert script.requests[0]["input"] == ["a", " "]
         assert script.headers[0]["authorization"] == f"Bearer {KEY}"
 
-    def test_known_models_get_their_prefixes(self) -> None:
+    def test_known_models_get_their_prefixes(self):
         with scripted(openai_vectors([1.0])) as script:
             model = embedder(script, "openai:intfloat/e5-small")
             model.embed(["a"], "query")
             model.embed(["a"], "document")
         assert [request["input"] for request in script.requests] == [["query: a"], ["passage: a"]]
 
-    def test_many_texts_are_sent_in_batches(self) -> None:
+    def test_many_texts_are_sent_in_batches(self):
         first = openai_vectors(*([float(i + 1), 1.0] for i in range(64)))
         with scripted(first, openai_vectors([0.0, 5.0])) as script:
             vectors = embedder(script).embed([f"text {i}" for i in range(65)], "document")
@@ -44,21 +44,21 @@ class TestEmbedding:
         assert vectors[64].tolist() == [0.0, 1.0]
         assert vectors[2, 0] == pytest.approx(3 / np.sqrt(10))
 
-    def test_no_texts_give_no_rows_of_the_right_width(self) -> None:
+    def test_no_texts_give_no_rows_of_the_right_width(self):
         with scripted(openai_vectors([1.0, 0.0, 0.0])) as script:
             assert embedder(script).embed([], "query").shape == (0, 3)
 
-    def test_a_zero_vector_becomes_a_unit_vector(self) -> None:
+    def test_a_zero_vector_becomes_a_unit_vector(self):
         with scripted(openai_vectors([0.0, 0.0])) as script:
             assert embedder(script).embed(["a"], "query").tolist() == [[1.0, 0.0]]
 
-    def test_waits_and_asks_again_after_429_and_500(self) -> None:
+    def test_waits_and_asks_again_after_429_and_500(self):
         replies = (openai_error(429, "slow"), openai_error(503, "busy"), openai_vectors([1.0]))
         with scripted(*replies) as script:
             assert embedder(script).embed(["a"], "query").tolist() == [[1.0]]
         assert len(script.requests) == 3
 
-    def test_gives_up_after_the_last_try(self) -> None:
+    def test_gives_up_after_the_last_try(self):
         with (
             scripted(openai_error(500, "broken")) as script,
             pytest.raises(errors.ProviderUnavailable, match=r"answered 500.*broken"),
@@ -66,7 +66,7 @@ class TestEmbedding:
             embedder(script).embed(["a"], "query")
         assert len(script.requests) == SWIFT.tries
 
-    def test_a_wish_for_a_long_pause_ends_the_attempts(self) -> None:
+    def test_a_wish_for_a_long_pause_ends_the_attempts(self):
         with (
             scripted(openai_error(429, "tomorrow", **{"Retry-After": "86400"})) as script,
             pytest.raises(errors.ProviderUnavailable, match="429"),
@@ -74,7 +74,7 @@ class TestEmbedding:
             embedder(script).embed(["a"], "query")
         assert len(script.requests) == 1
 
-    def test_an_exhausted_quota_is_not_asked_again(self) -> None:
+    def test_an_exhausted_quota_is_not_asked_again(self):
         with (
             scripted(openai_error(429, "insufficient_quota: pay")) as script,
             pytest.raises(errors.ProviderRejected) as caught,
@@ -84,7 +84,7 @@ class TestEmbedding:
         assert "quota" in caught.value.hint
 
     @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-    def test_a_refusal_is_not_asked_again(self, status: int) -> None:
+    def test_a_refusal_is_not_asked_again(self, status):
         with (
             scripted(openai_error(status, "no such thing")) as script,
             pytest.raises(errors.ProviderRejected, match=f"{status}.*no such thing"),
@@ -92,7 +92,7 @@ class TestEmbedding:
             embedder(script).embed(["a"], "query")
         assert len(script.requests) == 1
 
-    def test_a_slow_server_times_out(self) -> None:
+    def test_a_slow_server_times_out(self):
         impatient = RetryPolicy(timeout=0.05, tries=1)
         with (
             scripted(Reply(delay=0.3)) as script,
@@ -100,7 +100,7 @@ class TestEmbedding:
         ):
             embedder(script, retry_policy=impatient).embed(["a"], "query")
 
-    def test_another_dimension_than_before_is_not_believed(self) -> None:
+    def test_another_dimension_than_before_is_not_believed(self):
         with scripted(openai_vectors([1.0, 0.0]), openai_vectors([1.0, 0.0, 0.0])) as script:
             model = embedder(script)
             assert model.dimension == 2
@@ -132,11 +132,11 @@ class TestEmbedding:
             "no numbers",
         ],
     )
-    def test_unfit_answers_are_not_believed(self, reply: Reply) -> None:
+    def test_unfit_answers_are_not_believed(self, reply):
         with scripted(reply) as script, pytest.raises(errors.ProviderMisbehaved):
             embedder(script).embed(["a", "b"], "query")
 
-    def test_threads_that_start_together_agree(self) -> None:
+    def test_threads_that_start_together_agree(self):
         with scripted(openai_vectors([1.0, 0.0])) as script:
             model, found = embedder(script), list[float]()
             jobs = [
@@ -151,13 +151,13 @@ class TestEmbedding:
                 job.join()
         assert found == [1.0] * 8
 
-    def test_azure_addresses_the_deployment(self) -> None:
+    def test_azure_addresses_the_deployment(self):
         with scripted(openai_vectors([2.0])) as script:
             embedder(script, "azure:mine").embed(["a"], "query")
         assert script.paths[0].startswith("/openai/deployments/mine/embeddings?api-version=")
         assert script.headers[0]["api-key"] == KEY
 
-    def test_ollama(self) -> None:
+    def test_ollama(self):
         body = json.dumps({"model": "m", "embeddings": [[3.0, 4.0]]})
         with scripted(Reply(body=body)) as script:
             vectors = embedder(script, "ollama:nomic-embed-text").embed(["a"], "document")
@@ -167,7 +167,7 @@ class TestEmbedding:
 
 
 @pytest.mark.parametrize("provider", ["openai", "azure", "ollama"])
-def test_a_server_that_is_not_there(provider: str) -> None:
+def test_a_server_that_is_not_there(provider):
     once = RetryPolicy(timeout=60, tries=1)
     asks: list[Callable[[], object]] = [
         lambda: embedder(None, f"{provider}:m", once).embed(["a"], "query"),
@@ -179,7 +179,7 @@ def test_a_server_that_is_not_there(provider: str) -> None:
         assert ("ollama serve" in caught.value.hint) == (provider == "ollama")
 
 
-def test_a_key_never_shows() -> None:
+def test_a_key_never_shows():
     """Not even when the server repeats it: neither in the message nor in the chain of causes."""
     with scripted(openai_error(401, f"Incorrect key {KEY}")) as script:
         model = embedder(script)
@@ -192,7 +192,7 @@ def test_a_key_never_shows() -> None:
     assert KEY not in f"{error.message} {error.hint} {error!r} {settings()!r} {vars(model)!r}"
 
 
-def test_a_stranger_is_not_sent_the_key_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stranger_is_not_sent_the_key_of_openai(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with scripted(openai_vectors([1.0])) as script:
         variables = {"TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": f"{script.url}/v1"}
@@ -201,7 +201,7 @@ def test_a_stranger_is_not_sent_the_key_of_openai(monkeypatch: pytest.MonkeyPatc
 
 
 class TestPatience:
-    def test_waits_longer_each_time(self) -> None:
+    def test_waits_longer_each_time(self):
         waits = list[float]()
 
         def busy() -> None:
@@ -212,7 +212,7 @@ class TestPatience:
         for wait, least in zip(waits, (1.0, 2.0, 4.0), strict=True):
             assert least <= wait <= 1.5 * least
 
-    def test_waits_as_long_as_the_server_asks(self) -> None:
+    def test_waits_as_long_as_the_server_asks(self):
         waits = list[float]()
 
         def busy() -> None:
@@ -222,7 +222,7 @@ class TestPatience:
             with_retries(busy, RetryPolicy(tries=2, first_wait=1.0), waits.append)
         assert waits == [30.0]
 
-    def test_a_refusal_is_raised_at_once(self) -> None:
+    def test_a_refusal_is_raised_at_once(self):
         def rejected() -> None:
             raise errors.ProviderRejected("no")
 

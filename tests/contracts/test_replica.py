@@ -60,9 +60,7 @@ def wait_for(workspace: Workspace, server: Server, name: str) -> None:
             time.sleep(0.05)
 
 
-def test_a_replica_is_read_promoted_and_never_behind(
-    servers: tuple[Server, Server], tmp_path: Path
-) -> None:
+def test_a_replica_is_read_promoted_and_never_behind(servers, tmp_path):
     primary, replica = servers
     name = primary.create()
     workspace = opened(tmp_path, url_of_both(primary, replica, name), replica.url(name))
@@ -112,9 +110,7 @@ def _takes_writes(workspace: Workspace) -> bool:
     return True
 
 
-def test_searches_go_on_without_the_replica(
-    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searches_go_on_without_the_replica(postgres, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_AVOIDED_SECONDS", 3600.0)
     url = postgres.url(postgres.create())
     away = "postgresql+psycopg://nobody@127.0.0.1:1/nothing"

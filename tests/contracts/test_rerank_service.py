@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rag import ProviderError, ProviderUnavailable, Settings, providers
+from rag import ProviderUnavailable, Settings, providers
 from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.protocols import Reranker
 from rag.providers import RetryPolicy
@@ -41,7 +41,7 @@ RIGHT = ((2, 0.9), (0, 0.5), (1, -0.25))
         results(*RIGHT, name="score", wrap=""),
     ],
 )
-def test_scores_come_back_in_the_order_of_the_texts(reply: Reply) -> None:
+def test_scores_come_back_in_the_order_of_the_texts(reply):
     with scripted(reply) as script:
         assert service(script, "service:m").scores("q", TEXTS).tolist() == [0.5, -0.25, 0.9]
     assert script.paths == ["/rerank"]
@@ -57,7 +57,7 @@ def test_scores_come_back_in_the_order_of_the_texts(reply: Reply) -> None:
     ]
 
 
-def test_a_server_that_wants_texts_is_asked_in_its_own_form_from_then_on() -> None:
+def test_a_server_that_wants_texts_is_asked_in_its_own_form_from_then_on():
     refusal = Reply(422, '{"error": "missing field `texts` at line 1", "error_type": "Validation"}')
     with scripted(refusal, results(*RIGHT, name="score", wrap="")) as script:
         model = service(script)
@@ -70,13 +70,13 @@ def test_a_server_that_wants_texts_is_asked_in_its_own_form_from_then_on() -> No
     ]
 
 
-def test_long_lists_go_in_batches() -> None:
+def test_long_lists_go_in_batches():
     with scripted(results((0, 1.0), (1, 0.0)), results((0, 0.5))) as script:
         assert service(script, batch=2).scores("q", TEXTS).tolist() == [1.0, 0.0, 0.5]
     assert [request["documents"] for request in script.requests] == [["one", "two"], ["three"]]
 
 
-def test_an_address_may_end_in_rerank_and_empty_texts_are_sent_as_a_space() -> None:
+def test_an_address_may_end_in_rerank_and_empty_texts_are_sent_as_a_space():
     with scripted(results((0, 1.0))) as script:
         settings = Settings.from_env({"TOUCHSTONE_RERANK_URL": f"{script.url}/v2/rerank"})
         providers.reranker("service", 4, settings, SWIFT).scores("q", [""])
@@ -85,7 +85,7 @@ def test_an_address_may_end_in_rerank_and_empty_texts_are_sent_as_a_space() -> N
     assert "authorization" not in script.headers[0]
 
 
-def test_nothing_is_asked_about_nothing() -> None:
+def test_nothing_is_asked_about_nothing():
     assert service(None).scores("q", []).tolist() == []
 
 
@@ -113,9 +113,7 @@ def test_nothing_is_asked_about_nothing() -> None:
         (Reply(delay=1.0), ProviderUnavailable, "did not answer within 0.3 s"),
     ],
 )
-def test_what_goes_wrong_is_said_in_words(
-    reply: Reply, error: type[ProviderError], said: str
-) -> None:
+def test_what_goes_wrong_is_said_in_words(reply, error, said):
     retry_policy = SWIFT if reply.delay else RetryPolicy(timeout=60, tries=1)
     with scripted(reply) as script, pytest.raises(error) as caught:
         service(script, retry_policy=retry_policy).scores("q", TEXTS)
@@ -124,25 +122,25 @@ def test_what_goes_wrong_is_said_in_words(
     assert KEY not in f"{caught.value.message} {caught.value.hint} {caught.value.__cause__!r}"
 
 
-def test_a_refused_connection_names_the_address() -> None:
+def test_a_refused_connection_names_the_address():
     with pytest.raises(ProviderUnavailable, match=r"does not answer at http://127\.0\.0\.1:9"):
         service(None).scores("q", TEXTS)
 
 
-def test_without_an_address_the_variable_is_named() -> None:
+def test_without_an_address_the_variable_is_named():
     model = providers.reranker("service", 4, Settings.from_env({}))
     with pytest.raises(ProviderRejected, match="TOUCHSTONE_RERANK_URL is not set"):
         model.scores("q", TEXTS)
 
 
-def test_a_failure_that_may_pass_is_tried_again() -> None:
+def test_a_failure_that_may_pass_is_tried_again():
     again = RetryPolicy(timeout=60, tries=2, first_wait=0.001)
     with scripted(Reply(503, "loading"), results(*RIGHT)) as script:
         assert service(script, retry_policy=again).scores("q", TEXTS)[2] == 0.9
     assert len(script.requests) == 2
 
 
-def test_the_check_of_the_settings_page_really_ranks() -> None:
+def test_the_check_of_the_settings_page_really_ranks():
     with scripted(results((0, 0.1), (1, 0.8))) as script:
         settings = Settings.from_env({"TOUCHSTONE_RERANK_URL": script.url})
         assert "service puts 'Annual leave is 29 days.' first" in providers.check(

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -186,7 +185,7 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
     return asked
 
 
-def test_every_address_by_every_role(filled: Filled) -> None:
+def test_every_address_by_every_role(filled):
     inside = client(filled.workspace)
     every = _operations(inside.get("/api/v1/openapi.json").json())
     outside = TestClient(inside.app, raise_server_exceptions=False)
@@ -234,7 +233,7 @@ def test_every_address_by_every_role(filled: Filled) -> None:
     assert seen[403] >= 56
 
 
-def test_a_list_has_only_what_is_ones_own(filled: Filled) -> None:
+def test_a_list_has_only_what_is_ones_own(filled):
     workspace = filled.workspace
     hidden = workspace.create("hidden", QUICK)
     for role in ("stranger", "viewer"):
@@ -249,7 +248,7 @@ def test_a_list_has_only_what_is_ones_own(filled: Filled) -> None:
         assert refused.status_code == 404
 
 
-def test_every_tool_by_every_role(tmp_path: Path) -> None:
+def test_every_tool_by_every_role(tmp_path):
     workspace = workspace_at(tmp_path)
     base = workspace.create("manuals", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
@@ -298,7 +297,7 @@ def test_every_tool_by_every_role(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_a_stolen_database_lets_nobody_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stolen_database_lets_nobody_in(tmp_path, monkeypatch):
     """No token, no link, no key of a provider stands in it, nor anything else that is secret."""
     monkeypatch.setenv("MISTRAL_API_KEY", "very-secret-figures")
     workspace = workspace_at(tmp_path)

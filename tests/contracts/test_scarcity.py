@@ -7,7 +7,6 @@ import errno
 import resource
 import time
 from collections import Counter
-from pathlib import Path
 
 import httpx
 import pytest
@@ -31,7 +30,7 @@ LACKS = (
 
 
 @pytest.mark.parametrize("error", LACKS, ids=repr)
-def test_an_answer_that_fails_for_a_lack_is_a_problem(error: Exception) -> None:
+def test_an_answer_that_fails_for_a_lack_is_a_problem(error):
     async def failing(scope: Scope, receive: Receive, send: Send) -> None:
         raise error
 
@@ -42,9 +41,7 @@ def test_an_answer_that_fails_for_a_lack_is_a_problem(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("error", LACKS, ids=repr)
-def test_so_is_that_of_the_api(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_so_is_that_of_the_api(tmp_path, monkeypatch, error):
     def failing(*_arguments: object, **_named: object) -> None:
         raise error
 
@@ -60,7 +57,7 @@ def test_so_is_that_of_the_api(
 
 
 @pytest.mark.slow
-def test_a_server_with_64_file_handles_gives_no_other_error(tmp_path: Path) -> None:
+def test_a_server_with_64_file_handles_gives_no_other_error(tmp_path):
     home = tmp_path / "home"
     workspace = workspace_at(home)
     add(workspace, workspace.create("notes", QUICK), {"pump.md": "The pump leaks."})

@@ -17,7 +17,6 @@ import yaml
 
 from rag import Settings, Workspace
 from tests.nginx import free_port
-from tests.postgres import Server
 from tests.workspaces import QUICK, add, found, stocked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +39,7 @@ def walk(block: str, folder: Path, replaced: dict[str, str]) -> None:
     subprocess.run(["bash", "-euxc", block], cwd=folder, env=environment, check=True)
 
 
-def test_the_data_come_back_on_another_machine(tmp_path: Path) -> None:
+def test_the_data_come_back_on_another_machine(tmp_path):
     workspace, _ = stocked(tmp_path / "lost", {"pump.md": "The pump leaks."}, name="notes")
     workspace.back_up(tmp_path / "backup.zip")
     workspace.close()
@@ -51,7 +50,7 @@ def test_the_data_come_back_on_another_machine(tmp_path: Path) -> None:
     again.close()
 
 
-def test_the_data_come_back_in_a_new_database(tmp_path: Path, postgres: Server) -> None:
+def test_the_data_come_back_in_a_new_database(tmp_path, postgres):
     """The home has files and indexes of the lost one."""
     home = tmp_path / "home"
     given = {"TOUCHSTONE_DATABASE_URL": postgres.url(postgres.create())}
@@ -79,7 +78,7 @@ def test_the_data_come_back_in_a_new_database(tmp_path: Path, postgres: Server) 
 
 
 @pytest.mark.slow
-def test_the_unit_starts_a_server_that_ends_in_time(tmp_path: Path) -> None:
+def test_the_unit_starts_a_server_that_ends_in_time(tmp_path):
     unit = configparser.ConfigParser(interpolation=None, strict=False)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string(blocks("Run under systemd")[0])
@@ -109,7 +108,7 @@ def _ready(port: str) -> bool:
         return False
 
 
-def test_the_containers_name_what_exists() -> None:
+def test_the_containers_name_what_exists():
     compose = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
     server = compose["services"]["touchstone"]
     settings = {name for name in server["environment"] if name.startswith("TOUCHSTONE_")}

@@ -59,7 +59,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def test_a_verb_hands_its_job_back(home: Path, tmp_path: Path) -> None:
+def test_a_verb_hands_its_job_back(home, tmp_path):
     documents = tmp_path / "docs"
     documents.mkdir()
     for number in range(DOCUMENTS):
@@ -82,9 +82,7 @@ def test_a_verb_hands_its_job_back(home: Path, tmp_path: Path) -> None:
     assert 2 <= done < total
 
 
-def test_an_interrupt_that_a_callback_lost_comes_again(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_that_a_callback_lost_comes_again(home, monkeypatch):
     monkeypatch.setattr(reporter, "_ENDING", threading.Event())
     workspace = workspace_at(home)
     base = workspace.create("kb", QUICK)
@@ -98,7 +96,7 @@ def test_an_interrupt_that_a_callback_lost_comes_again(
     workspace.close()
 
 
-def test_the_server_hands_its_job_back(home: Path) -> None:
+def test_the_server_hands_its_job_back(home):
     workspace = workspace_at(home)
     base = workspace.create("kb", QUICK)
     texts = (document(number).encode() for number in range(DOCUMENTS))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,7 +88,7 @@ def recall(store: VectorIndex, keys: Keys, vectors: Vectors, queries: Vectors, k
 
 
 @EVERY_KIND
-def test_small_stores_are_exact(new: New) -> None:
+def test_small_stores_are_exact(new):
     keys, vectors = clustered(600)
     store = filled(new, keys, vectors, batch=70)
     assert len(store) == 600
@@ -101,7 +100,7 @@ def test_small_stores_are_exact(new: New) -> None:
 
 
 @pytest.mark.parametrize("kind", ["flat", "server", "pgvector"])
-def test_an_exact_kind_is_so_at_any_size(new: New) -> None:
+def test_an_exact_kind_is_so_at_any_size(new):
     keys, vectors = clustered(9000)
     store = filled(new, keys, vectors)
     assert store.exact
@@ -109,7 +108,7 @@ def test_an_exact_kind_is_so_at_any_size(new: New) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivf", "pgvector-hnsw"])
-def test_approximate_kinds_find_nearly_all(kind: str, new: New) -> None:
+def test_approximate_kinds_find_nearly_all(kind, new):
     keys, vectors = clustered(9000)
     queries = clustered(9040)[1][-40:]
     store = filled(new, keys, vectors)
@@ -119,7 +118,7 @@ def test_approximate_kinds_find_nearly_all(kind: str, new: New) -> None:
 
 
 @EVERY_KIND
-def test_ties_break_by_key_however_many(new: New) -> None:
+def test_ties_break_by_key_however_many(new):
     same = np.tile(np.eye(DIMENSION, dtype=np.float32)[0], (3000, 1))
     keys = np.random.default_rng(3).permutation(3000).astype(np.int64)
     found, scores = filled(new, keys, same).search(same[0], 7)
@@ -128,7 +127,7 @@ def test_ties_break_by_key_however_many(new: New) -> None:
 
 
 @EVERY_KIND
-def test_a_removed_vector_is_never_found(new: New) -> None:
+def test_a_removed_vector_is_never_found(new):
     keys, vectors = clustered(6000)
     store = filled(new, keys, vectors)
     query = vectors[17]
@@ -148,7 +147,7 @@ THREE = np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0.8, -0.6]], np.float32)
 
 
 @EVERY_KIND
-def test_scores_are_cosines_by_hand(new: New) -> None:
+def test_scores_are_cosines_by_hand(new):
     store = filled(new, np.array([30, 10, 20]), THREE)
     found, scores = store.search(np.array([0.8, 0.6, 0], np.float32), 5)
     assert found.tolist() == [10, 30, 20]
@@ -158,7 +157,7 @@ def test_scores_are_cosines_by_hand(new: New) -> None:
 
 
 @EVERY_KIND
-def test_vectors_are_kept_bit_for_bit(new: New) -> None:
+def test_vectors_are_kept_bit_for_bit(new):
     odd = np.array([[1e-40, -0.0, 1], [np.nextafter(np.float32(0.6), 1), 0.8, 0]], np.float32)
     kept = filled(new, np.array([2**62, -7]), odd).vectors(np.array([-7, 2**62]))
     assert kept.tobytes() == odd[::-1].tobytes()
@@ -166,7 +165,7 @@ def test_vectors_are_kept_bit_for_bit(new: New) -> None:
 
 
 @EVERY_KIND
-def test_readers_are_not_disturbed_by_changes(new: New) -> None:
+def test_readers_are_not_disturbed_by_changes(new):
     keys, vectors = clustered(600)
     before = filled(new, keys[:400], vectors[:400])
     query, expected = vectors[0], brute(keys[:400], vectors[:400], vectors[0], 30)[0].tolist()
@@ -191,7 +190,7 @@ def test_readers_are_not_disturbed_by_changes(new: New) -> None:
 
 
 @IN_FAISS
-def test_a_store_that_lost_most_is_compacted(new: New) -> None:
+def test_a_store_that_lost_most_is_compacted(new):
     keys, vectors = clustered(6000)
     store = filled(new, keys, vectors).removed(keys[100:])
     found, expected = store.search(vectors[0], 50), brute(keys[:100], vectors[:100], vectors[0], 50)
@@ -201,7 +200,7 @@ def test_a_store_that_lost_most_is_compacted(new: New) -> None:
 
 
 @IN_FAISS
-def test_a_key_that_is_added_again_is_replaced(new: New) -> None:
+def test_a_key_that_is_added_again_is_replaced(new):
     keys, vectors = clustered(500)
     store = filled(new, keys, vectors)
     twice = store.added(np.array([keys[3], keys[3]]), -vectors[3:5])
@@ -212,7 +211,7 @@ def test_a_key_that_is_added_again_is_replaced(new: New) -> None:
 
 @EVERY_KIND
 @pytest.mark.parametrize("count", [1, 40, 3000, 5500])
-def test_allowed_restricts_the_search(new: New, count: int) -> None:
+def test_allowed_restricts_the_search(new, count):
     keys, vectors = clustered(6000)
     store = filled(new, keys, vectors)
     query = clustered(1, seed=9)[1][0]
@@ -225,7 +224,7 @@ def test_allowed_restricts_the_search(new: New, count: int) -> None:
 
 
 @EVERY_KIND
-def test_vectors_come_back_in_the_order_asked(new: New) -> None:
+def test_vectors_come_back_in_the_order_asked(new):
     keys, vectors = clustered(5000)
     store = filled(new, keys, vectors)
     store.search(vectors[0], 1)
@@ -236,7 +235,7 @@ def test_vectors_come_back_in_the_order_asked(new: New) -> None:
 
 
 @IN_FAISS
-def test_saved_and_loaded(kind: str, new: New, tmp_path: Path) -> None:
+def test_saved_and_loaded(kind, new, tmp_path):
     keys, vectors = clustered(5200)
     store = filled(new, keys, vectors).removed(keys[:10])
     store.save(str(tmp_path))
@@ -252,13 +251,13 @@ def test_saved_and_loaded(kind: str, new: New, tmp_path: Path) -> None:
 
 
 @IN_FAISS
-def test_an_empty_store_is_saved_and_loaded(kind: str, new: New, tmp_path: Path) -> None:
+def test_an_empty_store_is_saved_and_loaded(kind, new, tmp_path):
     new(3).save(str(tmp_path))
     assert len(stores.load(kind, str(tmp_path))) == 0
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "emptied", "other kind", "mixed"])
-def test_a_damaged_folder_is_refused(damage: str, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_refused(damage, tmp_path):
     keys, vectors = clustered(50)
     filled(partial(stores.empty, "flat"), keys, vectors).save(str(tmp_path))
     data, names = tmp_path / "segment-0.faiss", tmp_path / "keys-0.npy"
@@ -275,7 +274,7 @@ def test_a_damaged_folder_is_refused(damage: str, tmp_path: Path) -> None:
 
 
 @EVERY_KIND
-def test_an_empty_store(kind: str, new: New) -> None:
+def test_an_empty_store(kind, new):
     store = new(3)
     query = np.array([1, 0, 0], dtype=np.float32)
     none = np.empty(0, dtype=np.int64)
@@ -287,7 +286,7 @@ def test_an_empty_store(kind: str, new: New) -> None:
 
 
 @EVERY_KIND
-def test_another_dimension_is_refused(new: New) -> None:
+def test_another_dimension_is_refused(new):
     keys, vectors = clustered(5)
     store = filled(new, keys, vectors)
     with pytest.raises(InvalidInput, match="25 dimensions, the index has 24"):
@@ -298,13 +297,13 @@ def test_another_dimension_is_refused(new: New) -> None:
         store.added(keys[:4], vectors)
 
 
-def test_an_unknown_kind_is_refused() -> None:
+def test_an_unknown_kind_is_refused():
     with pytest.raises(InvalidRecipe, match="annoy"):
         stores.empty("annoy", 3)
 
 
 @EVERY_KIND
-def test_threads_search_one_store(new: New) -> None:
+def test_threads_search_one_store(new):
     keys, vectors = clustered(5000)
     store = filled(new, keys, vectors)
     with ThreadPoolExecutor(8) as pool:
@@ -313,7 +312,7 @@ def test_threads_search_one_store(new: New) -> None:
 
 
 @IN_FAISS
-def test_segments_stay_few(new: New) -> None:
+def test_segments_stay_few(new):
     keys, vectors = clustered(40_000, dimension=4)
     store = filled(new, keys, vectors, batch=500)
     sizes = [segment.size for segment in store.segments]

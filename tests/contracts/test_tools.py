@@ -49,14 +49,14 @@ def note(trace: Trace, stage: str) -> str:
     return found.note
 
 
-def test_a_name_that_cannot_be_says_what_can() -> None:
+def test_a_name_that_cannot_be_says_what_can():
     with pytest.raises(InvalidInput) as refused:
         HttpTool.parse({"name": "<b>my wiki</b>", "url": "https://x.example/?q={question}"})
     said = "The tool, name: use up to 40 letters, digits, hyphens and underscores."
     assert refused.value.message == said
 
 
-def test_results_stand_among_the_passages(workspace: Workspace, server: Script) -> None:
+def test_results_stand_among_the_passages(workspace, server):
     define(workspace, server.url)
     trace = workspace.base("notes").search(QUESTION, ASKING)
     assert [(hit.base, hit.document, hit.url, hit.from_tool) for hit in trace.hits] == [
@@ -75,9 +75,7 @@ def test_results_stand_among_the_passages(workspace: Workspace, server: Script) 
     assert {hit.document for hit in trace.context} == {"leave.txt", "Pumps", "<b>Leave</b> $x$"}
 
 
-def test_whether_the_documents_speak_of_it_is_not_asked_of_results(
-    workspace: Workspace, server: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whether_the_documents_speak_of_it_is_not_asked_of_results(workspace, server, monkeypatch):
     never = TopicModel({"joint_share": 1.0}, -50.0, limit=0.3, source="a test")
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: never)
     define(workspace, server.url)
@@ -88,7 +86,7 @@ def test_whether_the_documents_speak_of_it_is_not_asked_of_results(
     assert [hit.document for hit in trace.hits] == ["Pumps", "<b>Leave</b> $x$"]
 
 
-def test_one_threshold_holds_for_all(workspace: Workspace, server: Script) -> None:
+def test_one_threshold_holds_for_all(workspace, server):
     define(workspace, server.url)
     trace = workspace.base("notes").search(QUESTION, ASKING.with_fields({"search.threshold": 0.5}))
     assert [hit.document for hit in trace.hits] == ["leave.txt", "<b>Leave</b> $x$"]
@@ -97,9 +95,7 @@ def test_one_threshold_holds_for_all(workspace: Workspace, server: Script) -> No
     assert below.dropped[0].reason.endswith("is below 0.500")
 
 
-def test_the_relevance_of_a_result_is_that_of_a_passage_of_its_words(
-    workspace: Workspace, server: Script
-) -> None:
+def test_the_relevance_of_a_result_is_that_of_a_passage_of_its_words(workspace, server):
     server.replies[:] = [Reply(body=json.dumps({"results": [{"text": LEAVE}]}))]
     define(workspace, server.url)
     passage, result = workspace.base("notes").search(QUESTION, ASKING).hits
@@ -107,18 +103,14 @@ def test_the_relevance_of_a_result_is_that_of_a_passage_of_its_words(
     assert result.document == "docs, result 1"
 
 
-def test_a_base_without_documents_answers_from_the_tool_alone(
-    workspace: Workspace, server: Script
-) -> None:
+def test_a_base_without_documents_answers_from_the_tool_alone(workspace, server):
     define(workspace, server.url)
     base = workspace.create("empty", QUICK)
     answer = base.ask(QUESTION, ASKING).answer
     assert [citation.hit.base for citation in answer.citations][:1] == ["docs"]
 
 
-def test_an_answer_is_held_until_the_question_or_the_tool_is_another(
-    workspace: Workspace, server: Script
-) -> None:
+def test_an_answer_is_held_until_the_question_or_the_tool_is_another(workspace, server):
     define(workspace, server.url)
     base = workspace.base("notes")
     first = base.search(QUESTION, ASKING)
@@ -146,9 +138,7 @@ def test_an_answer_is_held_until_the_question_or_the_tool_is_another(
         (Reply(body="{}"), "without a list of results"),
     ],
 )
-def test_a_tool_that_fails_is_a_note_and_the_documents_answer(
-    workspace: Workspace, server: Script, reply: Reply, said: str
-) -> None:
+def test_a_tool_that_fails_is_a_note_and_the_documents_answer(workspace, server, reply, said):
     server.replies[:] = [reply]
     define(workspace, server.url)
     trace = workspace.base("notes").search(QUESTION, ASKING)
@@ -157,15 +147,13 @@ def test_a_tool_that_fails_is_a_note_and_the_documents_answer(
     assert [hit.document for hit in trace.hits] == ["leave.txt"]
 
 
-def test_a_tool_that_is_gone_is_a_note(workspace: Workspace) -> None:
+def test_a_tool_that_is_gone_is_a_note(workspace):
     trace = workspace.base("notes").search(QUESTION, ASKING)
     assert "There is no tool named 'docs'" in note(trace, "tool")
     assert [hit.document for hit in trace.hits] == ["leave.txt"]
 
 
-def test_private_addresses_are_a_note_by_default(
-    workspace: Workspace, server: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_private_addresses_are_a_note_by_default(workspace, server, monkeypatch):
     define(workspace, server.url)
     monkeypatch.delenv("TOUCHSTONE_ALLOW_PRIVATE_URLS")
     careful = Workspace(Settings.from_env())
@@ -174,7 +162,7 @@ def test_private_addresses_are_a_note_by_default(
     assert server.paths == []
 
 
-def test_measuring_with_tools_is_refused(workspace: Workspace) -> None:
+def test_measuring_with_tools_is_refused(workspace):
     base = workspace.base("notes")
     row = {"id": "q", "text": QUESTION, "evidence": [{"document": "leave.txt", "quote": LEAVE}]}
     base.exchange.import_file("checks", "checks.jsonl", json.dumps(row))
@@ -184,7 +172,7 @@ def test_measuring_with_tools_is_refused(workspace: Workspace) -> None:
         base.tuning.sweeper("checks").sweep(Grid.parse({"search.top_k": [1, 2]}, ASKING), [1])
 
 
-def test_no_secret_is_stored(workspace: Workspace, server: Script) -> None:
+def test_no_secret_is_stored(workspace, server):
     tool = define(workspace, server.url, headers={"X-Key": "TOUCHSTONE_TOOL_KEY"})
     workspace.base("notes").search(QUESTION, ASKING)
     assert server.headers[0]["x-key"] == "s3cret"
@@ -195,7 +183,7 @@ def test_no_secret_is_stored(workspace: Workspace, server: Script) -> None:
     assert b"s3cret" not in stored
 
 
-def test_a_tool_is_replaced_and_removed(workspace: Workspace) -> None:
+def test_a_tool_is_replaced_and_removed(workspace):
     define(workspace, "https://x.example")
     define(workspace, "https://y.example", most=3)
     assert [(tool.url, tool.most) for tool in workspace.tools.list_all()] == [
@@ -213,9 +201,7 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any,
     return code, json.loads(told.out) if told.out else None, told.err
 
 
-def test_the_verbs(
-    workspace: Workspace, server: Script, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_verbs(workspace, server, capsys):
     url = f"{server.url}/?q={{question}}"
     where = ("--results", "results", "--title", "title", "--link", "link")
     header = ("--header", "X-Key=TOUCHSTONE_TOOL_OTHER")

@@ -59,7 +59,7 @@ def run(home: Path, variables: Mapping[str, str], *arguments: str) -> dict[str, 
     return found
 
 
-def test_a_collector_gets_the_spans_of_a_process(home: Path) -> None:
+def test_a_collector_gets_the_spans_of_a_process(home):
     handbook(home)[0].close()
     bodies: list[tuple[str, bytes]] = []
     with collecting(lambda *each: bodies.append(each)) as address:
@@ -82,9 +82,7 @@ def test_a_collector_gets_the_spans_of_a_process(home: Path) -> None:
     assert said["output.value"] == answer["answer"]
 
 
-def test_a_collector_that_hangs_delays_and_fails_no_question(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_collector_that_hangs_delays_and_fails_no_question(home, monkeypatch):
     base = handbook(home)[1]
     asked, released = Event(), Event()
 
@@ -112,9 +110,7 @@ def test_a_collector_that_hangs_delays_and_fails_no_question(
             released.set()
 
 
-def test_the_setting_without_the_package_names_the_extra(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_setting_without_the_package_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "rag.tracing.export", None)
     with pytest.raises(MissingDependency) as raised:
         tracing.start(Settings.from_env({ENDPOINT: "http://127.0.0.1:4318"}))
@@ -122,7 +118,7 @@ def test_the_setting_without_the_package_names_the_extra(
     assert not telemetry.is_followed()
 
 
-def test_without_the_setting_nothing_of_it_is_imported(home: Path) -> None:
+def test_without_the_setting_nothing_of_it_is_imported(home):
     handbook(home)[0].close()
     code = (
         "import sys; from rag import Workspace; base = Workspace.from_env().base('handbook');"
@@ -152,7 +148,7 @@ def test_without_the_setting_nothing_of_it_is_imported(home: Path) -> None:
         ({ENDPOINT: "http://127.0.0.1:4318", "OTEL_TRACES_EXPORTER": "none"}, False),
     ],
 )
-def test_the_standard_variables_turn_traces_on(variables: Mapping[str, str], on: bool) -> None:
+def test_the_standard_variables_turn_traces_on(variables, on):
     assert Settings.from_env(variables).traces is on
 
 
@@ -168,9 +164,7 @@ def test_the_standard_variables_turn_traces_on(variables: Mapping[str, str], on:
         ({CAPTURE: "true", "OPENINFERENCE_HIDE_OUTPUTS": "1"}, True, False),
     ],
 )
-def test_content_is_told_where_it_is_asked_for_and_not_hidden(
-    variables: Mapping[str, str], inputs: bool, outputs: bool
-) -> None:
+def test_content_is_told_where_it_is_asked_for_and_not_hidden(variables, inputs, outputs):
     found = Settings.from_env(variables)
     assert (found.trace_inputs, found.trace_outputs) == (inputs, outputs)
     assert Settings.from_json(json.loads(json.dumps(found.as_json()))) == found
@@ -183,7 +177,7 @@ def test_content_is_told_where_it_is_asked_for_and_not_hidden(
         {ENDPOINT: "http://127.0.0.1:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
     ],
 )
-def test_a_variable_that_makes_no_sense_is_refused_by_name(variables: Mapping[str, str]) -> None:
+def test_a_variable_that_makes_no_sense_is_refused_by_name(variables):
     with pytest.raises(InvalidInput) as raised:
         Settings.from_env(variables)
     assert [name for name in variables if name in raised.value.message]

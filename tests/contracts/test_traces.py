@@ -49,7 +49,7 @@ def told(span: ReadableSpan) -> str:
     return json.dumps(json.loads(span.to_json()), ensure_ascii=False)
 
 
-def test_the_spans_of_one_question(home: Path, base: KnowledgeBase, script: Script) -> None:
+def test_the_spans_of_one_question(home, base, script):
     with traced() as spans:
         answer = with_model(home, script).ask(QUESTION, ASKED).answer
     assert answer.text == SAID
@@ -108,18 +108,14 @@ def test_the_spans_of_one_question(home: Path, base: KnowledgeBase, script: Scri
     assert spans.named("chat m").kind is SpanKind.CLIENT
 
 
-def test_without_being_asked_spans_hold_no_text(
-    home: Path, base: KnowledgeBase, script: Script
-) -> None:
+def test_without_being_asked_spans_hold_no_text(home, base, script):
     with traced() as spans:
         assert with_model(home, script).ask(QUESTION, ASKED).answer.text == SAID
     for span in spans.list_all():
         assert not [word for word in (*WORDS_OF_TEXTS, "handbook") if word in told(span)]
 
 
-def test_with_content_spans_hold_question_passages_prompt_and_answer_and_no_key(
-    home: Path, base: KnowledgeBase, script: Script
-) -> None:
+def test_with_content_spans_hold_question_passages_prompt_and_answer_and_no_key(home, base, script):
     with traced(EVERYTHING) as spans:
         answer = with_model(home, script).ask(QUESTION, ASKED).answer
     ask, chat = spans.attributes("ask"), spans.attributes("chat m")
@@ -145,9 +141,7 @@ def test_with_content_spans_hold_question_passages_prompt_and_answer_and_no_key(
     assert not [span.name for span in spans.list_all() if "sk-secret" in told(span)]
 
 
-def test_a_provider_that_fails_is_an_error_of_its_span_and_of_the_whole(
-    home: Path, base: KnowledgeBase
-) -> None:
+def test_a_provider_that_fails_is_an_error_of_its_span_and_of_the_whole(home, base):
     with (
         scripted(openai_error(401, f"no such key, you asked: {QUESTION}")) as script,
         traced() as s,
@@ -161,9 +155,7 @@ def test_a_provider_that_fails_is_an_error_of_its_span_and_of_the_whole(
     assert not [span.name for span in s.list_all() if "leave" in told(span)]
 
 
-def test_a_reranker_that_is_a_model_is_asked_below_the_search(
-    home: Path, base: KnowledgeBase
-) -> None:
+def test_a_reranker_that_is_a_model_is_asked_below_the_search(home, base):
     reranking = ASKED.with_fields({"search.rerank": "chat", "search.rerank_depth": 3})
     replies = openai_stream("[2] [1] [3]"), openai_stream("Grease it [1].")
     with scripted(*replies) as script, traced(EVERYTHING) as spans:
@@ -186,9 +178,7 @@ def test_a_reranker_that_is_a_model_is_asked_below_the_search(
         assert rerank[f"{at}.score"] == hit.parts["rerank"]
 
 
-def test_a_conversation_is_a_session_and_its_log_names_the_trace(
-    base: KnowledgeBase, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_conversation_is_a_session_and_its_log_names_the_trace(base, caplog):
     talks = base.conversations
     session = talks.open(None)
     turn = talks.ask(session, QUESTION, WORDS)
@@ -211,7 +201,7 @@ def test_a_conversation_is_a_session_and_its_log_names_the_trace(
     assert "trace_id" not in json.loads(last)
 
 
-def test_a_request_goes_on_with_the_trace_of_who_asks(workspace: Workspace) -> None:
+def test_a_request_goes_on_with_the_trace_of_who_asks(workspace):
     caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     path = "/api/v1/knowledge-bases/handbook/ask"
     route = "POST /knowledge-bases/{kb}/ask"
@@ -235,7 +225,7 @@ def test_a_request_goes_on_with_the_trace_of_who_asks(workspace: Workspace) -> N
     assert second.parent is None
 
 
-def test_a_job_is_one_span_with_its_counts(workspace: Workspace, base: KnowledgeBase) -> None:
+def test_a_job_is_one_span_with_its_counts(workspace, base):
     with traced() as spans:
         job = base.documents.add_text("new.txt", "Canteens open at noon.")
         assert workspace.jobs.run(job).status == "done"
@@ -250,9 +240,7 @@ def test_a_job_is_one_span_with_its_counts(workspace: Workspace, base: Knowledge
     assert (evaluated["touchstone.job.done"], evaluated["touchstone.job.total"]) == (5, 5)
 
 
-def test_an_answer_that_is_stopped_ends_its_spans(
-    home: Path, base: KnowledgeBase, script: Script
-) -> None:
+def test_an_answer_that_is_stopped_ends_its_spans(home, base, script):
     with traced() as spans:
         stream = with_model(home, script).ask(QUESTION, ASKED)
         assert next(stream) == "Until 30 "
@@ -262,7 +250,7 @@ def test_an_answer_that_is_stopped_ends_its_spans(
     assert spans.named("chat m").status.status_code is StatusCode.UNSET
 
 
-def test_nothing_is_kept_where_nobody_follows(base: KnowledgeBase) -> None:
+def test_nothing_is_kept_where_nobody_follows(base):
     assert not telemetry.is_followed()
     with spanning("turn", {}) as span:
         assert base.ask(QUESTION, WORDS).answer.status == "complete"
@@ -270,7 +258,7 @@ def test_nothing_is_kept_where_nobody_follows(base: KnowledgeBase) -> None:
     assert telemetry.current() is None
 
 
-def test_a_tool_is_a_span_in_the_thread_that_asks_it(home: Path, base: KnowledgeBase) -> None:
+def test_a_tool_is_a_span_in_the_thread_that_asks_it(home, base):
     workspace = Workspace(Settings.from_env({"TOUCHSTONE_ALLOW_PRIVATE_URLS": "1"}, home=home))
     with scripted(openai_error(500, "down")) as script:
         url = f"{script.url}/?q={{question}}"

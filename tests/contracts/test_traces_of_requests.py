@@ -1,7 +1,5 @@
 """Spans of requests to services that embed and rerank, and of what the threads of jobs ask."""
 
-from pathlib import Path
-
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
@@ -21,7 +19,7 @@ def attributes(span: ReadableSpan) -> dict[str, object]:
     return dict(span.attributes or {})
 
 
-def test_a_request_for_vectors() -> None:
+def test_a_request_for_vectors():
     with scripted(openai_vectors([3.0, 4.0], [0.0, 2.0])) as script, traced() as spans:
         embedder(script).embed(["unused leave", "trains"], "document")
     (span,) = spans.list_all()
@@ -38,7 +36,7 @@ def test_a_request_for_vectors() -> None:
     }
 
 
-def test_each_request_is_a_span_and_one_that_fails_says_so() -> None:
+def test_each_request_is_a_span_and_one_that_fails_says_so():
     first = openai_vectors(*([float(i + 1), 1.0] for i in range(64)))
     with scripted(first, openai_error(401, "no such key")) as script, traced() as spans:
         model = embedder(script)
@@ -51,7 +49,7 @@ def test_each_request_is_a_span_and_one_that_fails_says_so() -> None:
     assert attributes(spans.list_all()[1])["error.type"] == "ProviderRejected"
 
 
-def test_the_questions_of_an_evaluation_are_parts_of_its_job(home: Path) -> None:
+def test_the_questions_of_an_evaluation_are_parts_of_its_job(home):
     workspace, base = handbook(home)
     with traced() as spans:
         job = base.answer_evaluations.start(SET, WORDS)
@@ -59,7 +57,7 @@ def test_the_questions_of_an_evaluation_are_parts_of_its_job(home: Path) -> None
     assert spans.tree() == [("job evaluate-answers", [ASKED] * 5)]
 
 
-def test_what_a_judge_is_asked_is_a_part_of_its_job(home: Path) -> None:
+def test_what_a_judge_is_asked_is_a_part_of_its_job(home):
     workspace, base = handbook(home)
     workspace.jobs.run(base.evaluations.start(SET, WORDS))
     (run,) = base.runs.list_all()
@@ -73,7 +71,7 @@ def test_what_a_judge_is_asked_is_a_part_of_its_job(home: Path) -> None:
     assert spans.tree() == [("job judge", [("chat m", [])] * len(script.requests))]
 
 
-def test_the_checks_of_an_answer_are_parts_of_it() -> None:
+def test_the_checks_of_an_answer_are_parts_of_it():
     seen = list[str]()
 
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:

@@ -77,7 +77,7 @@ def _asked(
 
 @pytest.mark.usefixtures("base")
 class TestAModelThatFails:
-    def test_it_dies_in_mid_answer(self, tmp_path: Path) -> None:
+    def test_it_dies_in_mid_answer(self, tmp_path):
         for provider, reply in (
             ("compatible", openai_stream("Until 30 June [1]", finish=False, cut=True)),
             ("ollama", ollama_stream("Until 30 June [1]", done=False, cut=True)),
@@ -88,14 +88,14 @@ class TestAModelThatFails:
             assert "broke off" in turn.note
             assert turn.citations[0].n == 1
 
-    def test_it_is_busy_and_then_answers(self, tmp_path: Path) -> None:
+    def test_it_is_busy_and_then_answers(self, tmp_path):
         busy = Reply(429, '{"error": {"message": "slow down"}}', {"Retry-After": "0"})
         with scripted(busy, openai_stream("Until 30 June [1].")) as script:
             turn = _asked(tmp_path, script)
         assert (turn.status, turn.answer) == ("complete", "Until 30 June [1].")
         assert len(script.requests) == 2
 
-    def test_a_reader_stops_it(self, tmp_path: Path) -> None:
+    def test_a_reader_stops_it(self, tmp_path):
         with scripted(openai_stream("Until ", "30 June [1].", " And more.")) as script:
             turn = _asked(tmp_path, script, stop_after=2)
         assert (turn.status, turn.answer) == ("interrupted", "Until 30 June [1].")
@@ -130,7 +130,7 @@ class TestAModelThatFails:
         ],
         ids=["OpenAI", "llama.cpp", "Ollama"],
     )
-    def test_its_context_is_too_small(self, tmp_path: Path, provider: str, overflow: Reply) -> None:
+    def test_its_context_is_too_small(self, tmp_path, provider, overflow):
         good = {"compatible": openai_stream, "ollama": ollama_stream}[provider]
         with scripted(overflow, good("Until 30 June [1].")) as script:
             turn = _asked(tmp_path, script, provider=provider)
@@ -145,7 +145,7 @@ class TestAModelThatFails:
 class TestATool:
     CALL = '{"use": "tool", "tool": "wiki", "arguments": {"question": "zebra"}, "why": "w"}'
 
-    def test_its_decision_is_malformed_twice(self, tmp_path: Path) -> None:
+    def test_its_decision_is_malformed_twice(self, tmp_path):
         tool = HttpTool(name="wiki", url="http://127.0.0.1:9/?q={question}")
         broken = openai_stream('{"use": "tool", "tool": ')
         with scripted(broken, broken, openai_stream("I know it.")) as script:
@@ -155,7 +155,7 @@ class TestATool:
         assert decision.failed
         assert "no JSON object" in decision.why
 
-    def test_it_hangs(self, tmp_path: Path) -> None:
+    def test_it_hangs(self, tmp_path):
         with scripted(Reply(delay=30)) as service:
             tool = HttpTool(name="wiki", url=f"{service.url}/?q={{question}}", seconds=0.3)
             knows = '{"use": "knowledge", "why": "it hangs"}'
@@ -177,9 +177,7 @@ class TestATool:
             ({"answer.tools": ["gone"]}, set()),
         ],
     )
-    def test_a_recipe_says_which_may_be_called(
-        self, tmp_path: Path, allowed: dict[str, Any], told: set[str]
-    ) -> None:
+    def test_a_recipe_says_which_may_be_called(self, tmp_path, allowed, told):
         with closing(Workspace(Settings.from_env({}, home=tmp_path))) as workspace:
             for name in ("wiki", "pumps"):
                 workspace.tools.save(HttpTool(name=name, url="http://127.0.0.1:9/?q={question}"))
@@ -191,7 +189,7 @@ class TestATool:
         assert {name for name in ("wiki", "pumps") if f"- {name}: " in asked} == told
         assert len(script.requests) == (2 if told else 1)
 
-    def test_its_result_is_cited(self, tmp_path: Path) -> None:
+    def test_its_result_is_cited(self, tmp_path):
         with scripted(Reply(body='[{"text": "A zebra has stripes."}]')) as service:
             tool = HttpTool(name="wiki", url=f"{service.url}/?q={{question}}")
             replies = map(openai_stream, (self.CALL, "It has stripes [1]."))

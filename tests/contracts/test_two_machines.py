@@ -73,7 +73,7 @@ def started(url: str, home: Path, code: str, *arguments: str) -> subprocess.Pope
     )
 
 
-def test_a_file_is_read_on_another_machine(machine: Callable[[str], Workspace]) -> None:
+def test_a_file_is_read_on_another_machine(machine):
     here, there = machine("here"), machine("there")
     base = here.create("notes", QUICK)
     job = base.documents.add_files([Upload("pump.txt", io.BytesIO(b"The pump leaks."))])
@@ -103,7 +103,7 @@ class Counted(io.RawIOBase):
         return bytes(size)
 
 
-def test_a_large_file_is_never_held_whole(machine: Callable[[str], Workspace]) -> None:
+def test_a_large_file_is_never_held_whole(machine):
     here, there = machine("here")._services.files, machine("there")._services.files
     size, most = 40 << 20, 8 << 20
     with here.arriving() as arrival:
@@ -127,9 +127,7 @@ def _peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def test_a_killed_worker_is_taken_over_while_others_search(
-    url: str, machine: Callable[[str], Workspace], tmp_path: Path
-) -> None:
+def test_a_killed_worker_is_taken_over_while_others_search(url, machine, tmp_path):
     here = machine("here")
     base = here.create("notes", QUICK)
     assert add(here, base, {"first.txt": "The pump 0 leaks."}) == ["added"]

@@ -1,7 +1,6 @@
 """The map's other projection, with the package that makes it."""
 
 import numpy as np
-import pytest
 
 from rag.maps.projections import project
 from rag.types import Vectors
@@ -13,7 +12,7 @@ def _around(centre: int, seed: int) -> Vectors:
     return (dice.normal(size=(30, 8)) + 40 * np.eye(8)[centre]).astype(np.float32)
 
 
-def test_two_groups_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_groups_stay_apart(monkeypatch):
     # Compiling takes far longer than what is compiled then takes on so few vectors.
     monkeypatch.setattr("numba.config.DISABLE_JIT", True)
     vectors = np.concatenate([_around(0, 1), _around(1, 2)])

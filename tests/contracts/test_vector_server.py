@@ -38,7 +38,7 @@ def server() -> Iterator[HttpVectors]:
         yield client
 
 
-def test_a_server_that_is_away_is_told() -> None:
+def test_a_server_that_is_away_is_told():
     with vector_server() as server:
         held = RemoteVectorIndex.empty(server, "b", 3).added(np.array([1, 2, 3]), THREE)
     fewer = held.removed(np.array([1]))
@@ -118,9 +118,7 @@ def _run(base: KnowledgeBase, recipe: Recipe) -> Any:
     return found.run.metrics, found.results
 
 
-def test_a_base_on_a_server_has_the_figures_of_faiss(
-    home: Path, served: Workspace, server: HttpVectors
-) -> None:
+def test_a_base_on_a_server_has_the_figures_of_faiss(home, served, server):
     plain = opened(home / "plain")
     assert figures(served) == figures(plain)
     for workspace in (served, plain):
@@ -135,7 +133,7 @@ def test_a_base_on_a_server_has_the_figures_of_faiss(
 
 
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
-def test_a_base_on_qdrant_finds_what_faiss_finds(home: Path) -> None:
+def test_a_base_on_qdrant_finds_what_faiss_finds(home):
     served = opened(home / "served", Servers(QdrantVectors(local_qdrant())))
     plain = opened(home / "plain")
     for workspace in (served, plain):
@@ -151,9 +149,7 @@ def test_a_base_on_qdrant_finds_what_faiss_finds(home: Path) -> None:
     plain.close()
 
 
-def test_nothing_asks_a_server_for_all(
-    served: Workspace, servers: Servers, server: HttpVectors
-) -> None:
+def test_nothing_asks_a_server_for_all(served, servers, server):
     server.deepest, base = 0, served.base("handbook")
     assert len(server.keys(_build(server))) > 2 * HYBRID.search.candidates
     keys = server.keys(_build(server)).tolist()
@@ -164,9 +160,7 @@ def test_nothing_asks_a_server_for_all(
     assert server.deepest == HYBRID.search.candidates
 
 
-def test_a_restart_sends_nothing_again(
-    served: Workspace, servers: Servers, server: HttpVectors, home: Path
-) -> None:
+def test_a_restart_sends_nothing_again(served, servers, server, home):
     before = _hits(served.base("handbook"), HYBRID)
     server.asked.clear()
     again = workspace_at(home / "served", servers)
@@ -175,9 +169,7 @@ def test_a_restart_sends_nothing_again(
     again.close()
 
 
-def test_a_server_that_lost_vectors_gets_them_back(
-    served: Workspace, servers: Servers, server: HttpVectors, home: Path
-) -> None:
+def test_a_server_that_lost_vectors_gets_them_back(served, servers, server, home):
     base = served.base("handbook")
     before, keys = _hits(base, VECTORS), server.keys(_build(server))
     server.delete(_build(server), keys[:3])
@@ -189,7 +181,7 @@ def test_a_server_that_lost_vectors_gets_them_back(
     again.close()
 
 
-def test_documents_are_taken_while_the_server_is_away(home: Path) -> None:
+def test_documents_are_taken_while_the_server_is_away(home):
     with vector_server() as server:
         workspace = opened(home / "served", Servers(server))
     base = workspace.base("handbook")
@@ -201,7 +193,7 @@ def test_documents_are_taken_while_the_server_is_away(home: Path) -> None:
     workspace.close()
 
 
-def test_builds_leave_the_server_with_their_base(served: Workspace, server: HttpVectors) -> None:
+def test_builds_leave_the_server_with_their_base(served, server):
     base = served.base("handbook")
     other = VECTORS.with_fields({"index.chunk_size": 12})
     served.jobs.run(base.documents.build(other.index))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from itertools import count
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -71,7 +70,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[VectorServer]:
         yield held
 
 
-def test_a_server_searches_by_hand(server: VectorServer) -> None:
+def test_a_server_searches_by_hand(server):
     build = next(BUILDS)
     server.upsert(build, np.array([30, 10, 20]), THREE)
     query = np.array([0.8, 0.6, 0], np.float32)
@@ -95,7 +94,7 @@ def test_a_server_searches_by_hand(server: VectorServer) -> None:
         server.search(build, query[:2], 1)
 
 
-def test_a_server_keeps_builds_apart(server: VectorServer) -> None:
+def test_a_server_keeps_builds_apart(server):
     one, two, other = (f"{base}/{next(BUILDS)}" for base in (7, 7, 77))
     server.upsert(one, np.array([1, 2]), THREE[:2])
     server.upsert(two, np.array([1]), THREE[2:, :2])
@@ -109,7 +108,7 @@ def test_a_server_keeps_builds_apart(server: VectorServer) -> None:
     assert server.search(one, THREE[0], 5)[0].tolist() == []
 
 
-def test_what_is_removed_leaves_the_server_when_nobody_reads_it(server: VectorServer) -> None:
+def test_what_is_removed_leaves_the_server_when_nobody_reads_it(server):
     build = next(BUILDS)
     before = RemoteVectorIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
     after = before.removed(np.array([1]))
@@ -125,7 +124,7 @@ def test_what_is_removed_leaves_the_server_when_nobody_reads_it(server: VectorSe
     assert sorted(server.keys(build).tolist()) == [2, 3]
 
 
-def test_a_build_is_taken_up_where_it_was_left(server: VectorServer, tmp_path: Path) -> None:
+def test_a_build_is_taken_up_where_it_was_left(server, tmp_path):
     build = next(BUILDS)
     held = RemoteVectorIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
     held.removed(np.array([3])).save(str(tmp_path))
@@ -142,7 +141,7 @@ def test_a_build_is_taken_up_where_it_was_left(server: VectorServer, tmp_path: P
     assert "restart" in lost.value.hint
 
 
-def test_ties_are_broken_by_key_where_they_are_cut(server: VectorServer) -> None:
+def test_ties_are_broken_by_key_where_they_are_cut(server):
     build = next(BUILDS)
     keys = np.random.default_rng(3).permutation(60)
     server.upsert(build, keys, np.repeat(THREE[:1], 60, axis=0))
@@ -153,7 +152,7 @@ def test_ties_are_broken_by_key_where_they_are_cut(server: VectorServer) -> None
     assert server.search(build, THREE[0], 100)[0].tolist() == list(range(61))
 
 
-def test_nothing_is_found_where_nothing_is_allowed(server: VectorServer) -> None:
+def test_nothing_is_found_where_nothing_is_allowed(server):
     build = next(BUILDS)
     server.upsert(build, np.array([1, 2]), THREE[:2])
     none = np.array([], np.int64)
@@ -164,7 +163,7 @@ def test_nothing_is_found_where_nothing_is_allowed(server: VectorServer) -> None
         server.vectors("unknown/", np.array([4]))
 
 
-def test_scores_are_those_of_a_scan(server: VectorServer) -> None:
+def test_scores_are_those_of_a_scan(server):
     build, rng = next(BUILDS), np.random.default_rng(11)
     vectors = rng.standard_normal((300, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -181,7 +180,7 @@ def test_scores_are_those_of_a_scan(server: VectorServer) -> None:
     assert server.vectors(build, keys).tobytes() == vectors.tobytes()
 
 
-def test_readers_go_on_while_a_build_is_swapped(server: VectorServer) -> None:
+def test_readers_go_on_while_a_build_is_swapped(server):
     build = next(BUILDS)
     before = RemoteVectorIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
 
@@ -198,7 +197,7 @@ def test_readers_go_on_while_a_build_is_swapped(server: VectorServer) -> None:
     assert after.search(THREE[0], 5)[0].tolist() == [1, 11, 2]
 
 
-def test_requests_are_those_that_elastic_documents() -> None:
+def test_requests_are_those_that_elastic_documents():
     with search_engine() as (url, engine):
         server = SearchEngineVectors(url, "secret")
         server.upsert("7/a/", np.array([1]), THREE[1:2])
@@ -231,7 +230,7 @@ def test_requests_are_those_that_elastic_documents() -> None:
     }
 
 
-def test_requests_are_those_that_atlas_documents() -> None:
+def test_requests_are_those_that_atlas_documents():
     database = AtlasDatabase()
     server = MongoVectors(cast(Any, database))
     server.upsert("7/a/", np.array([1]), THREE[1:2])
@@ -247,7 +246,7 @@ def test_requests_are_those_that_atlas_documents() -> None:
     }
 
 
-def test_a_search_index_that_lags_is_waited_for() -> None:
+def test_a_search_index_that_lags_is_waited_for():
     server = _atlas(exact=False, lag=3)
     server.upsert("7/a/", np.array([1]), THREE[1:2])
     assert server.search("7/a/", THREE[1], 3)[0].tolist() == [1]
@@ -256,7 +255,7 @@ def test_a_search_index_that_lags_is_waited_for() -> None:
         late.upsert("7/a/", np.array([1]), THREE[1:2])
 
 
-def test_a_filter_of_more_terms_than_a_clause_holds_is_split() -> None:
+def test_a_filter_of_more_terms_than_a_clause_holds_is_split():
     with search_engine() as (url, _):
         server = SearchEngineVectors(url)
         server.upsert("7/a/", np.array([1, 70_000]), THREE[:2])
@@ -273,13 +272,13 @@ def test_a_filter_of_more_terms_than_a_clause_holds_is_split() -> None:
         ("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", "MongoDB does not answer"),
     ],
 )
-def test_a_server_that_is_away_is_told(url: str, said: str) -> None:
+def test_a_server_that_is_away_is_told(url, said):
     with pytest.raises(StorageError, match=said) as told:
         server_at(url).keys("7/a/")
     assert "TOUCHSTONE_VECTORS_URL" in told.value.hint
 
 
-def test_what_an_engine_refuses_is_told() -> None:
+def test_what_an_engine_refuses_is_told():
     with search_engine() as (url, engine):
         engine.refuse = Refused(401, "security_exception", "missing authentication")
         with pytest.raises(StorageError, match="status 401, missing authentication") as told:
@@ -290,7 +289,7 @@ def test_what_an_engine_refuses_is_told() -> None:
 @pytest.mark.parametrize(
     "url", ["redis://host", "qdrant+http://host#shards=many", "qdrant", "qdrant+file:///x"]
 )
-def test_an_address_of_no_known_form_is_refused(url: str) -> None:
+def test_an_address_of_no_known_form_is_refused(url):
     with pytest.raises(InvalidInput, match="TOUCHSTONE_VECTORS_URL") as told:
         server_at(url)
     assert "qdrant+http://" in told.value.hint
