@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from functools import partial
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
-from tests.browser.conftest import AT_REST, Serve
+from tests.browser.conftest import AT_REST
 from tests.browser.waiting import hides, idle, shows, until
 
 PAGES = (
@@ -46,9 +45,7 @@ _RUN = """async (known) => {
 }"""
 
 
-def test_no_page_has_a_serious_violation_of_ours(
-    serve: Serve, measured_home: Path, browser: Browser
-) -> None:
+def test_no_page_has_a_serious_violation_of_ours(serve, measured_home, browser):
     script = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
     ours: list[dict[str, Any]] = []
     seen: set[str] = set()

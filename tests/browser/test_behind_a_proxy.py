@@ -1,24 +1,13 @@
 """The dashboard behind nginx with the configuration of the documentation."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import httpx
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Serve
 from tests.identity_provider import providing, secrets_file, sign_in
 from tests.nginx import free_port, in_front_of
 
 
-def test_cookies_are_secure_by_tls(
-    serve: Serve,
-    warm_home: Path,
-    tmp_path: Path,
-    open_page: Callable[[], Page],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_cookies_are_secure_by_tls(serve, warm_home, tmp_path, open_page, monkeypatch):
     file, port = tmp_path / "secrets.toml", free_port()
     monkeypatch.setenv("STREAMLIT_SECRETS_FILES", str(file))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -34,9 +23,7 @@ def test_cookies_are_secure_by_tls(
             assert asked.headers["Strict-Transport-Security"].startswith("max-age=")
 
 
-def test_a_page_says_why_its_session_is_refused(
-    serve: Serve, warm_home: Path, open_page: Callable[[], Page]
-) -> None:
+def test_a_page_says_why_its_session_is_refused(serve, warm_home, open_page):
     port = free_port()
     without_port = {"$http_host": "$host"}
     with serve(warm_home) as upstream, in_front_of(upstream, port, without_port) as address:

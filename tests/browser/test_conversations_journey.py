@@ -1,13 +1,11 @@
 """Conversations in the browser: two visitors, an arena, and a review."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Serve, Shoot
+from tests.browser.conftest import Shoot
 
 LEAVE = "How long may unused leave be carried over?"
 HOTEL = "What may a hotel cost?"
@@ -15,9 +13,7 @@ HOTEL = "What may a hotel cost?"
 pytestmark = pytest.mark.slow
 
 
-def test_two_visitors_an_arena_and_a_review(
-    serve: Serve, warm_home: Path, open_page: Callable[[], Page], shoot: Shoot
-) -> None:
+def test_two_visitors_an_arena_and_a_review(serve, warm_home, open_page, shoot):
     with serve(warm_home) as address:
         ann, bob = open_page(), open_page()
         _ask(ann, address, LEAVE)

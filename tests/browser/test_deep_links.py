@@ -2,12 +2,10 @@
 
 import re
 import warnings
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import TimeoutError, expect
 
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import idle
 
 NAVIGATION = {
@@ -27,8 +25,8 @@ HOTEL, PUMP = "What may a hotel cost?", "Why does the pump make a noise?"
 
 @pytest.mark.parametrize("path", NAVIGATION)
 def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
-    path: str, serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
+    path, serve, warm_home, page, shoot
+):
     with serve(warm_home) as address:
         page.goto(f"{address}/{path}")
         heading = page.get_by_role("heading", level=1, name=NAVIGATION[path])
@@ -57,16 +55,14 @@ def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
         ("memory", "usage"),
     ],
 )
-def test_an_old_address_leads_on_with_its_parameters(
-    old: str, new: str, address: str, page: Page
-) -> None:
+def test_an_old_address_leads_on_with_its_parameters(old, new, address, page):
     page.goto(f"{address}/{old}")
     page.wait_for_url(f"{address}/{new}")
     page.get_by_role("heading", level=1).wait_for()
 
 
 @pytest.mark.parametrize("path", ["chat", "inspector?q=leave", "metrics", "tuning"])
-def test_the_recipe_begins_above_the_fold(path: str, warm_address: str, page: Page) -> None:
+def test_the_recipe_begins_above_the_fold(path, warm_address, page):
     page.goto(f"{warm_address}/{path}")
     mode = page.get_by_test_id("stSidebar").get_by_text("Mode", exact=True)
     mode.wait_for()
@@ -75,23 +71,21 @@ def test_the_recipe_begins_above_the_fold(path: str, warm_address: str, page: Pa
     assert box["y"] < 650
 
 
-def test_the_root_leads_to_chat_and_keeps_the_query_string(address: str, page: Page) -> None:
+def test_the_root_leads_to_chat_and_keeps_the_query_string(address, page):
     page.goto(f"{address}/?from=mail&tag=two&tag=three")
     page.get_by_role("heading", level=1, name="Chat").wait_for()
     page.wait_for_url(f"{address}/chat?from=mail&tag=two&tag=three")
 
 
 @pytest.mark.parametrize("parameter", ["mode=", "k=", "threshold=", "cut=", "mode=banana"])
-def test_a_field_without_sense_is_as_if_it_were_not_named(
-    parameter: str, address: str, page: Page
-) -> None:
+def test_a_field_without_sense_is_as_if_it_were_not_named(parameter, address, page):
     page.goto(f"{address}/chat?{parameter}")
     expect(page.get_by_role("radio", name="Hybrid").first).to_be_checked()
     idle(page)
     expect(page.get_by_test_id("stAlert")).to_have_text([])
 
 
-def test_back_returns_to_what_was_on_the_screen(warm_address: str, page: Page) -> None:
+def test_back_returns_to_what_was_on_the_screen(warm_address, page):
     marks = page.get_by_role("region", name="Text of the document").locator("mark")
 
     def is_shown(question: str, words: str) -> None:
@@ -122,7 +116,7 @@ def test_back_returns_to_what_was_on_the_screen(warm_address: str, page: Page) -
     page.wait_for_url(opened)
 
 
-def test_nothing_is_fetched_from_another_host(address: str, page: Page) -> None:
+def test_nothing_is_fetched_from_another_host(address, page):
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{address}/chat")
@@ -137,7 +131,7 @@ def _titled(title: str) -> re.Pattern[str]:
     return re.compile(rf"^[a-z_]+{title}$")
 
 
-def test_another_theme_recolors_the_page_without_a_click(warm_address: str, page: Page) -> None:
+def test_another_theme_recolors_the_page_without_a_click(warm_address, page):
     """Streamlit does not run a page again for another theme, whose colours the server draws."""
     page.goto(f"{warm_address}/tuning")
     search = page.get_by_role("button", name="Search all")

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,9 +62,7 @@ def served(
         yield Served(stack.enter_context(serve(home)), f"/share/{secret}", ",".join(runs), tour)
 
 
-def test_whoever_has_the_link_asks_and_reads_runs(
-    served: Served, open_page: Callable[[], Page], shoot: Shoot
-) -> None:
+def test_whoever_has_the_link_asks_and_reads_runs(served, open_page, shoot):
     page = open_page()
     page.goto(served.address + served.link)
     expect(page.get_by_text("Shown to you by a link until")).to_be_visible()
@@ -99,9 +97,7 @@ def _stops(base: KnowledgeBase) -> list[TourStop]:
     ]
 
 
-def test_a_tour_is_read_by_link_on_a_small_screen(
-    served: Served, open_page: Callable[[], Page], shoot: Shoot
-) -> None:
+def test_a_tour_is_read_by_link_on_a_small_screen(served, open_page, shoot):
     page = open_page()
     page.set_viewport_size({"width": 420, "height": 900})
     page.goto(f"{served.address}{served.link}/tour/{served.tour}")

@@ -1,13 +1,10 @@
 """Sixty hostile documents and a model that repeats them: nothing is loaded, and nothing runs."""
 
 import re
-from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import Serve, Shoot
 from tests.hostile_documents import ELSEWHERE, TOPIC, hostile_documents
 from tests.servers import openai_stream, scripted
 from tests.workspaces import QUICK, add, workspace_at
@@ -15,9 +12,7 @@ from tests.workspaces import QUICK, add, workspace_at
 QUESTION = "How many bar does the Marlin 7 pump need?"
 
 
-def test_the_page_loads_nothing_remote_and_runs_nothing(
-    serve: Serve, tmp_path: Path, page: Page, shoot: Shoot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_loads_nothing_remote_and_runs_nothing(serve, tmp_path, page, shoot, monkeypatch):
     documents = hostile_documents()
     workspace = workspace_at(tmp_path / "home")
     base = workspace.create("hostile", QUICK.with_fields({"index.chunker": "whole"}))

@@ -4,12 +4,9 @@ A stopped run draws no more, and a dialog runs without the page around it.
 """
 
 import re
-from pathlib import Path
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import idle
 from tests.servers import Reply, scripted
 
@@ -17,8 +14,8 @@ SILENT = 300  # seconds, longer than any test waits
 
 
 def test_a_silent_model_is_stopped_and_the_question_can_be_asked_again(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    serve, warm_home, page, shoot, monkeypatch
+):
     with scripted(Reply(delay=SILENT)) as server:
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
@@ -34,9 +31,7 @@ def test_a_silent_model_is_stopped_and_the_question_can_be_asked_again(
             shoot(page, "chat-stopped")
 
 
-def test_a_knowledge_base_is_deleted(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
+def test_a_knowledge_base_is_deleted(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
         page.goto(f"{address}/upload?kb=handbook")
         page.get_by_text("1 knowledge base: handbook is open").click()

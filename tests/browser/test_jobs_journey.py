@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import at_rest
 from tests.workspaces import workspace_at
 
@@ -28,9 +27,7 @@ def _ask_many(home: Path) -> None:
     workspace.close()
 
 
-def test_an_evaluation_that_was_left_is_there_when_it_is_done(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
+def test_an_evaluation_that_was_left_is_there_when_it_is_done(serve, warm_home, page, shoot):
     _ask_many(warm_home)
     with serve(warm_home) as address:
         page.goto(f"{address}/metrics?kb=handbook&set=many")

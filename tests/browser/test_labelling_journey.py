@@ -3,18 +3,13 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page
-
-from tests.browser.conftest import Serve, Shoot
 from tests.workspaces import workspace_at
 
 TEXT = "Who is told about an illness?"
 SET = "made while looking"
 
 
-def test_label_a_passage_then_its_exact_words(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
+def test_label_a_passage_then_its_exact_words(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&set={SET}&q={TEXT}")
         page.get_by_text("not in this set yet").wait_for()

@@ -1,16 +1,11 @@
 """A guest leaves a server where nobody signs in."""
 
-from pathlib import Path
+from playwright.sync_api import expect
 
-from playwright.sync_api import Page, expect
-
-from tests.browser.conftest import Serve
 from tests.workspaces import workspace_at
 
 
-def test_a_guest_who_leaves_gets_no_other_page_where_nobody_signs_in(
-    serve: Serve, warm_home: Path, page: Page
-) -> None:
+def test_a_guest_who_leaves_gets_no_other_page_where_nobody_signs_in(serve, warm_home, page):
     workspace = workspace_at(warm_home)
     secret, _ = workspace.base("handbook").links.create("fair")
     workspace.close()

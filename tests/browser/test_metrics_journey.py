@@ -1,19 +1,15 @@
 """A question set is evaluated, survives a reload, and its worst question opens in the inspector."""
 
-from pathlib import Path
-
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import LABELLED, Serve, Shoot
+from tests.browser.conftest import LABELLED
 from tests.browser.waiting import click_row, idle
 from tests.workspaces import workspace_at
 
 CARDS = ["nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Refused or doubtful"]
 
 
-def test_evaluate_then_open_a_question_in_the_inspector(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
+def test_evaluate_then_open_a_question_in_the_inspector(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
         page.goto(f"{address}/metrics?kb=handbook")
         evaluate = page.get_by_role("button", name="Evaluate")
@@ -40,9 +36,7 @@ def test_evaluate_then_open_a_question_in_the_inspector(
         expect(inspector).to_be_hidden()
 
 
-def test_back_from_another_page_returns_to_the_set_and_the_tab(
-    serve: Serve, warm_home: Path, page: Page
-) -> None:
+def test_back_from_another_page_returns_to_the_set_and_the_tab(serve, warm_home, page):
     workspace = workspace_at(warm_home)
     workspace.base("handbook").exchange.import_file("travel", "travel.jsonl", LABELLED)
     workspace.close()

@@ -1,12 +1,10 @@
 """A chat follows its newest question, wherever the page stood before."""
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tests.browser.conftest import Serve
 from tests.browser.waiting import comes_true, idle
 
 HEIGHT = 950
@@ -25,9 +23,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("width", [1440, 420])
-def test_each_new_question_comes_into_view_with_its_answer(
-    width: int, serve: Serve, page: Page, warm_home: Path
-) -> None:
+def test_each_new_question_comes_into_view_with_its_answer(width, serve, page, warm_home):
     page.set_viewport_size({"width": width, "height": HEIGHT})
     with serve(warm_home) as address:
         page.goto(f"{address}/chat?kb=handbook")

@@ -1,19 +1,12 @@
 """Questions are made and accepted, and a dialog that cannot do its work says so and stays."""
 
-from pathlib import Path
-
-from playwright.sync_api import Page
-
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_table
 from tests.workspaces import workspace_at
 
 TEXT = "Who is told about an illness?"
 
 
-def test_make_questions_and_accept_them(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
+def test_make_questions_and_accept_them(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
         page.goto(f"{address}/metrics?kb=handbook&set=checks&metrics=Question+sets")
         page.get_by_role("button", name="Make questions").click()
@@ -34,9 +27,7 @@ def test_make_questions_and_accept_them(
     assert {"cloze", "keywords"} & set(made)
 
 
-def test_words_that_are_not_there_are_refused_in_the_dialog(
-    serve: Serve, warm_home: Path, page: Page
-) -> None:
+def test_words_that_are_not_there_are_refused_in_the_dialog(serve, warm_home, page):
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&q={TEXT}")
         page.get_by_role("button", name="Label the exact words").click()

@@ -6,7 +6,6 @@ from pathlib import Path
 from playwright.sync_api import Page, WebSocket
 
 from rag import LabelledQuestion
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_table
 from tests.workspaces import workspace_at
 
@@ -24,9 +23,7 @@ FILE = "\n".join(
 )
 
 
-def test_edit_a_question_then_import_a_file(
-    serve: Serve, warm_home: Path, tmp_path: Path, page: Page, shoot: Shoot
-) -> None:
+def test_edit_a_question_then_import_a_file(serve, warm_home, tmp_path, page, shoot):
     file = tmp_path / "more questions.jsonl"
     file.write_text(FILE)
     with serve(warm_home) as address:
@@ -62,9 +59,7 @@ def test_edit_a_question_then_import_a_file(
     assert [label.quote for label in imported[0].labels] == ["second class"]
 
 
-def test_an_edit_stays_with_its_question_when_others_change_the_set(
-    serve: Serve, warm_home: Path, page: Page
-) -> None:
+def test_an_edit_stays_with_its_question_when_others_change_the_set(serve, warm_home, page):
     with serve(warm_home) as address:
         with page.expect_websocket() as opened:
             page.goto(f"{address}/metrics?kb=handbook&set=checks&metrics=Question+sets")

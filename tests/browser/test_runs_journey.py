@@ -5,7 +5,6 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_row
 from tests.workspaces import workspace_at
 
@@ -27,9 +26,7 @@ def _evaluated(home: Path) -> str:
     return bad.id
 
 
-def test_compare_and_take_the_report_away(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot, tmp_path: Path
-) -> None:
+def test_compare_and_take_the_report_away(serve, warm_home, page, shoot, tmp_path):
     run = _evaluated(warm_home)
     with serve(warm_home) as address:
         page.goto(f"{address}/runs?kb=handbook")

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -22,7 +22,7 @@ EVERY_KIND = ("/", "/chat", "/favicon.png", "/_stcore/health", "/_stcore/host-co
 
 
 @pytest.mark.parametrize("path", EVERY_KIND)
-def test_every_answer_has_the_headers(address: str, path: str) -> None:
+def test_every_answer_has_the_headers(address, path):
     sent = httpx.get(f"{address}{path}", trust_env=False, timeout=60).headers
     assert sent["X-Content-Type-Options"] == "nosniff"
     assert sent["X-Frame-Options"] == "SAMEORIGIN"
@@ -34,7 +34,7 @@ def test_every_answer_has_the_headers(address: str, path: str) -> None:
     assert policy["script-src"].count("'sha256-") == 1
 
 
-def test_a_script_that_came_with_content_does_not_run(address: str, browser: Browser) -> None:
+def test_a_script_that_came_with_content_does_not_run(address, browser):
     page = browser.new_page()
     page.goto(f"{address}/settings")
     expect(page.get_by_role("heading", level=1, name="Settings")).to_be_visible()
@@ -54,9 +54,7 @@ def test_a_script_that_came_with_content_does_not_run(address: str, browser: Bro
 
 
 @pytest.mark.thorough  # that its files are served is asserted in test_api_access.py
-def test_the_reference_of_the_api_is_drawn_without_a_token_or_a_network(
-    address: str, page: Page
-) -> None:
+def test_the_reference_of_the_api_is_drawn_without_a_token_or_a_network(address, page):
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
     page.goto(f"{address}/api/v1/docs")
@@ -70,9 +68,7 @@ def test_the_reference_of_the_api_is_drawn_without_a_token_or_a_network(
 @pytest.mark.parametrize(
     ("value", "status"), [(None, 404), ("0", 404), ("perhaps", 404), ("1", 200)]
 )
-def test_the_figures_of_the_server_are_told_only_when_asked_for(
-    value: str | None, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_figures_of_the_server_are_told_only_when_asked_for(value, status, monkeypatch):
     monkeypatch.delenv(SETTING, raising=False)
     if value is not None:
         monkeypatch.setenv(SETTING, value)
@@ -83,9 +79,7 @@ def test_the_figures_of_the_server_are_told_only_when_asked_for(
     assert told.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_page_whose_name_was_resolved_to_this_machine_gets_nothing(
-    address: str, browser: Browser
-) -> None:
+def test_a_page_whose_name_was_resolved_to_this_machine_gets_nothing(address, browser):
     """DNS rebinding: for the browser, the page of evil.example and the dashboard are one site."""
     mapped = [*ARGUMENTS, "--host-resolver-rules=MAP evil.example 127.0.0.1"]
     misled = browser.browser_type.launch(executable_path=CHROMIUM, args=mapped)
@@ -109,7 +103,7 @@ OTHER_DOORS = ("/api/v1/knowledge-bases", "/api/v1/openapi.json", "/mcp", "/read
 
 
 @pytest.mark.parametrize("path", OTHER_DOORS)
-def test_programs_are_told_which_variable_lists_the_hosts(address: str, path: str) -> None:
+def test_programs_are_told_which_variable_lists_the_hosts(address, path):
     answer = httpx.get(f"{address}{path}", headers={"Host": "evil.example"}, trust_env=False)
     assert answer.status_code == 421
     assert answer.headers["Content-Type"] == "application/problem+json"
@@ -117,7 +111,7 @@ def test_programs_are_told_which_variable_lists_the_hosts(address: str, path: st
 
 
 @pytest.mark.parametrize("path", ["/share", "/share/abc", "/share/abc/tour/3", "/share/abc/more"])
-def test_an_incomplete_link_says_so(address: str, path: str) -> None:
+def test_an_incomplete_link_says_so(address, path):
     answer = httpx.get(f"{address}{path}", trust_env=False, timeout=60)
     assert answer.status_code == 404
     assert "ask the person who sent it for a new one" in answer.text

@@ -1,26 +1,15 @@
 """Two people sign in by OpenID Connect: neither sees what is the other's until it is shared."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from pages.components.shell.cookies import sign_in_key
-from tests.browser.conftest import Serve, Shoot
 from tests.identity_provider import providing, secrets_file, sign_in
 from tests.workspaces import workspace_at
 
 
-def test_two_people_and_a_link(
-    serve: Serve,
-    warm_home: Path,
-    tmp_path: Path,
-    open_page: Callable[[], Page],
-    shoot: Shoot,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_two_people_and_a_link(serve, warm_home, tmp_path, open_page, shoot, monkeypatch):
     file = tmp_path / "secrets.toml"
     monkeypatch.setenv("STREAMLIT_SECRETS_FILES", str(file))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -76,13 +65,7 @@ def test_two_people_and_a_link(
             expect(ben.get_by_text("There is no knowledge base handbook here")).to_be_visible()
 
 
-def test_all_tabs_follow_the_cookie(
-    serve: Serve,
-    warm_home: Path,
-    tmp_path: Path,
-    open_page: Callable[[], Page],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_all_tabs_follow_the_cookie(serve, warm_home, tmp_path, open_page, monkeypatch):
     file = tmp_path / "secrets.toml"
     monkeypatch.setenv("STREAMLIT_SECRETS_FILES", str(file))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -11,7 +11,6 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from rag.workspace import SAMPLE_FOLDER
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import LONG, at_rest, comes_true, idle, until
 from tests.workspaces import add, workspace_at
 
@@ -33,9 +32,7 @@ def policy_home(tmp_path: Path) -> Path:
     return home
 
 
-def test_a_citation_leads_to_its_page_and_to_the_map(
-    serve: Serve, page: Page, shoot: Shoot, policy_home: Path
-) -> None:
+def test_a_citation_leads_to_its_page_and_to_the_map(serve, page, shoot, policy_home):
     with serve(policy_home) as address:
         _open_citation(page, address)
         _see_the_words_marked(page)
@@ -146,9 +143,7 @@ WIDE = "Feature,Description,Status,Owner,Notes\n" + "\n".join(
 )
 
 
-def test_every_column_of_a_wide_table_is_read_without_scrolling_sideways(
-    serve: Serve, page: Page, tmp_path: Path
-) -> None:
+def test_every_column_of_a_wide_table_is_read_without_scrolling_sideways(serve, page, tmp_path):
     workspace = workspace_at(tmp_path / "wide")
     assert add(workspace, workspace.create("features"), {"features.csv": WIDE}) == ["added"]
     workspace.close()

@@ -1,10 +1,7 @@
 """A file is dropped, read, looked at, and answers with a citation."""
 
-from pathlib import Path
+from playwright.sync_api import expect
 
-from playwright.sync_api import Page, expect
-
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_row
 
 BOILER = (
@@ -13,9 +10,7 @@ BOILER = (
 )
 
 
-def test_a_file_is_uploaded_previewed_and_cited(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
+def test_a_file_is_uploaded_previewed_and_cited(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
         page.goto(f"{address}/upload")
         page.get_by_role("heading", name="3 documents").wait_for()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import SAMPLE, KnowledgeBase, Message, Workspace, leans_on_another
+from rag import SAMPLE, KnowledgeBase, Message, leans_on_another
 from rag.workspace import SAMPLE_FOLDER, SAMPLE_QUESTIONS
 from tests.golden.answer_sets import KEPT, SETS, SetQuestion, has_words, read_set
 from tests.workspaces import add
@@ -49,7 +49,7 @@ def is_right(base: KnowledgeBase, dialogue: Dialogue) -> bool:
 
 
 @pytest.mark.slow
-def test_follow_ups_are_answered_from_the_question_before(workspace: Workspace) -> None:
+def test_follow_ups_are_answered_from_the_question_before(workspace):
     base, job = workspace.start_demo()
     workspace.jobs.run(job)
     bases = {SAMPLE: base}
@@ -59,7 +59,7 @@ def test_follow_ups_are_answered_from_the_question_before(workspace: Workspace) 
     assert sum(is_right(bases[one.base], one) for one in dialogues()) >= RIGHT
 
 
-def test_questions_that_stand_by_themselves_stay_as_they_are() -> None:
+def test_questions_that_stand_by_themselves_stay_as_they_are():
     of_sets = [one.text for name in (*SETS, *KEPT) for one in read_set(name).questions]
     lines = (SAMPLE_FOLDER / SAMPLE_QUESTIONS).read_text("utf-8").splitlines()
     of_sample = [json.loads(line)["text"] for line in lines]
@@ -80,9 +80,7 @@ def test_questions_that_stand_by_themselves_stay_as_they_are() -> None:
         ("What does a dog cost?", "When is the office open?", "When is the office open?"),
     ],
 )
-def test_a_follow_up_is_read_with_the_question_before(
-    workspace: Workspace, before: str, question: str, read: str
-) -> None:
+def test_a_follow_up_is_read_with_the_question_before(workspace, before, question, read):
     base = workspace.create("notes")
     add(workspace, base, {"notes.md": "A dog costs 5 euros. Vel is 9 m long."})
     history = [Message("user", before), Message("assistant", "…")]

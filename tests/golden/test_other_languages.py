@@ -42,7 +42,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
         ("When may everybody leave?", "Everybody may leave at four on Fridays."),
     ],
 )
-def test_the_right_sentence_answers(base: KnowledgeBase, question: str, sentence: str) -> None:
+def test_the_right_sentence_answers(base, question, sentence):
     answer = base.ask(question, base.recipe()).answer
     assert answer.status == "complete"
     assert answer.text.startswith(f"“{sentence}”")

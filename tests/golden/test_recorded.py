@@ -2,8 +2,6 @@
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +16,7 @@ OUTSIDE = (pytest.mark.datasets, pytest.mark.thorough)
 @pytest.mark.parametrize(
     "part", [pytest.param(part, marks=OUTSIDE if part in COLLECTIONS else ()) for part in PARTS]
 )
-def test_recorded(part: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_recorded(part, tmp_path, request):
     if part in COLLECTIONS:
         request.getfixturevalue("datasets")
     lines = list(PARTS[part](tmp_path / "home"))
@@ -41,9 +39,7 @@ def test_recorded(part: str, tmp_path: Path, request: pytest.FixtureRequest) -> 
     ],
     ids=["near misses", "named things", "kept near misses", "kept named things"],
 )
-def test_what_short_documents_answer_is_answered_and_near_misses_are_doubted(
-    names: Sequence[str], least: Mapping[str, float]
-) -> None:
+def test_what_short_documents_answer_is_answered_and_near_misses_are_doubted(names, least):
     right, answered, clear, doubted = (list[bool]() for _ in range(4))
     for question, answer in (row for name in names for row in asked()[name]):
         doubtful = answer.assessment.state in ("doubtful", "refused")

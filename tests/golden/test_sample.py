@@ -25,19 +25,19 @@ def _squeezed(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted({label["document"] for _, label in EVIDENCE}))
-def test_every_quote_occurs_once_in_its_document(name: str) -> None:
+def test_every_quote_occurs_once_in_its_document(name):
     text = _squeezed(read(SAMPLE / name, name).text)
     quotes = {label["quote"] for _, label in EVIDENCE if label["document"] == name}
     found = {quote: text.count(_squeezed(quote)) for quote in quotes}
     assert found == dict.fromkeys(quotes, 1)
 
 
-def test_ids_and_texts_are_unique() -> None:
+def test_ids_and_texts_are_unique():
     assert max(Counter(question["id"] for question in QUESTIONS).values()) == 1
     assert max(Counter(question["text"] for question in QUESTIONS).values()) == 1
 
 
-def test_there_are_enough_questions_of_each_kind() -> None:
+def test_there_are_enough_questions_of_each_kind():
     counts = Counter(tag for question in QUESTIONS for tag in question["tags"])
     assert len(QUESTIONS) >= 80
     assert counts["unanswerable"] >= 15
@@ -46,19 +46,19 @@ def test_there_are_enough_questions_of_each_kind() -> None:
     assert min(counts[tag] for tag in ("version", "two-passage")) >= 10
 
 
-def test_answerable_says_whether_there_is_evidence() -> None:
+def test_answerable_says_whether_there_is_evidence():
     for question in QUESTIONS:
         assert question["answerable"] == bool(question["evidence"]), question["id"]
         assert question["answerable"] != ("unanswerable" in question["tags"]), question["id"]
 
 
-def test_each_answerable_question_has_a_full_answer() -> None:
+def test_each_answerable_question_has_a_full_answer():
     best = {q["id"]: max(label["grade"] for label in q["evidence"]) for q, _ in EVIDENCE}
     assert set(best.values()) == {3}
     assert {label["grade"] for _, label in EVIDENCE} == {1, 2, 3}
 
 
-def test_paraphrases_share_no_content_word_with_their_quotes() -> None:
+def test_paraphrases_share_no_content_word_with_their_quotes():
     words = analyzer("english").query_tokens
     shared = [
         (question["id"], label["quote"], common)
@@ -69,7 +69,7 @@ def test_paraphrases_share_no_content_word_with_their_quotes() -> None:
     assert shared == []
 
 
-def test_the_current_leave_policy_answers_how_long_leave_is_carried_over() -> None:
+def test_the_current_leave_policy_answers_how_long_leave_is_carried_over():
     (question,) = (
         q for q in QUESTIONS if q["text"] == "How long may unused leave be carried over?"
     )
@@ -82,7 +82,7 @@ def test_the_current_leave_policy_answers_how_long_leave_is_carried_over() -> No
 
 @pytest.mark.slow
 @pytest.mark.thorough
-def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_a_rebuild_gives_the_same_bytes(tmp_path):
     command = [sys.executable, "data/build_sample.py", "--output", str(tmp_path)]
     subprocess.run(command, cwd=DATA.parent, check=True, capture_output=True)
     built = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

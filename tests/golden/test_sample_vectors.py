@@ -1,7 +1,5 @@
 """The vectors that come with the sample are those that its passages would get."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,9 +13,7 @@ from tests.workspaces import workspace_at
 
 
 @pytest.mark.slow
-def test_the_sample_loads_without_embedding_a_passage(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sample_loads_without_embedding_a_passage(home, monkeypatch):
     plain = Models.embedder
     embedded: list[str] = []
 

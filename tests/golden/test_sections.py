@@ -29,7 +29,7 @@ def _written(document: Document) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in SAMPLE.iterdir()))
-def test_passages_of_the_sample_keep_to_their_sections(name: str) -> None:
+def test_passages_of_the_sample_keep_to_their_sections(name):
     document = read(SAMPLE / name, name)
     lines = _written(document)
     for chunk in chunks(document, Recipe().index, Words()):
@@ -64,9 +64,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Document:
 
 
 @pytest.mark.parametrize("size", [30, 200])
-def test_passages_of_numbered_sections_are_named_by_the_section_they_say(
-    rules: Document, size: int
-) -> None:
+def test_passages_of_numbered_sections_are_named_by_the_section_they_say(rules, size):
     recipe = Recipe().with_fields({"index.chunk_size": size})
     found = list(chunks(rules, recipe.index, Words()))
     for chunk in found:
@@ -76,7 +74,7 @@ def test_passages_of_numbered_sections_are_named_by_the_section_they_say(
     assert list(dict.fromkeys(named)) == [*TITLES.values()]
 
 
-def test_passages_that_run_across_sections_are_told_from_these(rules: Document) -> None:
+def test_passages_that_run_across_sections_are_told_from_these(rules):
     recipe = Recipe().with_fields({"index.chunker": "recursive"})
     said = [
         set(re.findall(r"part (\d\.\d) knows", chunk.text))

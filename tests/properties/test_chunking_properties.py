@@ -80,9 +80,7 @@ def _size(text: str, recipe: IndexRecipe, tokenizer: Tokenizer) -> int:
 
 @given(documents(), recipes(), TOKENIZERS)
 @settings(max_examples=100, deadline=None)
-def test_chunks_are_trimmed_slices_with_their_place(
-    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer
-) -> None:
+def test_chunks_are_trimmed_slices_with_their_place(document, recipe, tokenizer):
     for order, chunk in enumerate(_cut(document, recipe, tokenizer)):
         assert document.text[chunk.start : chunk.end] == chunk.text
         assert chunk.text == chunk.text.strip() != ""
@@ -98,9 +96,7 @@ def test_chunks_are_trimmed_slices_with_their_place(
 
 @given(documents(), recipes(), TOKENIZERS)
 @settings(max_examples=50, deadline=None)
-def test_what_is_indexed_beside_a_text_moves_no_boundary(
-    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer
-) -> None:
+def test_what_is_indexed_beside_a_text_moves_no_boundary(document, recipe, tokenizer):
     plain = _cut(document, recipe.model_copy(update={"context": "none"}), tokenizer)
     assert all(chunk.context == "" for chunk in plain)
     assert [replace(chunk, context="") for chunk in _cut(document, recipe, tokenizer)] == plain
@@ -108,9 +104,7 @@ def test_what_is_indexed_beside_a_text_moves_no_boundary(
 
 @given(documents(), recipes(), TOKENIZERS)
 @settings(max_examples=100, deadline=None)
-def test_every_visible_character_is_covered_in_order(
-    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer
-) -> None:
+def test_every_visible_character_is_covered_in_order(document, recipe, tokenizer):
     found = _cut(document, recipe, tokenizer)
     covered = 0
     for chunk in found:
@@ -124,9 +118,7 @@ def test_every_visible_character_is_covered_in_order(
 
 @given(documents(), recipes(), TOKENIZERS)
 @settings(max_examples=100, deadline=None)
-def test_neighbours_share_no_more_than_asked_for(
-    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer
-) -> None:
+def test_neighbours_share_no_more_than_asked_for(document, recipe, tokenizer):
     for one, two in itertools.pairwise(_cut(document, recipe, tokenizer)):
         shared = document.text[two.start : one.end]
         if recipe.chunk_overlap == 0 or recipe.chunker == "whole":
@@ -137,9 +129,7 @@ def test_neighbours_share_no_more_than_asked_for(
 
 @given(documents(), recipes(), TOKENIZERS)
 @settings(max_examples=100, deadline=None)
-def test_no_chunk_exceeds_the_size(
-    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer
-) -> None:
+def test_no_chunk_exceeds_the_size(document, recipe, tokenizer):
     if recipe.chunker == "whole":
         return
     for chunk in _cut(document, recipe, tokenizer):
@@ -150,9 +140,7 @@ def test_no_chunk_exceeds_the_size(
 
 @given(TEXTS, st.integers(8, 30), st.integers(0, 7), TOKENIZERS)
 @settings(max_examples=100, deadline=None)
-def test_fixed_windows_count_tokens_of_the_running_text(
-    text: str, size: int, overlap: int, tokenizer: Tokenizer
-) -> None:
+def test_fixed_windows_count_tokens_of_the_running_text(text, size, overlap, tokenizer):
     recipe = IndexRecipe(chunker="fixed", chunk_size=size, chunk_overlap=overlap)
     ends = tokenizer.offsets(text)[:, 1]
     for chunk in _cut(Document("d", "", "", "", text), recipe, tokenizer):
@@ -162,9 +150,7 @@ def test_fixed_windows_count_tokens_of_the_running_text(
 
 @given(documents(), recipes(), TOKENIZERS)
 @settings(max_examples=100, deadline=None)
-def test_the_same_input_gives_the_same_chunks(
-    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer
-) -> None:
+def test_the_same_input_gives_the_same_chunks(document, recipe, tokenizer):
     assert _cut(document, recipe, tokenizer) == _cut(document, recipe, tokenizer)
 
 
@@ -179,9 +165,7 @@ SIGNS = ("a", "字", "e\u0301", "👩‍👩‍👧‍👦", "🇩🇪", "👍�
     TOKENIZERS,
 )
 @settings(max_examples=100, deadline=None)
-def test_signs_of_several_characters_stay_whole(
-    signs: list[str], chunker: str, size: int, unit: str, tokenizer: Tokenizer
-) -> None:
+def test_signs_of_several_characters_stay_whole(signs, chunker, size, unit, tokenizer):
     recipe = IndexRecipe.model_validate(
         {"chunker": chunker, "chunk_size": size, "chunk_overlap": 7, "chunk_unit": unit}
     )
@@ -192,7 +176,7 @@ def test_signs_of_several_characters_stay_whole(
 
 @pytest.mark.parametrize("chunker", sorted(CHUNKERS))
 @pytest.mark.parametrize("text", ["", " ", "\n\n\t \r\n", "\u3000" * 100])
-def test_nothing_comes_of_nothing(chunker: str, text: str) -> None:
+def test_nothing_comes_of_nothing(chunker, text):
     recipe = IndexRecipe.model_validate({"chunker": chunker})
     assert _cut(Document("d", "", "", "", text), recipe, WORDS) == []
 
@@ -217,7 +201,7 @@ def outlines(draw: st.DrawFn) -> Document:
     st.integers(40, 80),
 )
 @settings(max_examples=100, deadline=None)
-def test_no_passage_is_a_heading_alone(document: Document, chunker: str, size: int) -> None:
+def test_no_passage_is_a_heading_alone(document, chunker, size):
     recipe = IndexRecipe.model_validate({"chunker": chunker, "chunk_size": size})
     if "Sentence" in document.text:
         texts = [chunk.text for chunk in _cut(document, recipe, WORDS)]

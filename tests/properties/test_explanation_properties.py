@@ -88,7 +88,7 @@ def all_of(case: Case) -> Sequence[Counterfactual]:
 
 
 @given(cases())
-def test_the_stated_change_does_it_and_a_shorter_one_does_not(case: Case) -> None:
+def test_the_stated_change_does_it_and_a_shorter_one_does_not(case):
     for each in all_of(case):
         assert "could be confirmed" not in each.words
         if each.value is None:
@@ -99,7 +99,7 @@ def test_the_stated_change_does_it_and_a_shorter_one_does_not(case: Case) -> Non
 
 
 @given(cases())
-def test_no_smaller_change_of_a_whole_number_does_it(case: Case) -> None:
+def test_no_smaller_change_of_a_whole_number_does_it(case):
     for each in all_of(case):
         if each.field not in WHOLE:
             continue
@@ -112,7 +112,7 @@ def test_no_smaller_change_of_a_whole_number_does_it(case: Case) -> None:
 
 
 @given(cases())
-def test_no_smaller_change_of_a_share_does_it(case: Case) -> None:
+def test_no_smaller_change_of_a_share_does_it(case):
     for each in all_of(case):
         if each.field in WHOLE or (each.field == "dense_weight" and case.search.mode != "hybrid"):
             continue
@@ -129,7 +129,7 @@ def test_no_smaller_change_of_a_share_does_it(case: Case) -> None:
 
 
 @given(cases())
-def test_a_passage_that_changes_nothing_is_told_so(case: Case) -> None:
+def test_a_passage_that_changes_nothing_is_told_so(case):
     for each in all_of(case):
         verb = "enters" if each.enters else "leaves"
         assert each.words.startswith(verb) == (each.value is not None)
@@ -138,7 +138,7 @@ def test_a_passage_that_changes_nothing_is_told_so(case: Case) -> None:
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-def test_stated_figures_lie_barely_beyond(now: float, near: float, far: float) -> None:
+def test_stated_figures_lie_barely_beyond(now, near, far):
     from rag.explanation.breakpoints import Breakpoint
 
     if min(abs(near - far), abs(near - now)) < 1e-6 or (near < now) != (far < near):
@@ -149,7 +149,7 @@ def test_stated_figures_lie_barely_beyond(now: float, near: float, far: float) -
     assert float(number(value)) == pytest.approx(value, abs=1e-14)
 
 
-def test_a_crossing_that_was_computed_a_little_too_low_is_not_stated() -> None:
+def test_a_crossing_that_was_computed_a_little_too_low_is_not_stated():
     case = tied_at_three_quarters()
     (weight,) = (each for each in all_of(case) if each.field == "dense_weight")
     assert by_weight(case).near == pytest.approx(0.75, abs=1e-12)
@@ -167,7 +167,7 @@ def tied_at_three_quarters() -> Case:
 
 
 @given(st.permutations(range(8)), st.permutations(range(8)), st.integers(1, 8))
-def test_overlap_is_even_handed_and_bounded(one, other, length) -> None:
+def test_overlap_is_even_handed_and_bounded(one, other, length):
     value = rank_biased_overlap(one, other[:length])
     assert 0 <= value <= 1 + 1e-12
     assert value == rank_biased_overlap(other[:length], one)

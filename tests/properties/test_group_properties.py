@@ -76,9 +76,7 @@ def _check(questions: Sequence[Question]) -> None:
 
 
 @given(SETS, st.sampled_from([0.5, 0.8, 0.75, 1.0]), st.sampled_from([1, 3, 200_000]))
-def test_chains_are_those_of_every_pair(
-    sets: list[frozenset[int]], least: float, block: int
-) -> None:
+def test_chains_are_those_of_every_pair(sets, least, block):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rag.questions.similar_sets._BLOCK", block)
         found = similar_sets(sets, least)
@@ -86,9 +84,7 @@ def test_chains_are_those_of_every_pair(
 
 
 @given(QUESTIONS)
-def test_groups_are_those_of_every_pair(
-    drawn: list[tuple[list[str], list[tuple[int, int, int]]]],
-) -> None:
+def test_groups_are_those_of_every_pair(drawn):
     _check(
         [
             Question(
@@ -106,7 +102,7 @@ def test_groups_are_those_of_every_pair(
     )
 
 
-def test_groups_of_the_sample_are_those_of_every_pair() -> None:
+def test_groups_of_the_sample_are_those_of_every_pair():
     lines = (ROOT / "data" / "sample" / "questions.jsonl").read_text("utf-8").splitlines()
     asked = [json.loads(line) for line in lines]
     _check(
@@ -131,7 +127,7 @@ def test_groups_of_the_sample_are_those_of_every_pair() -> None:
         ("What is the price in dollars of the one product that has number {}?", 20_000),
     ],
 )
-def test_many_questions_of_one_wording_cost_little(wording: str, grouped: int) -> None:
+def test_many_questions_of_one_wording_cost_little(wording, grouped):
     """Processor seconds and megabytes at most, of a process that does nothing else."""
     command = [sys.executable, "-c", ONE_WORDING, wording]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

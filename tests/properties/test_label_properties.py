@@ -52,9 +52,7 @@ def _relevant(document: Document, label: Evidence, recipe: IndexRecipe) -> list[
 
 
 @given(labelled(), RECIPES)
-def test_every_chunker_finds_the_labelled_text(
-    given_label: tuple[Document, Evidence], recipe: IndexRecipe
-) -> None:
+def test_every_chunker_finds_the_labelled_text(given_label, recipe):
     document, label = given_label
     assert label.end is not None
     relevant = _relevant(document, label, recipe)
@@ -74,9 +72,7 @@ def test_every_chunker_finds_the_labelled_text(
 
 
 @given(labelled(), st.lists(RECIPES, min_size=2, max_size=4))
-def test_a_label_is_the_same_after_any_number_of_cuts(
-    given_label: tuple[Document, Evidence], recipes: list[IndexRecipe]
-) -> None:
+def test_a_label_is_the_same_after_any_number_of_cuts(given_label, recipes):
     document, label = given_label
     first = _relevant(document, label, recipes[0])
     for recipe in recipes:
@@ -92,9 +88,7 @@ def test_a_label_is_the_same_after_any_number_of_cuts(
     st.lists(_WORD, max_size=30),
     st.sampled_from([" ", "\n", "  ", "\r\n"]),
 )
-def test_a_label_survives_edits_around_it_and_of_its_white_space(
-    given_label: tuple[Document, Evidence], before: list[str], after: list[str], blank: str
-) -> None:
+def test_a_label_survives_edits_around_it_and_of_its_white_space(given_label, before, after, blank):
     document, label = given_label
     assert label.end is not None
     assume(len(label.quote.split()) > 1)
@@ -108,9 +102,7 @@ def test_a_label_survives_edits_around_it_and_of_its_white_space(
 
 
 @given(labelled(), RECIPES, st.lists(_WORD, min_size=1, max_size=20))
-def test_relevant_passages_of_a_new_version_hold_the_same_words(
-    given_label: tuple[Document, Evidence], recipe: IndexRecipe, before: list[str]
-) -> None:
+def test_relevant_passages_of_a_new_version_hold_the_same_words(given_label, recipe, before):
     document, label = given_label
     assume(document.text.count(label.quote) == 1 and len(label.quote) >= 12)
     text = " ".join(before) + ".\n\n" + document.text

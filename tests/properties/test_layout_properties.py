@@ -43,7 +43,7 @@ def pages(draw: st.DrawFn) -> tuple[list[Word], Drawn]:
 
 
 @given(pages())
-def test_every_word_of_a_page_is_in_its_text(page: tuple[list[Word], Drawn]) -> None:
+def test_every_word_of_a_page_is_in_its_text(page):
     words, drawn = page
     expected = Counter("".join(word.text for word in words))
     found = Counter[str]()

@@ -57,7 +57,7 @@ def grown(plan: list[tuple[str, list]]) -> tuple[LexicalIndex, dict[int, str]]:
 
 
 @given(steps, texts, options, st.integers(1, 15))
-def test_growing_and_shrinking_equals_building_at_once(plan, query, how, k) -> None:
+def test_growing_and_shrinking_equals_building_at_once(plan, query, how, k):
     index, held = grown(plan)
     clean = LexicalIndex.empty("english").added(held.items())
     assert len(index) == len(clean) == len(held)
@@ -67,7 +67,7 @@ def test_growing_and_shrinking_equals_building_at_once(plan, query, how, k) -> N
 
 
 @given(steps, texts, options)
-def test_explanations_add_up_to_the_score(plan, query, how) -> None:
+def test_explanations_add_up_to_the_score(plan, query, how):
     index, held = grown(plan)
     scores = index.scores(query, np.array(list(held), dtype=np.int64), **how)
     for key, score in zip(held, scores, strict=True):
@@ -81,7 +81,7 @@ def test_explanations_add_up_to_the_score(plan, query, how) -> None:
 
 
 @given(steps, texts, options, st.sets(keys))
-def test_scores_of_some_passages_are_those_of_the_search(plan, query, how, asked) -> None:
+def test_scores_of_some_passages_are_those_of_the_search(plan, query, how, asked):
     index, _ = grown(plan)
     found = dict(zip(*(part.tolist() for part in index.search(query, 100, **how)), strict=True))
     scores = index.scores(query, np.array(sorted(asked), dtype=np.int64), **how)
@@ -89,7 +89,7 @@ def test_scores_of_some_passages_are_those_of_the_search(plan, query, how, asked
 
 
 @given(steps, texts, options, st.sets(keys), st.integers(1, 15))
-def test_allowed_is_a_filter_of_the_whole_ranking(plan, query, how, allowed, k) -> None:
+def test_allowed_is_a_filter_of_the_whole_ranking(plan, query, how, allowed, k):
     index, _ = grown(plan)
     ranking, _ = index.search(query, 100, **how)
     found, _ = index.search(query, k, **how, allowed=np.array(sorted(allowed), dtype=np.int64))
@@ -102,7 +102,7 @@ def test_allowed_is_a_filter_of_the_whole_ranking(plan, query, how, allowed, k) 
     options,
     st.none() | st.sets(keys),
 )
-def test_postings_score_many_queries_like_the_search(plan, queries, how, allowed) -> None:
+def test_postings_score_many_queries_like_the_search(plan, queries, how, allowed):
     index, _ = grown(plan)
     may = None if allowed is None else np.array(sorted(allowed), dtype=np.int64)
     beside = [np.array(sorted(also), dtype=np.int64) for _, also in queries]
@@ -128,7 +128,7 @@ def _told(laid_out: Postings, scores: np.ndarray) -> list[tuple[int, int, float]
 
 
 @given(steps)
-def test_segments_stay_few(plan) -> None:
+def test_segments_stay_few(plan):
     index, held = grown(plan)
     sizes = [segment.size for segment in index.segments]
     assert sum(sizes) == len(held)
@@ -137,7 +137,7 @@ def test_segments_stay_few(plan) -> None:
 
 
 @given(st.sampled_from(analyzer_names()), st.text(max_size=60))
-def test_spans_lie_in_the_text_and_agree_with_tokens(name, text) -> None:
+def test_spans_lie_in_the_text_and_agree_with_tokens(name, text):
     cut = analyzer(name)
     spans = list(cut.spans(text))
     assert [term for term, _, _ in spans] == cut.tokens(text)

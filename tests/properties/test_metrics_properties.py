@@ -29,18 +29,14 @@ RUNS = st.dictionaries(QUESTIONS, st.dictionaries(PASSAGES, SCORES, max_size=25)
 
 @given(QRELS, RUNS, st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_equal_to_pytrec_eval(
-    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]], by_document: bool
-) -> None:
+def test_equal_to_pytrec_eval(qrels, run, by_document):
     ours = figures(qrels, ordered(run), NAMES, by_document=by_document)
     _compare_with_pytrec_eval(ours, qrels, run)
 
 
 @given(QRELS, RUNS)
 @settings(max_examples=100, deadline=None)
-def test_an_exported_run_scores_elsewhere_what_it_scored_here(
-    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
-) -> None:
+def test_an_exported_run_scores_elsewhere_what_it_scored_here(qrels, run):
     # Whatever the order of equal scores here is: the file must make others keep it.
     rankings = {
         question: sorted(hits, key=lambda hit: -hits[hit]) for question, hits in run.items()
@@ -58,9 +54,7 @@ def test_an_exported_run_scores_elsewhere_what_it_scored_here(
 
 @given(QRELS, RUNS)
 @settings(max_examples=50, deadline=None)
-def test_means_are_over_the_questions_that_have_something_to_find(
-    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
-) -> None:
+def test_means_are_over_the_questions_that_have_something_to_find(qrels, run):
     rankings = ordered(run)
     ours, means = (
         figures(qrels, rankings, NAMES),
@@ -84,9 +78,7 @@ def _compare_with_pytrec_eval(
 
 @given(QRELS, RUNS)
 @settings(max_examples=30, deadline=None)
-def test_equal_to_ir_measures(
-    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
-) -> None:
+def test_equal_to_ir_measures(qrels, run):
     # Its reciprocal rank has another rule for ties than its other measures: compare without ties.
     distinct = {
         question: {hit: float(place) for place, hit in enumerate(_ascending(hits))}
@@ -113,9 +105,7 @@ def _compare_with_ir_measures(
 
 @given(QRELS, RUNS)
 @settings(max_examples=50, deadline=None)
-def test_f1_is_the_harmonic_mean(
-    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
-) -> None:
+def test_f1_is_the_harmonic_mean(qrels, run):
     ours = figures(qrels, ordered(run), NAMES)
     for k in CUTS:
         precision, recall = np.array(ours[f"precision@{k}"]), np.array(ours[f"recall@{k}"])

@@ -6,9 +6,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag import Document, IndexRecipe
+from rag import Document
 from rag.chunking.edits import stretches
-from rag.protocols import Tokenizer
 from rag.types import PassageEdit
 from tests.properties.test_chunking_properties import TOKENIZERS, _cut, documents, recipes
 
@@ -28,9 +27,7 @@ def edited(draw: st.DrawFn) -> Document:
 
 @given(edited(), recipes(), TOKENIZERS)
 @settings(max_examples=150, deadline=None)
-def test_edits_hold_in_every_cut(
-    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer
-) -> None:
+def test_edits_hold_in_every_cut(document, recipe, tokenizer):
     cut = _cut(document, recipe, tokenizer)
     for before, after in itertools.pairwise(cut):
         assert before.start < after.start
@@ -58,11 +55,7 @@ def test_edits_hold_in_every_cut(
 
 @given(edited(), recipes(), TOKENIZERS)
 @settings(max_examples=100, deadline=None)
-def test_every_character_that_is_not_excluded_is_in_a_passage(
-    document: Document,
-    recipe: IndexRecipe,
-    tokenizer: Tokenizer,
-) -> None:
+def test_every_character_that_is_not_excluded_is_in_a_passage(document, recipe, tokenizer):
     held = [(chunk.start, chunk.end) for chunk in _cut(document, recipe, tokenizer)]
     out = [(e.start, e.end) for e in document.edits if e.kind == "exclude"]
     for at, sign in enumerate(document.text):

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
@@ -177,14 +176,7 @@ def _first(deep: Candidates, recipe: SearchRecipe) -> Candidates:
     CALIBRATIONS,
 )
 @settings(max_examples=300, deadline=None)
-def test_equal_to_the_pipeline(
-    base: tuple[Spans, list[Question], list[Candidates]],
-    searches: list[SearchRecipe],
-    cuts: list[dict[str, Any]],
-    cutoffs: set[int],
-    shown: bool,
-    calibration: Calibration,
-) -> None:
+def test_equal_to_the_pipeline(base, searches, cuts, cutoffs, shown, calibration):
     spans, questions, candidates = base
     by_document = {name: [key for key, *_ in rows] for name, rows in spans.items()}
     judge = Judge(spans, {name: np.array(keys, np.int64) for name, keys in by_document.items()})

@@ -152,15 +152,13 @@ def _grids(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, list[Any]]]:
     return fixed, grid
 
 
-def test_the_fields_are_all_that_a_sweep_knows() -> None:
+def test_the_fields_are_all_that_a_sweep_knows():
     assert set(VALUES) == set(SearchRecipe.model_fields) - UNSWEPT
 
 
 @given(_grids())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_a_sweep_equals_the_pipeline(
-    base: KnowledgeBase, sweeper: Sweeper, drawn: tuple[dict[str, Any], dict[str, list[Any]]]
-) -> None:
+def test_a_sweep_equals_the_pipeline(base, sweeper, drawn):
     fixed, grid = drawn
     recipes = Grid.parse(grid, BASE.with_fields(fixed))
     sweep = sweeper.sweep(recipes, CUTOFFS, with_context=True)

@@ -33,7 +33,7 @@ def unit(direction: list[int]) -> Vectors:
 
 
 @given(steps, directions, st.integers(1, 15), st.none() | st.sets(names))
-def test_growing_and_shrinking_equals_building_at_once(plan, direction, k, allowed) -> None:
+def test_growing_and_shrinking_equals_building_at_once(plan, direction, k, allowed):
     store, held = stores.empty("flat", 3), dict[int, Vectors]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passage_rows, "SMALLEST_SEGMENT", 1)
