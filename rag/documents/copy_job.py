@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
 
-from rag.documents.job_vectors import refresh
+from rag.documents.embedding_queue import refresh
 from rag.jobs.reporter import Reporter
 from rag.services import Services
 from rag.storage import Database

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from rag.cluster import Cluster, spread
+from rag.documents.embedding_queue import refresh
 from rag.documents.ingestion import Ingestion
-from rag.documents.job_vectors import refresh
 from rag.documents.remaining_time import RemainingTime
 from rag.documents.throughput import Throughput
 from rag.evaluation.formats import beir

@@ -21,11 +21,11 @@ from typing import Any
 
 from rag import readers
 from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, spread
+from rag.documents.embedding_queue import EmbeddingQueue, refresh
 from rag.documents.file_names import Item, distinct
 from rag.documents.garbled import unread_words
 from rag.documents.ingestion import Ingestion, ProgressCallback, Stored
 from rag.documents.job_size import WaitingItem, list_items
-from rag.documents.job_vectors import JobVectors, refresh
 from rag.documents.remaining_time import RemainingTime
 from rag.documents.throughput import Throughput
 from rag.errors import (
@@ -85,12 +85,13 @@ def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
         handled = sum(map(reader.handle, reader.shortest_first(items.waiting)))
         if not handled and not reader.vectors.some():
             reader.wait_for_others()
-    if reader.vectors.rest() or any(item.status in ("added", "replaced") for item in items.all):
+    new = any(item.status in ("added", "replaced") for item in items.all)
+    if reader.vectors.rest(reader.give_way) or new:
         reader.refresh()
     if "questions" in job.payload:
         _import_questions(services, job)
     failed = sum(item.status == "failed" for item in items.all)
-    by_words = reader.vectors.note_what_lacks()
+    by_words = reader.vectors.note_what_lacks(job.id)
     return (
         f"{len(items.all) - failed} of {len(items.all)} read"
         + f", {failed} failed" * bool(failed)
@@ -126,8 +127,8 @@ class _ItemReader:
         self._items: Mapping[int, JobItem] = {}
         self._paces = Throughput(services)
         self._forecast = RemainingTime(self._paces.rates(), job.done / (job.total or 1))
-        self.vectors = JobVectors(
-            services, job.id, self._ingestion, self._forecast, self._say, claims, self._give_way
+        self.vectors = EmbeddingQueue(
+            services.database, self._ingestion, claims, self._forecast, self._say
         )
         self._forecast.add(_INDEXING, "all", 0, {_INDEXING: _INDEXING})
 
@@ -163,10 +164,10 @@ class _ItemReader:
             self._handle(item)
         finally:
             self._claims.leave([piece])
-        self._give_way()
+        self.give_way()
         return True
 
-    def _give_way(self) -> None:
+    def give_way(self) -> None:
         """End the turn of the job where it is over; the next one begins with its paces."""
         try:
             self._reporter.give_way()

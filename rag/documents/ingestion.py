@@ -22,7 +22,6 @@ from rag import providers
 from rag.chunking import chunks
 from rag.documents import throughput
 from rag.documents.edit_anchors import move_edits, with_edits
-from rag.documents.embedding_ahead import AtOnce
 from rag.errors import Cancelled, StorageError, TouchstoneError
 from rag.indexing.vector_cache import cache_vectors, uncached
 from rag.protocols import Embedder
@@ -35,9 +34,27 @@ from rag.types import Chunk, Document, Vectors, chosen_encoding, chunk_key
 log = logging.getLogger(__name__)
 
 _CUT_AT_ONCE = 512  # passages between two tellings
+_LEAST_AT_ONCE, _MOST_AT_ONCE = 32, 512  # texts; more are quicker, because batches go by length
+_QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
 
 ProgressCallback = Callable[[str, int, int], None]
 """Takes the step of the work, see ``Ingestion.work``, units done, and in all (0: not known)."""
+
+
+class BatchSize:
+    """An adaptive number of texts to embed at once, chosen so that they take about a second."""
+
+    def __init__(self, breadth: int = 1) -> None:
+        """``breadth`` is how many texts are embedded at the same time, on a cluster."""
+        self.texts = _LEAST_AT_ONCE
+        self._most = _MOST_AT_ONCE * breadth
+
+    def took(self, texts: int, seconds: float) -> None:
+        """Learn from a batch."""
+        if seconds < _QUICK_SECONDS and texts >= self.texts:
+            self.texts = min(2 * self.texts, self._most)
+        elif seconds > _SLOW_SECONDS:
+            self.texts = max(self.texts // 2, _LEAST_AT_ONCE)
 
 
 @dataclass(slots=True)
@@ -120,14 +137,13 @@ class Ingestion:
         embedder: Callable[[str], Embedder],
         breadth: int = 1,
     ) -> None:
-        """``breadth`` is that of ``AtOnce``."""
+        """``breadth`` is that of ``BatchSize``."""
         self._database = database
         self.base_id = base_id
         self.embedder = embedder
-        self.breadth = breadth
         self._behind: dict[str, str] = {}
         self._loaded = set[str]()
-        self._at_once = AtOnce(breadth)
+        self.batch_size = BatchSize(breadth)
 
     def recipes(self) -> list[IndexRecipe]:
         """Index recipes of all builds, the saved one first; a document is stored for each."""
@@ -193,7 +209,7 @@ class Ingestion:
         on_progress: ProgressCallback,
         also: Callable[[Connection, Stored], None],
     ) -> None:
-        """Store a document as soon as it is cut; its vectors are left to ``EmbeddingAhead``.
+        """Store a document as soon as it is cut; its vectors are left to ``EmbeddingQueue``.
 
         ``also`` joins its transaction, to keep books on it. Raises as ``store`` does: an embedder
         elsewhere is asked whether it is there.
@@ -356,7 +372,7 @@ class Ingestion:
         for cutting in cuttings:
             for chunk in cutting.chunks():
                 batch.append(chunk.indexed_text)
-                if len(batch) >= self._at_once.texts:
+                if len(batch) >= self.batch_size.texts:
                     self._cache(embedder, batch)
                     done += len(batch)
                     batch.clear()
@@ -369,7 +385,7 @@ class Ingestion:
         """Embed a batch, and make the next one so large that it takes about a second."""
         started = time.monotonic()
         cache_vectors(self._database, embedder, batch)
-        self._at_once.took(len(batch), time.monotonic() - started)
+        self.batch_size.took(len(batch), time.monotonic() - started)
 
     @contextmanager
     def _storing(

@@ -16,8 +16,9 @@ import pytest
 from psycopg import sql
 
 from rag import Document, JobRow, KnowledgeBase, Settings, Upload, Workspace
-from rag.documents import embedding_ahead, ingest_job, ingestion, job_size, job_vectors
-from rag.documents.embedding_ahead import EmbeddingAhead
+from rag.documents import embedding_queue, ingest_job, ingestion, job_size
+from rag.documents.embedding_queue import EmbeddingQueue
+from rag.documents.remaining_time import RemainingTime
 from rag.errors import ConnectionLost
 from rag.jobs import helping
 from rag.jobs.helping import Helping
@@ -92,7 +93,7 @@ def test_two_workers_do_each_document_and_each_text_once(
     embedded: Counter[str] = Counter()
     who: dict[str, set[str]] = {"read": set(), "embedded": set()}
     both = {what: threading.Barrier(2) for what in who}
-    take, vectors_for = ingestion.Ingestion.take, embedding_ahead.vectors_for
+    take, vectors_for = ingestion.Ingestion.take, embedding_queue.vectors_for
 
     def met(what: str) -> None:
         """Nobody goes on with the second piece before the other has begun with the first."""
@@ -112,9 +113,9 @@ def test_two_workers_do_each_document_and_each_text_once(
         return vectors_for(embedder, texts)  # type: ignore[arg-type]
 
     monkeypatch.setattr(ingestion.Ingestion, "take", counted_take)
-    monkeypatch.setattr(embedding_ahead, "vectors_for", counted_vectors)
-    monkeypatch.setattr(embedding_ahead, "_LEAST_AT_ONCE", 2)
-    monkeypatch.setattr(embedding_ahead, "_MOST_AT_ONCE", 2)
+    monkeypatch.setattr(embedding_queue, "vectors_for", counted_vectors)
+    monkeypatch.setattr(ingestion, "_LEAST_AT_ONCE", 2)
+    monkeypatch.setattr(ingestion, "_MOST_AT_ONCE", 2)
     monkeypatch.setattr(ingest_job, "_PATIENCE", 60.0)  # vectors come after reading
     owner = threading.Thread(target=one.jobs.run, args=(job,), name="owner")
     owner.start()
@@ -251,21 +252,21 @@ def test_what_others_have_claimed_does_not_hide_what_is_left(
 ) -> None:
     one, two = opened("one"), opened("two")
     base, job = uploaded(one)
-    monkeypatch.setattr(job_vectors.JobVectors, "some", lambda _self: False)
-    one.jobs.run(job)
-    monkeypatch.setattr(embedding_ahead, "_LEAST_AT_ONCE", 1)
-    monkeypatch.setattr(embedding_ahead, "_MOST_AT_ONCE", 1)
-    place = base.id, one._services.models.embedder
-    with Claims(two._services.database) as theirs, Claims(one._services.database) as mine:
-        waiting = EmbeddingAhead(two._services.database, *place, theirs).waiting()
+    with monkeypatch.context() as patched:
+        patched.setattr(EmbeddingQueue, "some", lambda _self: False)
+        one.jobs.run(job)
+    monkeypatch.setattr(ingestion, "_LEAST_AT_ONCE", 1)
+    monkeypatch.setattr(ingestion, "_MOST_AT_ONCE", 1)
+    database = one._services.database
+    with Claims(two._services.database) as theirs, Claims(database) as mine:
+        place = ingestion.Ingestion(database, base.id, one._services.models.embedder)
+        late = EmbeddingQueue(database, place, mine, RemainingTime({}))
+        waiting = late.waiting()
         pieces = [f"{base.id}/{QUICK.index.hash}/{each.id}/0" for each in waiting]
         assert theirs.take(pieces[:-1]) == set(pieces[:-1])
-        late = EmbeddingAhead(one._services.database, *place, mine)
-        names, finished = set[str](), list[str]()
-        while done := late.some(lambda _build: None):
-            names.update(done.names)
-            finished += [each.name for each in done.finished]
-        assert (names, finished) == ({waiting[-1].name}, [waiting[-1].name])
+        while late.some():
+            pass
+        assert [each.id for each in late.waiting()] == [each.id for each in waiting[:-1]]
         assert late.elsewhere
 
 

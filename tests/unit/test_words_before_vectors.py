@@ -21,9 +21,10 @@ from rag import (
     readers,
 )
 from rag.documents import ingest_job
-from rag.documents.embedding_ahead import EmbeddingAhead
+from rag.documents.embedding_queue import EmbeddingQueue
 from rag.documents.ingest_job import ingest
 from rag.documents.ingestion import Ingestion
+from rag.documents.remaining_time import RemainingTime
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.retrieval import Candidates, IncompleteVectors, score_contributions
@@ -31,6 +32,7 @@ from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores
 from rag.retrieval.selection import cut
 from rag.services import Models
+from rag.storage.shared.claims import Claims
 from rag.stores import empty
 from rag.types import Vectors
 from tests.workspaces import QUICK, add, found, workspace_at
@@ -67,9 +69,15 @@ def take(base: KnowledgeBase, name: str, content: str) -> Document:
     return document
 
 
+def queue_of(base: KnowledgeBase) -> EmbeddingQueue:
+    database = base._database
+    ingestion = Ingestion(database, base.id, base._services.models.embedder)
+    return EmbeddingQueue(database, ingestion, Claims(database), RemainingTime({}))
+
+
 def embed_all(base: KnowledgeBase) -> None:
-    ahead = EmbeddingAhead(base._database, base.id, base._services.models.embedder)
-    while ahead.some(lambda _build: None):
+    queue = queue_of(base)
+    while queue.some():
         pass
 
 
@@ -217,14 +225,14 @@ def test_two_who_make_the_same_vectors_are_not_in_each_others_way(
 ) -> None:
     base = workspace.create("handbook", QUICK)
     take(base, "leave.md", LEAVE)
-    other = EmbeddingAhead(base._database, base.id, base._services.models.embedder)
+    other = queue_of(base)
     calls = list[int]()
     claimed = base._database.dialect == "postgresql"  # there nobody makes what another one does
 
     def meanwhile(texts: Sequence[str]) -> None:
         calls.append(len(texts))
         if len(calls) == 1:
-            assert (other.some(lambda _build: None) is None) is claimed
+            assert other.some() is not claimed
             assert other.elsewhere is claimed
 
     embedder.before = meanwhile

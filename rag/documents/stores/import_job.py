@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from rag import providers
+from rag.documents.embedding_queue import refresh
 from rag.documents.ingestion import Ingestion
-from rag.documents.job_vectors import refresh
 from rag.documents.stores.imports import (
     UNRELATED,
     check_rows,

@@ -1,4 +1,4 @@
-"""Vectors for documents that are stored already and answer by words until theirs are in.
+"""Texts to embed: documents that are stored already answer by words until their vectors are in.
 
 What waits is written in the database: the next process continues where a killed one was.
 """
@@ -9,52 +9,29 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from rag.errors import Cancelled, StorageError, TouchstoneError
+from rag.documents.ingestion import Ingestion
+from rag.documents.remaining_time import RemainingTime
+from rag.documents.throughput import embedding_work
+from rag.errors import Cancelled, InvalidRecipe, ProviderError, StorageError, TouchstoneError
 from rag.indexing.vector_cache import uncached, vectors_for
 from rag.protocols import Embedder
+from rag.services import Services
 from rag.storage import Database, bases, builds, passages, vectors
+from rag.storage import jobs as rows
 from rag.storage.builds import Waiting
 from rag.storage.passages import Unembedded
 from rag.storage.shared.claims import Claims
 
 log = logging.getLogger(__name__)
 
+_POLL = 0.1
 _DOCUMENTS = 512  # looked at together
 _SHARED = 64  # passages of a document that are claimed together
 _MOST_CLAIMS = 128
 _BATCHES_FETCHED = 8  # more would let small documents that come in wait
-_LEAST_AT_ONCE, _MOST_AT_ONCE = 32, 512  # texts; more are quicker, because batches go by length
-_QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
-
-
-class AtOnce:
-    """An adaptive batch size for embedding, chosen so that a batch takes about a second."""
-
-    def __init__(self, breadth: int = 1) -> None:
-        """``breadth`` is how many texts are embedded at the same time, on a cluster."""
-        self.texts = _LEAST_AT_ONCE
-        self._most = _MOST_AT_ONCE * breadth
-
-    def took(self, texts: int, seconds: float) -> None:
-        """Learn from a batch."""
-        if seconds < _QUICK_SECONDS and texts >= self.texts:
-            self.texts = min(2 * self.texts, self._most)
-        elif seconds > _SLOW_SECONDS:
-            self.texts = max(self.texts // 2, _LEAST_AT_ONCE)
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """A batch whose vectors came in: for which build and documents (names), of how much text.
-
-    ``finished`` are the documents that lack none any more.
-    """
-
-    build_hash: str
-    names: tuple[str, ...]
-    characters: int
-    finished: tuple[Waiting, ...]
+_VECTORS = "vectors"  # of a build, for all items of a job together
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +45,8 @@ class _Queue:
     claimed: Sequence[str] = ()
 
 
-class EmbeddingAhead:
-    """An embedder of what waits in a knowledge base, about a second's worth at a time.
+class EmbeddingQueue:
+    """The texts of a knowledge base that lack vectors, embedded about a second's worth at a time.
 
     Of several workers on one database each embeds what it has claimed.
     """
@@ -77,22 +54,32 @@ class EmbeddingAhead:
     def __init__(
         self,
         database: Database,
-        base_id: int,
-        embedder: Callable[[str], Embedder],
-        claims: Claims | None = None,
-        breadth: int = 1,
+        ingestion: Ingestion,
+        claims: Claims,
+        forecast: RemainingTime,
+        say: Callable[[str], None] = lambda _message: None,
     ) -> None:
-        """``breadth`` is that of ``AtOnce``."""
-        self._claims = claims or Claims(database)
+        """``say`` hears what is done now."""
+        self._database = database
+        self._base_id = ingestion.base_id
+        self._embedder = ingestion.embedder
+        self._batch_size = ingestion.batch_size
+        self._claims = claims
+        self._forecast = forecast
+        self._say = say
+        self._queue: _Queue | None = None
         self.elsewhere = False
         """Whether all that waits is claimed by others."""
-        self._database = database
-        self._base_id = base_id
-        self._embedder = embedder
-        self._at_once = AtOnce(breadth)
-        self._queue: _Queue | None = None
         self.failed: dict[str, TouchstoneError] = {}
         """Builds, by hash, whose embedder failed: they wait for another job."""
+        self._done: dict[str, float] = {}  # characters of text whose vectors came, by build
+        recipes = ingestion.recipes()
+        self._recipes = {recipe.hash: recipe for recipe in recipes}
+        self._steps = embedding_work(recipes)
+        for build_hash, work in self._steps.items():
+            forecast.add((_VECTORS, build_hash), "all", 0, work)
+        for item in {item.id: item for item in self.waiting()}.values():
+            forecast.add(item.id, "text", item.characters, {})
 
     def waiting(self) -> list[Waiting]:
         """The documents that lack vectors: those of the saved recipe first, then small ones."""
@@ -101,22 +88,37 @@ class EmbeddingAhead:
             items = builds.waiting(connection, self._base_id)
         return sorted(items, key=lambda item: item.build_hash != saved)
 
-    def some(self, begins: Callable[[str], None]) -> Embedded | None:
-        """Embed the next batch; None where nothing waits whose embedder works.
-
-        ``begins`` hears of which build, before the work.
-        """
+    def some(self) -> bool:
+        """Embed the next batch; False where nothing waits whose embedder works."""
         self.elsewhere = False
         if self._queue is not None:
-            return self._embedded(self._queue, begins) or self.some(begins)
+            return self._embed(self._queue) or self.some()
         for build_hash in dict.fromkeys(item.build_hash for item in self.waiting()):
             if build_hash not in self.failed and (queue := self._fetched(build_hash)):
-                return self._embedded(queue, begins) or self.some(begins)
-        return None
+                return self._embed(queue) or self.some()
+        return False
+
+    def rest(self, between: Callable[[], None]) -> bool:
+        """Embed all that is left; whether anything was embedded since the queue was made.
+
+        ``between`` is called between two batches. Returns when what other workers have claimed is
+        in, too.
+        """
+        while True:
+            if self.some():
+                between()
+                continue
+            if not self.elsewhere:
+                break
+            self._say("other workers are embedding")
+            time.sleep(_POLL)
+        for build_hash in self._steps:
+            self._forecast.end((_VECTORS, build_hash))
+        return bool(self._done)
 
     def _fetched(self, build_hash: str) -> _Queue | None:
         """Return the next texts of a build that no other worker has claimed."""
-        documents, most = _DOCUMENTS, _BATCHES_FETCHED * self._at_once.texts
+        documents, most = _DOCUMENTS, _BATCHES_FETCHED * self._batch_size.texts
         refused = set[str]()
         while True:
             queue = self._listed(build_hash, documents, most)
@@ -160,7 +162,7 @@ class EmbeddingAhead:
             pieces.setdefault(name, []).append(passage)
         texts, claimed = list[Unembedded](), list[str]()
         for name, piece in pieces.items():
-            if len(texts) >= 2 * self._at_once.texts or len(claimed) >= _MOST_CLAIMS:
+            if len(texts) >= 2 * self._batch_size.texts or len(claimed) >= _MOST_CLAIMS:
                 break
             if name not in refused and self._claims.take([name]):
                 claimed.append(name)
@@ -177,12 +179,13 @@ class EmbeddingAhead:
         texts = [passage for passage in texts if passage.indexed_text in missing]
         return replace(queue, texts=texts, claimed=claimed)
 
-    def _embedded(self, queue: _Queue, begins: Callable[[str], None]) -> Embedded | None:
-        """Embed the next batch of a queue; None where its embedder fails."""
-        texts, rest = queue.texts[: self._at_once.texts], queue.texts[self._at_once.texts :]
+    def _embed(self, queue: _Queue) -> bool:
+        """Embed the next batch of a queue; False where its embedder fails."""
+        size = self._batch_size.texts
+        texts, rest = queue.texts[:size], queue.texts[size:]
         self._queue = replace(queue, texts=rest) if rest else None
         started = time.monotonic()
-        begins(queue.build_hash)
+        self._reached(queue.build_hash)
         try:
             new = vectors_for(queue.embedder, [passage.indexed_text for passage in texts])
         except (Cancelled, StorageError):
@@ -190,33 +193,79 @@ class EmbeddingAhead:
         except TouchstoneError as error:
             self._fails(queue.build_hash, error)
             self._claims.leave(queue.claimed)
-            return None
-        self._at_once.took(len(texts), time.monotonic() - started)
+            return False
+        self._batch_size.took(len(texts), time.monotonic() - started)
         unfinished = {passage.document_id for passage in rest}
         document_ids = {passage.document_id for passage in texts} if texts else set(queue.documents)
-        done = self._stored(queue, new, sorted(document_ids - unfinished))
-        if not rest:
-            self._claims.leave(queue.claimed)
-        return Embedded(
-            queue.build_hash,
-            tuple(dict.fromkeys(queue.documents[passage.document_id].name for passage in texts)),
-            sum(passage.characters for passage in texts),
-            tuple(queue.documents[document_id] for document_id in done),
-        )
-
-    def _stored(self, queue: _Queue, new: Mapping[bytes, bytes], ids: Sequence[str]) -> list[str]:
-        """Return the documents that lack no vector any more."""
         with self._database.write() as connection:
             bases.hold(connection, self._base_id)  # a deletion of documents comes before or after
             vectors.store(connection, queue.embedder.id, new)
             vectors.forget(connection, list(new))  # of documents that went meanwhile
             place = self._base_id, queue.build_hash, queue.embedder.id
-            done = builds.end_waiting(connection, *place, ids)
-            if done:
+            if builds.end_waiting(connection, *place, sorted(document_ids - unfinished)):
                 bases.touch(connection, self._base_id)
-        return done
+        if not rest:
+            self._claims.leave(queue.claimed)
+        self._report(queue, texts)
+        return True
+
+    def _report(self, queue: _Queue, texts: Sequence[Unembedded]) -> None:
+        characters = sum(passage.characters for passage in texts)
+        self._done[queue.build_hash] = self._done.get(queue.build_hash, 0.0) + characters
+        self._reached(queue.build_hash)
+        self._forecast.pause()
+        names = {queue.documents[passage.document_id].name for passage in texts}
+        if names:
+            title = names.pop() if len(names) == 1 else f"{len(names):,} documents"
+            they = "they answer" if names else "it answers"
+            self._say(f"{title}: embedding; lexical search already finds {they}")
+
+    def _reached(self, build_hash: str) -> None:
+        """Note how far the vectors of a build are; one that is new is not in the forecast."""
+        self._forecast.pause()
+        for step in self._steps.get(build_hash, ()):
+            done, total = self._done.get(build_hash, 0.0), self._forecast.characters()
+            self._forecast.reached((_VECTORS, build_hash), step, min(done, total), total)
 
     def _fails(self, build_hash: str, error: TouchstoneError) -> None:
         log.warning("Build %s lacks vectors: %s", build_hash, error)
         self.failed[build_hash] = error
         self._queue = None
+
+    def note_what_lacks(self, job_id: int) -> int:
+        """Note each document of a failed embedder, which only lexical search finds; how many."""
+        why: dict[str, tuple[str, TouchstoneError]] = {}
+        for waiting in self.waiting():
+            if waiting.build_hash in self.failed and waiting.build_hash in self._recipes:
+                embedder = self._recipes[waiting.build_hash].embedder
+                why.setdefault(waiting.name, (embedder, self.failed[waiting.build_hash]))
+        if not why:
+            return 0
+        with self._database.write() as connection:
+            for item in rows.items(connection, job_id):
+                if item.name in why and item.status in ("added", "replaced"):
+                    embedder, error = why[item.name]
+                    words = (
+                        f"only lexical search finds it in the build with {embedder}: "
+                        f"{error.message}"
+                    )
+                    reason = "; ".join(filter(None, (item.reason, words)))
+                    place = job_id, item.position, item.status, reason, error.hint
+                    rows.set_item(connection, *place, chunks=item.chunks)
+        return len(why)
+
+
+def refresh(services: Services, base_id: int, say: Callable[[str], None]) -> None:
+    """Bring the snapshots of all builds up to date, so that the next question is quick.
+
+    ``say`` hears what is done now, again and again. Raises what it raises.
+    """
+    heed = partial(say, "bringing the index up to date")
+    recipes = Ingestion(services.database, base_id, services.models.embedder).recipes()
+    for recipe in recipes:
+        try:
+            heed()
+            services.indexes.save(base_id, recipe, heed)
+        except (InvalidRecipe, ProviderError, StorageError) as error:
+            # A build that cannot be searched now keeps no document out; a search says why.
+            log.warning("The index of build %s was not refreshed: %s", recipe.hash, error)
