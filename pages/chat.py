@@ -29,6 +29,7 @@ from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.local_models import model_offer
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import for_question, working
+from pages.components.runs.next_step import what_next
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.job_progress import (
@@ -135,6 +136,7 @@ def _heading(base: KnowledgeBase, talk: Conversation | None) -> None:
         st.title("Chat", width="content")
         conversations_menu(base, talk)
         action_button("New conversation", "chat_new", "add_comment", start_anew, base)
+    what_next("chat")
     session_settings.note(base, talk)
 
 

@@ -8,7 +8,6 @@ from streamlit.navigation.page import Page
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_chip
-from pages.components.runs.next_step import next_step_line
 from pages.components.shell import job_progress
 from pages.components.shell.base_picker import base_picker, close_sidebar, gone_note
 from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
@@ -185,15 +184,6 @@ def has_tours() -> bool:
     return base().id in toured
 
 
-def what_next(page: str) -> None:
-    """Draw the next step that the chosen knowledge base needs; guests get none."""
-    if guest() or not known_bases():
-        return
-    opened = base()
-    info = next(info for info in known_bases() if info.id == opened.id)
-    next_step_line(info, opened, page)
-
-
 def shown_base() -> None:
     """Name the knowledge base to guests: on a narrow screen, the sidebar with it is closed."""
     if guest() and known_bases():
@@ -207,7 +197,7 @@ st.set_page_config(
     page_title="Touchstone",
     page_icon=str(ASSETS / "mark.svg"),
     layout="wide",
-    initial_sidebar_state="auto",
+    initial_sidebar_state=300,
 )
 st.html(ASSETS / "contrast.css")
 if palette() is DARK:
@@ -248,7 +238,6 @@ with DRAWING.one(), run_cache():
         with guard():
             notices()
         with guard():
-            what_next(current.url_path)
             shown_base()
     current.run()
 with guard():

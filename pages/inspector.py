@@ -32,6 +32,7 @@ from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel, what_it_means
 from pages.components.recipe.working_recipe import for_question
 from pages.components.runs.labelling import labelling_line, suggested_questions
+from pages.components.runs.next_step import page_title
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import question_sets, show
@@ -59,7 +60,7 @@ HEIGHT = 720
 def main() -> None:
     """The page."""
     base = chosen_base()
-    st.title("Inspector")
+    page_title("Inspector", "inspector")
     question = _question(base)
     labelling = st.container()
 

@@ -45,6 +45,7 @@ from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import documents_changed, downloads
 from pages.components.runs.diagnosis import diagnosis_view
 from pages.components.runs.labelling import label_button
+from pages.components.runs.next_step import chosen_set, page_title
 from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
@@ -87,7 +88,7 @@ def main() -> None:
     with st.sidebar:
         recipe = recipe_panel(base)
     if not question_sets.has_choice():
-        st.session_state[question_sets.SET] = readings.first_measurable(base, sets).name
+        st.session_state[question_sets.SET] = chosen_set(base, sets).name
     by_name = {item.name: item for item in sets}
     name = st.selectbox(
         "Question set", list(by_name), key=question_sets.SET, bind="query-params", width=420
@@ -372,6 +373,7 @@ def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -
         )
 
 
-st.title("Metrics")
+with guard():
+    page_title("Metrics", "metrics")
 with guard():
     main()

@@ -13,10 +13,10 @@ from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
 from pages.components.runs.decisions_table import decisions_table
 from pages.components.runs.ledger import ledger
+from pages.components.runs.next_step import chosen_set, page_title
 from pages.components.runs.systems import systems_view
 from pages.components.runs.table import (
     SELECTED,
-    first_set,
     metric_names,
     rows,
     run_names,
@@ -26,6 +26,7 @@ from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import guest
 from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import question_sets as sets_of
 from rag import (
     METRIC_DEFINITIONS,
     KnowledgeBase,
@@ -41,28 +42,30 @@ TAB = "compare"  # the URL's parameter
 def main() -> None:
     """The page; guests compare runs only."""
     base = chosen_base()
+    runs = base.runs.list_all()
+    names = list(dict.fromkeys(run.question_set for run in runs))
+    question_sets.settle_set(names)
+    if runs and not question_sets.has_choice():
+        st.session_state[question_sets.SET] = _first_set(base, runs)
+    page_title("Runs", "runs")
     if guest():
-        leaderboard(base)
+        leaderboard(base, runs)
     else:
         views = {
-            "Runs": partial(leaderboard, base),
+            "Runs": partial(leaderboard, base, runs),
             "Systems": partial(systems_view, base, TAB),
             "Arena": partial(arena, base),
         }
         tabs(views, TAB)
 
 
-def leaderboard(base: KnowledgeBase) -> None:
+def leaderboard(base: KnowledgeBase, runs: list[Run]) -> None:
     """Draw the runs of a question set, and what the selected ones differ by."""
-    runs = base.runs.list_all()
     _gone_note(base, runs)
-    names = list(dict.fromkeys(run.question_set for run in runs))
-    question_sets.settle_set(names)
     if not runs:
         _no_runs(base)
         return
-    if not question_sets.has_choice():
-        st.session_state[question_sets.SET] = first_set(runs)
+    names = list(dict.fromkeys(run.question_set for run in runs))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Question set", names, key=question_sets.SET, bind="query-params", width=320
@@ -76,6 +79,18 @@ def leaderboard(base: KnowledgeBase) -> None:
     _below(base, chosen, ranked, metric)
     decisions_table(base, name, run_names(ranked))
     ledger(base, name)
+
+
+def _first_set(base: KnowledgeBase, runs: list[Run]) -> str:
+    """The set to begin with: that of a run in the address, else the one of all pages."""
+    named = st.query_params.get(SELECTED, "").split(",")
+    if picked := next((run.question_set for run in runs if run.id in named), None):
+        return picked
+    sets = [] if guest() else sets_of(base)
+    chosen = chosen_set(base, sets).name if sets else None
+    return next(
+        (run.question_set for run in runs if run.question_set == chosen), runs[0].question_set
+    )
 
 
 def _gone_note(base: KnowledgeBase, runs: list[Run]) -> None:
@@ -156,6 +171,5 @@ def _below(
         delete_button(base, chosen)
 
 
-st.title("Runs")
 with guard():
     main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.recipe.local_models import local_servers_view
+from pages.components.runs.next_step import page_title
 from pages.components.settings.account import account_view, people_view
 from pages.components.settings.audit import audit_log
 from pages.components.settings.data_locations import shown_database, size
@@ -102,8 +103,9 @@ def settings() -> None:
             _caches()
 
 
-st.title("Settings")
-st.caption(f"Touchstone {VERSION}")
+with guard():
+    page_title("Settings", "settings")
+    st.caption(f"Touchstone {VERSION}")
 with guard():
     if workspace().principal.local:
         settings()

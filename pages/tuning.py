@@ -6,9 +6,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.labels import question_sets
-from pages.components.metrics import readings
 from pages.components.recipe import working_recipe
 from pages.components.recipe.panel import recipe_panel
+from pages.components.runs.next_step import chosen_set, page_title
 from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import loading_note
@@ -44,7 +44,9 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
     place = st.empty()
     with st.sidebar:
         recipe = recipe_panel(
-            base, explain=lambda recipe: _meaning(base, chosen, recipe, part, place)
+            base,
+            explain=lambda recipe: _meaning(base, chosen, recipe, part, place),
+            expanded=True,
         )
     with guard():
         opened = bench(base, chosen, recipe, part, place)
@@ -83,7 +85,7 @@ def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSe
     """Draw the selection of a question set and of a part of it; return both."""
     by_name = {item.name: item for item in sets}
     if not question_sets.has_choice():
-        st.session_state[question_sets.SET] = readings.first_measurable(base, sets).name
+        st.session_state[question_sets.SET] = chosen_set(base, sets).name
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Question set", list(by_name), key=question_sets.SET, bind="query-params", width=320
@@ -120,6 +122,7 @@ def _answerable(measuring: Tuner) -> str:
     return f" Of these, {tuning:,} and {held_out:,} have an answer, which ranking metrics need."
 
 
-st.title("Tuning")
+with guard():
+    page_title("Tuning", "tuning")
 with guard():
     main()

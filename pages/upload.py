@@ -8,6 +8,7 @@ from pages.components.documents.builds import builds_view
 from pages.components.documents.chunk_preview import chunk_preview
 from pages.components.documents.examination import examination_view
 from pages.components.documents.table import documents_table
+from pages.components.runs.next_step import page_title
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import reading
 from pages.components.shell.permission import refusal
@@ -41,7 +42,8 @@ def _documents(base: KnowledgeBase) -> None:
         builds_view(base)
 
 
-st.title("Documents")
+with guard():
+    page_title("Documents", "upload")
 with guard():
     bases_view()
 with guard():

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import streamlit as st
-
 from pages.components.chat.review import review
 from pages.components.memory.overview import memory
 from pages.components.operations.overview import operations
 from pages.components.recipe import working_recipe
+from pages.components.runs.next_step import page_title
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import refusal
@@ -22,7 +21,7 @@ TAB = "usage"  # the URL's parameter
 def main() -> None:
     """The page."""
     base = chosen_base()
-    st.title("Usage")
+    page_title("Usage", "usage")
     views: dict[str, Callable[[], None]] = {}
     if not refusal(base, "reviews.waiting"):
         views["Review"] = partial(review, base)

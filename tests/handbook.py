@@ -50,10 +50,11 @@ def _prepare(home: Path) -> None:
 
 
 def visit(page: str, **parameters: str) -> AppTest:
-    """A visitor's first look at a page."""
+    """A visitor's first look at a page, with the recipe open where it has one."""
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     for name, value in parameters.items():
         app.query_params[name] = value
+    app.session_state["recipe_panel"] = True
     app.switch_page(page).run()
     assert not app.exception
     return app

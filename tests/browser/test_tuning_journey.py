@@ -20,8 +20,6 @@ def test_tune_by_hand_then_by_search(
         expect(figure).to_have_text(re.compile(r"^[01]\.\d{3}$"))
         before = float(figure.inner_text())
 
-        page.get_by_role("radio", name="Set", exact=True).click()
-        page.wait_for_url("**/tuning?*cut=Set*")
         threshold = page.get_by_role("slider", name=re.compile("^Threshold"))
         threshold.press("End")
         page.wait_for_url("**/tuning?*threshold=1*")
@@ -39,6 +37,7 @@ def test_tune_by_hand_then_by_search(
         page.get_by_text("at its best where it is").wait_for()
         shoot(page, "tuning")
 
+        page.get_by_text("Advanced").click()
         page.get_by_role("radio", name="Off", exact=True).click()
         page.get_by_text(
             re.compile(r"no threshold, topic ≥ 0\.\d\d\d: the search returns passages for 100%")

@@ -161,12 +161,13 @@ def labelled(filled: Workspace) -> Workspace:
 
 @pytest.fixture
 def open_page() -> OpenPage:
-    """Opens a page in its frame, with query parameters."""
+    """Opens a page in its frame, with query parameters, and the recipe where it has one."""
 
     def opened(file: str, **parameters: str) -> AppTest:
         app = AppTest.from_file(str(FRAME), default_timeout=60)
         for name, value in parameters.items():
             app.query_params[name] = value
+        app.session_state["recipe_panel"] = True
         app.switch_page(file).run()
         assert not app.exception
         return app

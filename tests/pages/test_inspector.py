@@ -12,7 +12,7 @@ from pages.components.inspector.candidates import candidates
 from pages.components.inspector.funnel import steps
 from pages.components.recipe.panel import what_it_means
 from rag import KnowledgeBase, Stage, WordCorrection
-from tests.handbook import LEAVE, make, marked, texts, visit
+from tests.handbook import LEAVE, make, marked, texts, unfold, visit
 
 
 def cards(app: AppTest) -> list[str]:
@@ -71,19 +71,15 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     assert step(app, "threshold") == "**1** above threshold"
 
 
-def test_the_panel_says_that_a_threshold_is_automatic_until_it_is_set(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE)
+def test_the_slider_sets_a_threshold_that_was_automatic(base: KnowledgeBase) -> None:
+    app = unfold(visit("inspector.py", q=LEAVE))
     app.get_by_key("cut").set_value("Auto").run()
-    level = app.slider(key="threshold").value
-    automatic = f"Automatic: {level:.2f}. To set your own, move the slider."
-    assert automatic in texts(app)
     app.slider(key="threshold").set_value(0.3).run()
     assert app.get_by_key("cut").value == "Set"
-    assert "Automatic: " not in texts(app)
 
 
 def test_a_threshold_that_does_not_apply_is_named_as_such_everywhere(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE)
+    app = unfold(visit("inspector.py", q=LEAVE))
     app.get_by_key("cut").set_value("Off").run()
     assert "No threshold: the highest ranks are returned." in texts(app)
     trace = base.search(LEAVE, base.recipe())

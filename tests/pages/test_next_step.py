@@ -49,7 +49,7 @@ def test_the_line_says_that_it_is_about_the_saved_recipe(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     app = open_page("tuning.py")
-    app.segmented_control(key="cut").set_value("Off").run()
+    app.slider(key="k").set_value(9).run()
     changed = "**What next for the saved recipe?** The question set *checks*"
     lines = [each.value for each in app.caption if each.value.startswith("**What next")]
     assert [line[: len(changed)] for line in lines] == [changed]
@@ -139,3 +139,25 @@ def test_runs_comes_up_with_the_set_that_its_step_names(
         assert app.selectbox(key="set").value == chosen
         assert f"*{chosen}*" in _line(app)
         assert _line(app.run()) == _line(open_page("runs.py", **parameters))
+
+
+def test_all_pages_name_one_set_the_one_with_enough_questions_or_the_last_chosen(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    quote = {"document": "pump.txt", "quote": "Grease the bearing"}
+    asked = [
+        {"id": f"l{n}", "text": f"What is greased {n}?", "evidence": [quote]} for n in range(12)
+    ]
+    base.exchange.import_file("large", "l.jsonl", "\n".join(map(json.dumps, asked)).encode())
+    app = open_page("chat.py")
+    assert "*large* has 12 labelled questions" in _line(app)
+    base.evaluator.evaluate("checks", base.recipe())  # a newer run of the small set
+    base.evaluator.evaluate("large", base.recipe())
+    for page in ("metrics.py", "tuning.py", "runs.py"):
+        app = open_page(page)
+        assert (app.selectbox(key="set").value, "*large*" in _line(app)) == ("large", True)
+    app.selectbox(key="set").set_value("checks").run()
+    for page in ("chat.py", "upload.py", "metrics.py"):
+        app.switch_page(page).run()
+        assert "*checks*" in _line(app)

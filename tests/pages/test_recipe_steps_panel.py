@@ -127,7 +127,7 @@ def test_what_nobody_opened_is_drawn_where_it_was_changed_and_stays(base: Knowle
 
 def test_a_widget_without_a_value_changes_nothing(base: KnowledgeBase) -> None:
     """A slow browser sends an empty parameter of the address again when its widget is there."""
-    app = visit("inspector.py", q=LEAVE)
+    app = unfold(visit("inspector.py", q=LEAVE))
     for key in ("cut", "mode"):
         next(each for each in app.get("segmented_control") if each.key == key).set_value(None)
     app.run()

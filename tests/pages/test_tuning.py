@@ -20,6 +20,7 @@ from rag import (
     Tuner,
     Workspace,
 )
+from tests.handbook import unfold
 from tests.pages.conftest import DOCUMENTS, fill, finished
 
 OpenPage = Callable[..., AppTest]
@@ -131,7 +132,7 @@ def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) ->
 def test_a_threshold_set_while_the_way_to_set_it_is_on_its_way_is_kept(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
-    app = open_page("tuning.py")
+    app = unfold(open_page("tuning.py"))
     app.slider(key="threshold").set_value(0.9)
     app.segmented_control(key="cut").set_value("Set").run()
     assert app.slider(key="threshold").value == 0.9

@@ -130,10 +130,3 @@ def placed_questions(base: KnowledgeBase, set_name: str, _version: Version) -> i
         and any(label.grade > 0 and label.id not in lost for label in question.labels)
         for question in base.questions.labelled(set_name)
     )
-
-
-def first_measurable(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
-    """The first set with labels; without any, the first with questions, else the first."""
-    with_questions = [item for item in sets if item.questions]
-    labelled = (item for item in with_questions if label_count(base, item.name, version_of(item)))
-    return next(labelled, next(iter(with_questions), sets[0]))

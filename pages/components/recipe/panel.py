@@ -49,7 +49,7 @@ from rag import (
 )
 
 MOST_SHOWN = 50
-_ABOVE = {"mode", "by", "w", "k"}  # in sight on every page
+_ABOVE = {"mode", "by", "w", THRESHOLD, "k"}
 _OF_ANSWERS = {
     *("provider", "model", "draws_on", "reads"),
     *("tool_calls", "may_call", "temperature", "length"),
@@ -81,12 +81,42 @@ def recipe_panel(
     *,
     answers: bool = False,
     explain: Callable[[Recipe], str] | None = None,
+    expanded: bool = False,
 ) -> Recipe:
-    """Draw the panel, which stands in the sidebar of every page; return the working recipe.
+    """Draw the panel, which stands in the sidebar; return the working recipe.
 
     ``answers`` adds who answers; ``explain`` says what the threshold means for what is shown.
+    ``expanded`` opens it: on other pages than Tuning, few visitors change the recipe.
     """
-    slot = _Panel(base).search()
+    panel = st.expander(
+        "Change the recipe",
+        icon=":material/tune:",
+        key="recipe_panel",
+        expanded=expanded,
+        on_change="rerun",
+    )
+    opened = bool(panel.open)
+    with panel:
+        if needed(base, _ABOVE, opened=opened):
+            slot = _Panel(base).search()
+            if explain is not None:
+                slot.caption(explain(working(base)))
+        _advanced(base, opened=opened)
+        if answers and needed(base, _OF_ANSWERS, opened=opened):
+            with st.expander("Answers", icon=":material/forum:", key="recipe_answers"):
+                _Panel(base).answers()
+        drawn()
+        if problem := refused():
+            st.error(plain(problem))
+    build = working(base).index.hash
+    to_url(BUILD, "" if build == saved(base).index.hash else build)
+    return working(base)
+
+
+def _advanced(base: KnowledgeBase, *, opened: bool) -> None:
+    rest = {*URL_PARAMETERS, CUT} - _ABOVE - _OF_ANSWERS
+    if not (opened or needed(base, rest, opened=False)):
+        return
     advanced = st.expander(
         "Advanced",
         icon=":material/tune:",
@@ -94,23 +124,11 @@ def recipe_panel(
         key="recipe_advanced",
         on_change="rerun",
     )
-    if needed(base, URL_PARAMETERS.keys() - _ABOVE - _OF_ANSWERS, opened=advanced.open):
+    if needed(base, rest, opened=bool(advanced.open)):
         with advanced:
             _Panel(base).advanced()
             steps_panel(base)
             index_panel(base, working(base))
-    if answers:
-        with st.expander("Answers", icon=":material/forum:", key="recipe_answers"):
-            _Panel(base).answers()
-    drawn()
-    build = working(base).index.hash
-    to_url(BUILD, "" if build == saved(base).index.hash else build)
-    if problem := refused():
-        st.error(plain(problem))
-    recipe = working(base)
-    if explain is not None:
-        slot.caption(explain(recipe))
-    return recipe
 
 
 def what_it_means(trace: Trace) -> str:
@@ -128,7 +146,7 @@ class _Panel(Widgets):
     """The widgets of one knowledge base's working recipe."""
 
     def search(self) -> DeltaGenerator:
-        """Draw the most used fields: mode, weight, threshold, top-k.
+        """Draw the fields that are changed most: mode, weight, threshold, top-k.
 
         Return the slot for the caption of the threshold.
         """
@@ -150,7 +168,6 @@ class _Panel(Widgets):
                 step=0.05,
                 help="The share of dense scores in the ranking. The rest is lexical.",
             )
-        self._refuse()
         self._threshold()
         slot = st.empty()
         most = MOST_SHOWN if max(search.top_k, self.saved.search.top_k) <= MOST_SHOWN else 1000
@@ -170,20 +187,6 @@ class _Panel(Widgets):
     def _threshold(self) -> None:
         how, level = _how(self.recipe), self._level(self.recipe)
         self.place(
-            CUT,
-            st.segmented_control,
-            "Threshold mode",
-            how,
-            _how(self.saved),
-            self._cut,
-            options=[AUTO, SET, OFF],
-            required=True,
-            help="Auto takes the default of the embedding model. Set uses the slider. Off returns "
-            "the highest ranks, whatever their relevance.",
-        )
-        if how == AUTO:
-            st.caption(f"Automatic: {level:.2f}. To set your own, move the slider.")
-        self.place(
             THRESHOLD,
             st.slider,
             CAPTIONS["search.threshold"],
@@ -196,6 +199,21 @@ class _Panel(Widgets):
             step=0.01,
             disabled=how == OFF,
             help=_THRESHOLD_HELP[self.recipe.search.relevance],
+        )
+
+    def _threshold_mode(self) -> None:
+        how = _how(self.recipe)
+        self.place(
+            CUT,
+            st.segmented_control,
+            "Threshold mode",
+            how,
+            _how(self.saved),
+            self._cut,
+            options=[AUTO, SET, OFF],
+            required=True,
+            help="Auto takes the default of the embedding model. Set uses the slider. Off returns "
+            "the highest ranks, whatever their relevance.",
         )
         if how != OFF:
             self.draw(
@@ -223,7 +241,9 @@ class _Panel(Widgets):
         return min(max(round(value or 0.0, 2), 0.0), 1.0)
 
     def advanced(self) -> None:
-        """Draw the rarely used fields: depth, fusion, BM25, and the context budget."""
+        """Draw the rarely used fields: refusal, depth, fusion, BM25, and the context budget."""
+        self._threshold_mode()
+        self._refuse()
         self.number(
             "candidates",
             step=10,

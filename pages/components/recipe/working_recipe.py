@@ -218,7 +218,8 @@ def needed(base: KnowledgeBase, part: Collection[str], *, opened: bool) -> bool:
     """
     unfolded: set[str] = st.session_state.setdefault(_UNFOLDED, set())
     changed = differences(base)
-    if opened or any(key in st.query_params or URL_PARAMETERS[key] in changed for key in part):
+    fields = ((key, URL_PARAMETERS.get(key, "search.threshold")) for key in part)
+    if opened or any(key in st.query_params or field in changed for key, field in fields):
         unfolded.update(part)
     return not unfolded.isdisjoint(part)
 

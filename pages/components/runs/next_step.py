@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
 import streamlit as st
 
@@ -14,10 +15,11 @@ from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
 from pages.components.recipe.local_models import offered_server, running
 from pages.components.runs import labelling
-from pages.components.runs.table import SELECTED, first_set
+from pages.components.runs.table import SELECTED
 from pages.components.shell.job_progress import active
-from pages.components.shell.permission import refusal
-from pages.components.shell.session import open_page, question_sets, shared_cache
+from pages.components.shell.permission import guest, refusal
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import bases, open_page, question_sets, shared_cache
 from pages.components.shell.text import plain
 from pages.components.shell.wording import apply_button, clipped
 from rag import (
@@ -34,6 +36,9 @@ from rag import (
     signed,
 )
 
+_CHOSEN = "next_step_sets"  # names by the id of their knowledge base
+FEW = 10
+"""Questions below which a set decides nothing about recipes."""
 ENOUGH_LABELLED = 50
 _METRIC = "ndcg@10"
 _FIRST = 10  # hits among which a relevant passage is expected
@@ -58,11 +63,23 @@ class Step:
     onward: tuple[str, str] = ("", "")
 
 
-def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
-    """Draw the next step; nothing for visitors who cannot label."""
+def page_title(title: str, page: str) -> None:
+    """Draw the title of a page, and below it the next step."""
+    st.title(title)
+    what_next(page)
+
+
+def what_next(page: str) -> None:
+    """Draw the next step that the chosen knowledge base needs, the same one on every page.
+
+    Guests, and visitors who cannot label, get none.
+    """
+    if guest() or not bases():
+        return
+    base = chosen_base()
     if refusal(base, "labels.label"):
         return
-    step = find_step(info, base, page)
+    step = find_step(next(info for info in bases() if info.id == base.id), base)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):
         marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
         here = step.page == f"{page}.py" and marked
@@ -76,8 +93,8 @@ def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
             open_page(target, {} if here else step.parameters())
 
 
-def find_step(info: BaseInfo, base: KnowledgeBase, page: str) -> Step:
-    """Return the first step that is open, from documents to a better recipe, seen from a page."""
+def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
+    """Return the first step that is open, from documents to a better recipe."""
     if not info.documents:
         if active(base.id):
             return Step(
@@ -86,17 +103,16 @@ def find_step(info: BaseInfo, base: KnowledgeBase, page: str) -> Step:
         text = "This knowledge base has no documents."
         hint = "Choose files below, or load the sample."
         return Step(text, "upload.py", "Add documents", hint=hint)
-    server = offered_server(base) if page in ("chat", "upload") else None
-    if server is not None:
-        text = f"{running(server)} Use a model for answers, or stay with quotes."
-        return Step(text, "settings.py", "Choose a model")
     sets = question_sets(base)
     if not sets:
+        if server := offered_server(base):
+            text = f"{running(server)} Use a model for answers, or stay with quotes."
+            return Step(text, "settings.py", "Choose a model")
         text = "Add questions with known answers, so that you can measure retrieval."
         onward = ("inspector.py", "Label passages")
         hint = "Choose a way below, or label passages in the inspector."
         return Step(text, "metrics.py", "Add questions", hint=hint, onward=onward)
-    chosen = _chosen(base, sets, page)
+    chosen = chosen_set(base, sets)
     saved = working_recipe.saved(base)
     if first := _diagnosed(base, chosen, saved):
         return first
@@ -162,13 +178,27 @@ def _nothing() -> Step:
     return Step("Nothing: the failures are labelled, and no run is ahead of the saved recipe.")
 
 
-def _chosen(base: KnowledgeBase, sets: Sequence[QuestionSet], page: str) -> QuestionSet:
-    """The set that the visitor chose last, if it has questions; else that of the page."""
-    name = st.session_state.get(SET) or st.query_params.get(SET)
-    if not name and page == "runs" and (runs := base.runs.list_all()):
-        name = first_set(runs)
-    chosen = next((item for item in sets if item.name == name and item.questions), None)
-    return chosen or readings.first_measurable(base, sets)
+def chosen_set(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
+    """The set that the visitor chose last in a knowledge base, on whatever page.
+
+    At first, it is one with labels and enough questions, if there is one.
+    """
+    kept: dict[int, str] = st.session_state.setdefault(_CHOSEN, {})
+    names = [st.session_state.get(SET) or st.query_params.get(SET), kept.get(base.id)]
+    asked = {item.name: item for item in sets if item.questions}
+    chosen = next((asked[name] for name in names if name in asked), None)
+    if chosen is None:
+        return _first_measurable(base, sets)
+    kept[base.id] = chosen.name
+    return chosen
+
+
+def _first_measurable(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
+    labelled = [
+        item for item in sets if readings.label_count(base, item.name, readings.version_of(item))
+    ]
+    enough = [item for item in labelled if item.questions >= FEW]
+    return next(chain(enough, labelled, (item for item in sets if item.questions)), sets[0])
 
 
 def _more_labels(

@@ -91,12 +91,6 @@ def metric_names(runs: Sequence[Run]) -> dict[str, str]:
     }
 
 
-def first_set(runs: Sequence[Run]) -> str:
-    """The set to begin with: that of a run in the address, else that of the first run."""
-    named = st.query_params.get(SELECTED, "").split(",")
-    return next((run.question_set for run in runs if run.id in named), runs[0].question_set)
-
-
 def table(
     base: KnowledgeBase, leaderboard: Sequence[LeaderboardRow], metric: str
 ) -> list[LeaderboardRow]:

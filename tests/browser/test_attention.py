@@ -1,0 +1,64 @@
+"""The pages of the sample at rest ask for no more reading and no more choices than their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page
+
+from rag import SAMPLE
+from tests.browser.attention import Attention, of_main, of_sidebar, settle
+from tests.browser.conftest import Serve
+from tests.sample import sample
+from tests.workspaces import workspace_at
+
+QUESTION = "How+long+may+unused+leave+be+carried+over?"
+PAGES = {
+    "Documents": "/upload",
+    "Chat": "/chat",
+    "Inspector": f"/inspector?q={QUESTION}",
+    "Metrics": "/metrics",
+    "Tuning": "/tuning",
+    "Runs": "/runs",
+    "Settings": "/settings",
+}
+MAIN = {
+    "Documents": Attention(125, 12, 1.5),
+    "Chat": Attention(60, 8, 1.0),
+    "Inspector": Attention(1360, 100, 2.5),
+    "Metrics": Attention(490, 34, 2.5),
+    "Tuning": Attention(480, 29, 2.3),
+    "Runs": Attention(60, 8, 1.0),
+    "Settings": Attention(610, 24, 3.6),
+}
+SIDEBAR = Attention(25, 12, 1.0)
+WITH_SLIDERS = Attention(60, 24, 1.2)
+"""On Tuning, where everything follows the sliders of the recipe."""
+
+
+@pytest.fixture(scope="module")
+def sample_address(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server with the sample and a run with answers."""
+    home = tmp_path_factory.mktemp("sample") / "home"
+    with sample(home) as base:
+        recipe = base.recipe()
+    workspace = workspace_at(home)
+    job = workspace.base(SAMPLE).answer_evaluations.start(SAMPLE, recipe)
+    assert workspace.jobs.run(job).status == "done"
+    workspace.close()
+    with serve(home) as address:
+        yield address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("title", MAIN)
+def test_a_page_at_rest_stays_within_its_limits(
+    sample_address: str, page: Page, title: str
+) -> None:
+    page.goto(sample_address + PAGES[title])
+    page.get_by_role("heading", level=1, name=title).wait_for()
+    settle(page)
+    counts = (*of_main(page), *of_sidebar(page))
+    limits = (*MAIN[title], *(WITH_SLIDERS if title == "Tuning" else SIDEBAR))
+    assert [min(pair) for pair in zip(counts, limits, strict=True)] == list(counts)
