@@ -6,17 +6,18 @@ it. The wrapper asks the guard of the object, so that the declaration is also th
     @operation("editor", audit="documents")
     def delete_documents(self, ids: Sequence[str]) -> int: ...
 
-A knowledge base that ``Workspace`` opens has no guard. ``ScopedWorkspace`` gives out copies with
-one.
+A part is made when it is first used. A knowledge base that ``Workspace`` opens has no guard.
+``ScopedWorkspace`` gives out copies with one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import partial, wraps
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from functools import cache, partial, wraps
+from inspect import getattr_static
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
 
 SERVER = "server"
 """The role of the command line alone: the operation reads the server's own files."""
@@ -78,10 +79,9 @@ def operation(
 
         @wraps(method)
         def checked(self: Owner, /, *args: Inputs.args, **kwargs: Inputs.kwargs) -> Output:
-            guarded: tuple[Guard, str] | None = vars(self).get("_guarded")
-            if guarded is None:
+            if (guarded := vars(self).get("_guarded")) is None:
                 return method(self, *args, **kwargs)
-            guard, prefix = guarded
+            guard, prefix, _ = guarded
             bound = partial(method, self)
             result: Output = guard.call(f"{prefix}{name}", declared, bound, args, kwargs)
             return result
@@ -92,56 +92,74 @@ def operation(
     return declare
 
 
-def guarded_copy(part: Owner, guard: Guard, prefix: str = "") -> Owner:
+class _Part(Generic[Output]):
+    def __init__(self, make: Callable[[Any], Output]) -> None:
+        self._make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, whole: Any, owner: type) -> Output:
+        if guarded := vars(whole).get("_guarded"):
+            guard, prefix, original = guarded
+            value = guarded_copy(getattr(original, self._name), guard, f"{prefix}{self._name}.")
+        else:
+            value = self._make(whole)
+        made: Output = vars(whole).setdefault(self._name, value)
+        return made
+
+
+def part(make: Callable[[Any], Output]) -> _Part[Output]:
+    """Declare a part of a knowledge base, made when it is first used.
+
+    The part of a guarded copy is guarded too.
+    """
+    return _Part(make)
+
+
+def guarded_copy(whole: Owner, guard: Guard, prefix: str = "") -> Owner:
     """Copy a knowledge base or part of it, so that its operations and those of its parts ask a
     guard.
 
     The copy shares the state of the original. Raises TypeError for a public method without a
     declaration.
     """
-    _require_declarations(type(part))
-    guarded = copy(part)
-    for name, value in _parts(part):
-        vars(guarded)[name] = guarded_copy(value, guard, f"{prefix}{name}.")
-    vars(guarded)["_guarded"] = guard, prefix
+    kind: Any = type(whole)
+    _require_declarations(kind)
+    guarded = copy(whole)
+    for name in _parts(kind):
+        vars(guarded).pop(name, None)
+    vars(guarded)["_guarded"] = guard, prefix, whole
     return guarded
 
 
-def operations(part: object, prefix: str = "") -> Mapping[str, Operation]:
+def operations(whole: object, prefix: str = "") -> Mapping[str, Operation]:
     """Return the declarations of a knowledge base and its parts, by path."""
-    own = {f"{prefix}{name}": declared for name, declared in _declared(type(part)).items()}
-    for name, value in _parts(part):
-        own |= operations(value, f"{prefix}{name}.")
+    kind: Any = type(whole)
+    own = {f"{prefix}{name}": declared for name, declared in _declared(kind).items()}
+    for name in _parts(kind):
+        own |= operations(getattr(whole, name), f"{prefix}{name}.")
     return own
 
 
-def _parts(part: object) -> Iterator[tuple[str, Any]]:
-    """Yield the public attributes that have operations."""
-    for name, value in vars(part).items():
-        if not name.startswith("_") and _declared(type(value)):
-            yield name, value
+@cache
+def _parts(kind: type) -> list[str]:
+    members = {name: value for one in kind.__mro__ for name, value in vars(one).items()}
+    return [name for name, value in members.items() if isinstance(value, _Part)]
 
 
-_declarations: dict[type, Mapping[str, Operation]] = {}
-_complete: set[type] = set()
-
-
+@cache
 def _declared(kind: type) -> Mapping[str, Operation]:
-    """Return the operations of a class by name; read once, as each guarded copy needs them."""
-    if kind not in _declarations:
-        members = {name: getattr(kind, name, None) for name in dir(kind)}
-        declared = {name: getattr(member, "operation", None) for name, member in members.items()}
-        _declarations[kind] = {
-            name: entry for name, entry in declared.items() if isinstance(entry, Operation)
-        }
-    return _declarations[kind]
+    """Return the operations of a class by name."""
+    members = {name: getattr_static(kind, name) for name in dir(kind)}
+    declared = {name: getattr(member, "operation", None) for name, member in members.items()}
+    return {name: entry for name, entry in declared.items() if isinstance(entry, Operation)}
 
 
+@cache
 def _require_declarations(kind: type) -> None:
-    if kind in _complete:
-        return
     for name in dir(kind):
-        public = not name.startswith("_") and callable(getattr(kind, name))
+        member = getattr_static(kind, name)
+        public = not name.startswith("_") and (callable(member) or isinstance(member, classmethod))
         if public and name not in _declared(kind):
             raise TypeError(f"{kind.__name__}.{name} has no declaration of an operation.")
-    _complete.add(kind)

@@ -25,7 +25,7 @@ from rag.indexing.kinds import VectorChoice
 from rag.input_rules import storable
 from rag.jobs import Jobs
 from rag.network.requests import refuse_credentials
-from rag.operation import ALL, SERVER, operation
+from rag.operation import ALL, SERVER, operation, part
 from rag.questions.sets import checked_name
 from rag.readers import PageImage
 from rag.readers.encodings import checked_encoding
@@ -162,7 +162,10 @@ class Library:
         self._jobs = jobs
         self._database = services.database
         self._base_id = base_id
-        self.again = ReadingAgain(services, jobs, base_id)
+
+    @part
+    def again(self) -> ReadingAgain:
+        return ReadingAgain(self._services, self._jobs, self._base_id)
 
     @operation("guest")
     def documents(self, recipe: IndexRecipe) -> list[DocumentInfo]:

@@ -71,13 +71,15 @@ class Jobs:
     def __init__(
         self,
         database: Database,
-        handlers: Mapping[str, Handler],
+        handler: Callable[[str], Handler | None],
         tidy: Callable[[], object] = lambda: None,
         apart: LaunchProcess = lambda _job, _owner: None,
         shared: LaunchProcess = lambda _job, _owner: None,
         turn: Callable[[Database, int], Turn] = Turn,
     ) -> None:
-        """``tidy`` is called after every job, when the worker starts, and every hour.
+        """``handler`` returns what does the jobs of a kind; None for an unknown kind.
+
+        ``tidy`` is called after every job, when the worker starts, and every hour.
 
         The worker lets ``apart`` start a process for a job that would be in the way of others, and,
         when it has nothing to do, ``shared`` one that shares the job of another worker. Jobs that
@@ -86,7 +88,7 @@ class Jobs:
         self._turn = turn
         self._helping = Helping(database, shared)
         self._database = database
-        self._handlers = handlers
+        self._handler = handler
         self._tidy = tidy
         self._apart = apart
         self._owner = f"{machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
@@ -395,12 +397,13 @@ class Jobs:
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
         """Do a job once. Raises ConnectionLost where it can be done again."""
         try:
-            if job.kind not in self._handlers:
+            handler = self._handler(job.kind)
+            if handler is None:
                 raise InvalidInput(
                     f"This version has no jobs of the kind {job.kind!r}.",
                     "The changelog says what does its work now.",
                 )
-            return "done", self._handlers[job.kind](job, reporter)
+            return "done", handler(job, reporter)
         except Cancelled:
             return "cancelled", f"Stopped. {_STAYS}"
         except TurnOver:

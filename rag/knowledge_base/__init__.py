@@ -6,71 +6,27 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rag import answering, telemetry
-from rag.access.links import Links
-from rag.access.members import Members
 from rag.answering import AnswerStream, QuotesExplanation
-from rag.answering.asking.prompt import Prompt
 from rag.conversations.answers import Answers, searches, unsearched
-from rag.conversations.arena import Arena
-from rag.conversations.conversations import Conversations
-from rag.conversations.operations import Operations
-from rag.conversations.prompts import Prompts
-from rag.conversations.reviews import Reviews
 from rag.conversations.turn_metrics import log_turn
-from rag.documents import build_job
 from rag.documents.additions import Additions, LockedFiles
-from rag.documents.library import Library
-from rag.documents.passage_edits import PassageEdits
-from rag.documents.stores.imports import StoreImports
 from rag.errors import NotFound
-from rag.examination.examinations import Examinations
-from rag.explanation.explainer import Explainer
-from rag.explanation.recipe_comparison import RetrievalComparison, compare_retrievals
-from rag.exports.recipe_exports import RecipeExports
 from rag.indexing.index import Index
 from rag.indexing.lookup import lookup
-from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
 from rag.knowledge_base.saved_recipe import SavedRecipe
-from rag.knowledge_base.suggestions import Suggestions
 from rag.lexical import Explanation, leans_on_another
-from rag.maps.base_maps import BaseMaps
-from rag.maps.maps import Maps
-from rag.memory import Memory
-from rag.operation import operation
-from rag.questions.edits import QuestionEdits
-from rag.questions.exchange import Exchange
-from rag.questions.judging_queue import JudgingQueue
-from rag.questions.label_edits import LabelEdits
-from rag.questions.passage_labels import PassageLabels
-from rag.questions.proposals import Proposals
-from rag.questions.sets import QuestionSets
+from rag.operation import operation, part
 from rag.recipe import Recipe
 from rag.retrieval import Part, ScoreContribution, merge_traces, retrieve, score_contributions
 from rag.retrieval.filters import filter_digest
-from rag.runs.deciding.decisions import Decisions
-from rag.runs.evaluate_job import Evaluations
-from rag.runs.evaluator import Evaluator
-from rag.runs.figures import RunFigures
-from rag.runs.gate import Gate
-from rag.runs.history import RunHistory
-from rag.runs.parity import Parity
-from rag.runs.pooling import Pooling
-from rag.runs.quality.answer_job import AnswerEvaluations
-from rag.runs.quality.estimates import Estimates
-from rag.runs.quality.judge_job import Judgements
-from rag.runs.quality.memory_effect import MemoryTrials
-from rag.runs.quality.preference_job import PairwiseComparisons
-from rag.runs.rankings import Rankings
-from rag.runs.recipe_names import RecipeNames
-from rag.runs.reporting import Reports
-from rag.runs.searched_documents import documents_hash
 from rag.search.corpus import StoredSources, StoredSurroundings, vectors_of
 from rag.search.questions import check_question
 from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_snapshot
@@ -80,75 +36,390 @@ from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passage_edits
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
-from rag.systems.evaluate_job import SystemEvaluations
-from rag.systems.measuring import SystemRuns
-from rag.systems.registry import Systems
-from rag.tours import Tours
-from rag.tuning.diagnosis.job import Diagnoses, failure_note
-from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
+
+if TYPE_CHECKING:
+    from rag.access.links import Links
+    from rag.access.members import Members
+    from rag.answering.asking.prompt import Prompt
+    from rag.conversations.arena import Arena
+    from rag.conversations.conversations import Conversations
+    from rag.conversations.operations import Operations
+    from rag.conversations.prompts import Prompts
+    from rag.conversations.reviews import Reviews
+    from rag.documents.additions import Additions, LockedFiles
+    from rag.documents.library import Library
+    from rag.documents.passage_edits import PassageEdits
+    from rag.documents.stores.imports import StoreImports
+    from rag.examination.examinations import Examinations
+    from rag.explanation.explainer import Explainer
+    from rag.explanation.recipe_comparison import RetrievalComparison
+    from rag.exports.recipe_exports import RecipeExports
+    from rag.jobs import Jobs
+    from rag.knowledge_base.suggestions import Suggestions
+    from rag.maps.base_maps import BaseMaps
+    from rag.maps.maps import Maps
+    from rag.memory import Memory
+    from rag.questions.edits import QuestionEdits
+    from rag.questions.exchange import Exchange
+    from rag.questions.judging_queue import JudgingQueue
+    from rag.questions.label_edits import LabelEdits
+    from rag.questions.passage_labels import PassageLabels
+    from rag.questions.proposals import Proposals
+    from rag.questions.sets import QuestionSets
+    from rag.runs.deciding.decisions import Decisions
+    from rag.runs.evaluate_job import Evaluations
+    from rag.runs.evaluator import Evaluator
+    from rag.runs.figures import RunFigures
+    from rag.runs.gate import Gate
+    from rag.runs.history import RunHistory
+    from rag.runs.parity import Parity
+    from rag.runs.pooling import Pooling
+    from rag.runs.quality.answer_job import AnswerEvaluations
+    from rag.runs.quality.estimates import Estimates
+    from rag.runs.quality.judge_job import Judgements
+    from rag.runs.quality.memory_effect import MemoryTrials
+    from rag.runs.quality.preference_job import PairwiseComparisons
+    from rag.runs.rankings import Rankings
+    from rag.runs.recipe_names import RecipeNames
+    from rag.runs.reporting import Reports
+    from rag.search.corpus import StoredSources
+    from rag.systems.evaluate_job import SystemEvaluations
+    from rag.systems.measuring import SystemRuns
+    from rag.systems.registry import Systems
+    from rag.tours import Tours
+    from rag.tuning.diagnosis.job import Diagnoses
+    from rag.tuning.tuning import Tuning
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a principal beside the role.
+
+    ``tour`` is the only one to be seen. ``may_name_keys`` says whether definitions may name
+    environment variables of the server: they decide where their values go. ``permit_recipe``
+    raises for a recipe with which dozens of texts cost more than the principal may spend.
+    """
+
+    tour: int | None = None
+    may_name_keys: bool = True
+    permit_recipe: Callable[[Recipe], None] = lambda _recipe: None
+
+
+UNLIMITED = Limits()
 
 
 class KnowledgeBase:
     """One knowledge base. Cheap to make: everything is read when it is asked for."""
 
     def __init__(
-        self, services: Services, jobs: Jobs, maps: Maps, base: Base, visitor: SessionOwner = LOCAL
+        self,
+        services: Services,
+        jobs: Jobs,
+        maps: Maps,
+        base: Base,
+        visitor: SessionOwner = LOCAL,
+        limits: Limits = UNLIMITED,
     ) -> None:
         self._services = services
         self._jobs = jobs
-        self.id = base.id
+        self._maps = maps
+        self._visitor = visitor
+        self._limits = limits
         self._database = services.database
+        self.id = base.id
         self.name = base.name
-        self.documents = Library(services, jobs, base.id)
-        self.passage_edits = PassageEdits(services, base.id)
-        self.locked_files = LockedFiles(services, self.documents, base.id)
-        self.additions = Additions(services)
-        self.store_imports = StoreImports(services, jobs, base.id)
-        self.questions = QuestionSets(services.database, base.id)
-        self.question_edits = QuestionEdits(services.database, base.id)
-        self.proposals = Proposals(services, jobs, base.id)
-        self.exchange = Exchange(services.database, base.id)
-        self.labels = LabelEdits(services.database, base.id)
-        self.passage_labels = PassageLabels(services.database, base.id)
-        self.judging_queue = JudgingQueue(services.database, base.id)
-        self.pooling = Pooling(services.database, base.id)
-        self.decisions = Decisions(services.database, base.id)
-        self.evaluator = Evaluator(services, base.id)
-        self.evaluations = Evaluations(services, jobs, base.id)
-        self.answer_evaluations = AnswerEvaluations(services, jobs, base.id, visitor)
-        self.judgements = Judgements(services, jobs, base.id)
-        self.preferences = PairwiseComparisons(services, jobs, base.id)
-        self.estimates = Estimates(services.database, base.id)
-        self.runs = RunHistory(services.database, base.id)
-        self.suggestions = Suggestions(self.runs)
-        self.memory_trials = MemoryTrials(self.answer_evaluations, self.runs)
-        self.recipe_exports = RecipeExports(services, base.id)
-        self.recipe_names = RecipeNames(services.database, base.id)
-        self.run_figures = RunFigures(services.database, base.id)
-        self.rankings = Rankings(services.database, base.id)
-        self.parity = Parity(services.database, base.id)
-        self.gate = Gate(services, base.id)
-        self.tuning = Tuning(services, jobs, base.id)
-        self.systems = Systems(services, base.id)
-        self.system_runs = SystemRuns(services, base.id)
-        self.system_evaluations = SystemEvaluations(services, jobs, base.id)
-        self.diagnoses = Diagnoses(services, jobs, base.id)
-        self.reports = Reports(services, base.id, partial(failure_note, self.diagnoses))
-        self.maps = BaseMaps(maps, jobs, base.id)
-        self.members = Members(services.database, base.id)
-        self.links = Links(services.database, base.id)
-        self.tours = Tours(services.database, base.id, self.documents_hash)
-        self.memory = Memory(services, base.id, base.name, visitor)
-        self.examinations = Examinations(services.database, self.memory.scope, self.passage_edits)
-        self.conversations = Conversations(services.database, self.memory)
-        self.operations = Operations(services.database, self.memory.scope)
-        self.arena = Arena(services.database, self.memory.scope)
-        self.reviews = Reviews(services.database, self.memory.scope)
-        self.permit_attribution: Callable[[Recipe], None] = lambda _recipe: None
-        self._sources = StoredSources(services.database, base.id, base.name)
-        self.prompts = Prompts(services.database, base.id)
-        self._answers = Answers(services, self._sources, self.prompts)
+
+    @part
+    def documents(self) -> Library:
+        from rag.documents.library import Library
+
+        return Library(self._services, self._jobs, self.id)
+
+    @part
+    def passage_edits(self) -> PassageEdits:
+        from rag.documents.passage_edits import PassageEdits
+
+        return PassageEdits(self._services, self.id)
+
+    @part
+    def locked_files(self) -> LockedFiles:
+
+        return LockedFiles(self._services, self.documents, self.id)
+
+    @part
+    def additions(self) -> Additions:
+
+        return Additions(self._services)
+
+    @part
+    def store_imports(self) -> StoreImports:
+        from rag.documents.stores.imports import StoreImports
+
+        return StoreImports(
+            self._services,
+            self._jobs,
+            self.id,
+            may_name_keys=self._limits.may_name_keys,
+            permit_recipe=self._limits.permit_recipe,
+        )
+
+    @part
+    def questions(self) -> QuestionSets:
+        from rag.questions.sets import QuestionSets
+
+        return QuestionSets(self._database, self.id)
+
+    @part
+    def question_edits(self) -> QuestionEdits:
+        from rag.questions.edits import QuestionEdits
+
+        return QuestionEdits(self._database, self.id)
+
+    @part
+    def proposals(self) -> Proposals:
+        from rag.questions.proposals import Proposals
+
+        return Proposals(self._services, self._jobs, self.id)
+
+    @part
+    def exchange(self) -> Exchange:
+        from rag.questions.exchange import Exchange
+
+        return Exchange(self._database, self.id)
+
+    @part
+    def labels(self) -> LabelEdits:
+        from rag.questions.label_edits import LabelEdits
+
+        return LabelEdits(self._database, self.id)
+
+    @part
+    def passage_labels(self) -> PassageLabels:
+        from rag.questions.passage_labels import PassageLabels
+
+        return PassageLabels(self._database, self.id)
+
+    @part
+    def judging_queue(self) -> JudgingQueue:
+        from rag.questions.judging_queue import JudgingQueue
+
+        return JudgingQueue(self._database, self.id)
+
+    @part
+    def pooling(self) -> Pooling:
+        from rag.runs.pooling import Pooling
+
+        return Pooling(self._database, self.id)
+
+    @part
+    def decisions(self) -> Decisions:
+        from rag.runs.deciding.decisions import Decisions
+
+        return Decisions(self._database, self.id)
+
+    @part
+    def evaluator(self) -> Evaluator:
+        from rag.runs.evaluator import Evaluator
+
+        return Evaluator(self._services, self.id)
+
+    @part
+    def evaluations(self) -> Evaluations:
+        from rag.runs.evaluate_job import Evaluations
+
+        return Evaluations(self._services, self._jobs, self.id)
+
+    @part
+    def answer_evaluations(self) -> AnswerEvaluations:
+        from rag.runs.quality.answer_job import AnswerEvaluations
+
+        return AnswerEvaluations(self._services, self._jobs, self.id, self._visitor)
+
+    @part
+    def judgements(self) -> Judgements:
+        from rag.runs.quality.judge_job import Judgements
+
+        return Judgements(self._services, self._jobs, self.id)
+
+    @part
+    def preferences(self) -> PairwiseComparisons:
+        from rag.runs.quality.preference_job import PairwiseComparisons
+
+        return PairwiseComparisons(self._services, self._jobs, self.id)
+
+    @part
+    def estimates(self) -> Estimates:
+        from rag.runs.quality.estimates import Estimates
+
+        return Estimates(self._database, self.id)
+
+    @part
+    def runs(self) -> RunHistory:
+        from rag.runs.history import RunHistory
+
+        return RunHistory(self._database, self.id)
+
+    @part
+    def suggestions(self) -> Suggestions:
+        from rag.knowledge_base.suggestions import Suggestions
+
+        return Suggestions(self.runs)
+
+    @part
+    def memory_trials(self) -> MemoryTrials:
+        from rag.runs.quality.memory_effect import MemoryTrials
+
+        return MemoryTrials(self.answer_evaluations, self.runs)
+
+    @part
+    def recipe_exports(self) -> RecipeExports:
+        from rag.exports.recipe_exports import RecipeExports
+
+        return RecipeExports(self._services, self.id)
+
+    @part
+    def recipe_names(self) -> RecipeNames:
+        from rag.runs.recipe_names import RecipeNames
+
+        return RecipeNames(self._database, self.id)
+
+    @part
+    def run_figures(self) -> RunFigures:
+        from rag.runs.figures import RunFigures
+
+        return RunFigures(self._database, self.id)
+
+    @part
+    def rankings(self) -> Rankings:
+        from rag.runs.rankings import Rankings
+
+        return Rankings(self._database, self.id)
+
+    @part
+    def parity(self) -> Parity:
+        from rag.runs.parity import Parity
+
+        return Parity(self._database, self.id)
+
+    @part
+    def gate(self) -> Gate:
+        from rag.runs.gate import Gate
+
+        return Gate(self._services, self.id)
+
+    @part
+    def tuning(self) -> Tuning:
+        from rag.tuning.tuning import Tuning
+
+        return Tuning(self._services, self._jobs, self.id)
+
+    @part
+    def systems(self) -> Systems:
+        from rag.systems.registry import Systems
+
+        return Systems(self._services, self.id, may_name_keys=self._limits.may_name_keys)
+
+    @part
+    def system_runs(self) -> SystemRuns:
+        from rag.systems.measuring import SystemRuns
+
+        return SystemRuns(self._services, self.id)
+
+    @part
+    def system_evaluations(self) -> SystemEvaluations:
+        from rag.systems.evaluate_job import SystemEvaluations
+
+        return SystemEvaluations(self._services, self._jobs, self.id)
+
+    @part
+    def diagnoses(self) -> Diagnoses:
+        from rag.tuning.diagnosis.job import Diagnoses
+
+        return Diagnoses(self._services, self._jobs, self.id, self._limits.permit_recipe)
+
+    @part
+    def reports(self) -> Reports:
+        from rag.runs.reporting import Reports
+        from rag.tuning.diagnosis.job import failure_note
+
+        return Reports(self._services, self.id, partial(failure_note, self.diagnoses))
+
+    @part
+    def maps(self) -> BaseMaps:
+        from rag.maps.base_maps import BaseMaps
+
+        return BaseMaps(self._maps, self._jobs, self.id)
+
+    @part
+    def members(self) -> Members:
+        from rag.access.members import Members
+
+        return Members(self._database, self.id)
+
+    @part
+    def links(self) -> Links:
+        from rag.access.links import Links
+
+        return Links(self._database, self.id)
+
+    @part
+    def tours(self) -> Tours:
+        from rag.tours import Tours
+
+        return Tours(self._database, self.id, self.documents_hash, self._limits.tour)
+
+    @part
+    def memory(self) -> Memory:
+        from rag.memory import Memory
+
+        return Memory(self._services, self.id, self.name, self._visitor)
+
+    @part
+    def examinations(self) -> Examinations:
+        from rag.examination.examinations import Examinations
+
+        return Examinations(self._database, self.memory.scope, self.passage_edits)
+
+    @part
+    def conversations(self) -> Conversations:
+        from rag.conversations.conversations import Conversations
+
+        return Conversations(self._database, self.memory)
+
+    @part
+    def operations(self) -> Operations:
+        from rag.conversations.operations import Operations
+
+        return Operations(self._database, self.memory.scope)
+
+    @part
+    def arena(self) -> Arena:
+        from rag.conversations.arena import Arena
+
+        return Arena(self._database, self.memory.scope)
+
+    @part
+    def reviews(self) -> Reviews:
+        from rag.conversations.reviews import Reviews
+
+        return Reviews(self._database, self.memory.scope)
+
+    @cached_property
+    def _sources(self) -> StoredSources:
+
+        return StoredSources(self._database, self.id, self.name)
+
+    @part
+    def prompts(self) -> Prompts:
+        from rag.conversations.prompts import Prompts
+
+        return Prompts(self._database, self.id)
+
+    @cached_property
+    def _answers(self) -> Answers:
+
+        return Answers(self._services, self._sources, self.prompts)
 
     @operation("guest")
     def recipe(self) -> Recipe:
@@ -170,6 +441,8 @@ class KnowledgeBase:
     @operation("editor", audit="recipe")
     def save_and_build(self, recipe: Recipe, instead_of: Recipe | None = None) -> SavedRecipe:
         """Save a recipe and queue the build that its index lacks. Raises as ``save_recipe``."""
+        from rag.documents import build_job
+
         self._services.models.require(recipe.index)
         with self._database.write() as connection:
             if not self._save_recipe(connection, recipe, instead_of):
@@ -205,6 +478,8 @@ class KnowledgeBase:
     @operation("viewer")
     def documents_hash(self) -> str:
         """Name the documents that are held: a run's ``documents_hash`` until they change."""
+        from rag.runs.searched_documents import documents_hash
+
         with self._database.read() as connection:
             edits = passage_edits.digest(connection, self.id)
             return documents_hash(documents.ids_by_name(connection, self.id).values(), edits)
@@ -329,13 +604,15 @@ class KnowledgeBase:
 
         Raises as ``search`` does.
         """
+        from rag.explanation.explainer import Explainer
+
         alone = without_tools(recipe)
         snapshot = self._snapshot(alone)
         if trace is None or recipe.search.tools:
             trace = self._search(question, snapshot)
         threshold = snapshot.threshold_rule.threshold
         explainer = Explainer(trace, alone, snapshot.corpus(), threshold, self.documents)
-        explainer.permit_attribution = partial(self.permit_attribution, recipe)
+        explainer.permit_attribution = partial(self._limits.permit_recipe, recipe)
         return explainer
 
     @operation("viewer", audit="search")
@@ -346,6 +623,8 @@ class KnowledgeBase:
 
         Raises as ``search`` does.
         """
+        from rag.explanation.recipe_comparison import compare_retrievals
+
         recipes = before, after = without_tools(before), without_tools(after)
         labels_of, name = self.passage_labels.of, set_name or ""
         labels = labels_of(name, question, before.index), labels_of(name, question, after.index)

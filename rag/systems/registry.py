@@ -79,10 +79,10 @@ class Systems:
     definition decides where their values go.
     """
 
-    def __init__(self, services: Services, base_id: int) -> None:
+    def __init__(self, services: Services, base_id: int, *, may_name_keys: bool = True) -> None:
         self._services = services
         self._base_id = base_id
-        self.may_name_keys = True
+        self._may_name_keys = may_name_keys
 
     @operation("viewer")
     def list_all(self) -> list[StoredSystem]:
@@ -136,7 +136,7 @@ class Systems:
         return self._tried(system, question)
 
     def _check_keys(self, system: HttpSystem) -> None:
-        if system.variables and not self.may_name_keys:
+        if system.variables and not self._may_name_keys:
             raise NotAllowed(
                 f"Only an administrator may send {', '.join(system.variables)}, which is a key of "
                 "the server.",

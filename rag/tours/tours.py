@@ -42,23 +42,29 @@ class Tours:
     ``only`` is the one tour that is there for the guests of its link, or None for all tours.
     """
 
-    def __init__(self, database: Database, base_id: int, documents_hash: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        base_id: int,
+        documents_hash: Callable[[], str],
+        only: int | None = None,
+    ) -> None:
         self._database = database
         self._documents_hash = documents_hash
         self._base_id = base_id
-        self.only: int | None = None
+        self._only = only
 
     @operation("guest")
     def list_tours(self) -> list[Tour]:
         """List all tours, the one changed last first."""
         with self._database.read() as connection:
             rows = tours.list_tours(connection, self._base_id)
-        return [_tour(row) for row in rows if self.only in (None, row.id)]
+        return [_tour(row) for row in rows if self._only in (None, row.id)]
 
     @operation("guest")
     def get(self, tour_id: int) -> Tour:
         """Return one tour. Raises NotFound."""
-        if self.only not in (None, tour_id):
+        if self._only not in (None, tour_id):
             _required(None)
         with self._database.read() as connection:
             row = tours.by_id(connection, self._base_id, tour_id)

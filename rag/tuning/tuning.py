@@ -8,7 +8,7 @@ from typing import Any
 from rag.evaluation.selection import FEWEST
 from rag.evaluation.sweeping import Grid
 from rag.jobs import Jobs
-from rag.operation import operation
+from rag.operation import operation, part
 from rag.questions.snapshot import QuestionSnapshot, read_questions
 from rag.recipe import Recipe
 from rag.services import Services
@@ -31,12 +31,28 @@ class Tuning:
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
         self._services = services
+        self._jobs = jobs
         self._base_id = base_id
-        self.searches = Searches(jobs, base_id)
-        self.build_tables = BuildTables(jobs, base_id)
-        self.fits = Fits(services, jobs, base_id)
-        self.calibrator = Calibrator(services, base_id)
-        self.build_table = BuildTable(services, base_id)
+
+    @part
+    def searches(self) -> Searches:
+        return Searches(self._jobs, self._base_id)
+
+    @part
+    def build_tables(self) -> BuildTables:
+        return BuildTables(self._jobs, self._base_id)
+
+    @part
+    def fits(self) -> Fits:
+        return Fits(self._services, self._jobs, self._base_id)
+
+    @part
+    def calibrator(self) -> Calibrator:
+        return Calibrator(self._services, self._base_id)
+
+    @part
+    def build_table(self) -> BuildTable:
+        return BuildTable(self._services, self._base_id)
 
     @operation("viewer", models="none")
     def state(self, set_name: str, recipe: Recipe) -> str:

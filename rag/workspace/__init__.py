@@ -16,10 +16,6 @@ from rag import cluster, providers, telemetry, tracing
 from rag.access import Access
 from rag.bundles import Packer, Reproduction, Restorer, opened
 from rag.conversations.turn_metrics import write_log
-from rag.documents import copy_job
-from rag.documents.build_job import build, build_several
-from rag.documents.import_job import import_beir
-from rag.documents.ingest_job import ingest
 from rag.documents.library import (
     BeirImport,
     Questions,
@@ -27,27 +23,19 @@ from rag.documents.library import (
     brought_in,
     paths_brought_in,
 )
-from rag.documents.stores import imports as store_imports
-from rag.documents.stores.import_job import import_store
 from rag.errors import AlreadyExists, DatabaseBusy, InvalidInput, NotFound
 from rag.indexing.servers import Servers
 from rag.indexing.vector_cache import import_vectors
 from rag.jobs import Handler, Jobs, process
-from rag.knowledge_base import FederatedBase, KnowledgeBase
+from rag.knowledge_base import UNLIMITED, FederatedBase, KnowledgeBase, Limits
 from rag.knowledge_base.overview import BaseInfo, BaseOverview
 from rag.maintenance import check, readiness
 from rag.maintenance.backup import Backup, back_up, finish_restore
 from rag.maintenance.check import Problem
-from rag.maps.base_maps import draw_map
 from rag.maps.maps import Maps
 from rag.operation import Operation, operations
-from rag.questions.generate_job import generate
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
-from rag.runs.evaluate_job import evaluate
-from rag.runs.quality.answer_job import evaluate_answers
-from rag.runs.quality.judge_job import judge_hits
-from rag.runs.quality.preference_job import judge_answers
 from rag.search.federation import FurtherBase
 from rag.search.tools import Tools
 from rag.services import Services
@@ -56,11 +44,6 @@ from rag.storage import Connection, bases, builds, documents, jobs, patient, run
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
-from rag.systems.evaluate_job import evaluate_system
-from rag.tuning.diagnosis.job import diagnose
-from rag.tuning.fit_job import calibrate
-from rag.tuning.search_job import search_all
-from rag.tuning.table_job import build_table
 from rag.workspace import spending
 from rag.workspace.subprocess_launcher import SubprocessLauncher, share
 
@@ -87,7 +70,7 @@ class Workspace:
         self._maps = Maps(self._services)
         self._services.on_forgotten.append(self._maps.files.forget)
         tidy = partial(check.sweep, self._services)
-        worker = partial(Jobs, self._services.database, self._handlers(), tidy)
+        worker = partial(Jobs, self._services.database, self._handler, tidy)
         apart = SubprocessLauncher(self._services)  # which could not be handed servers
         self.jobs = worker(apart.large, apart.shared) if servers is None else worker()
         self.tools = Tools(self._services)
@@ -98,28 +81,11 @@ class Workspace:
         """The workspace that the environment names. Raises InvalidInput or StorageError."""
         return cls(Settings.from_env())
 
-    def _handlers(self) -> dict[str, Handler]:
-        """Return the handler of each kind of job."""
-        services = self._services
-        return {
-            "ingest": partial(ingest, services),
-            "build": partial(build, services),
-            "build-several": partial(build_several, services),
-            "import-beir": partial(import_beir, services),
-            store_imports.KIND: partial(import_store, services),
-            copy_job.KIND: partial(copy_job.duplicate, services),
-            "generate": partial(generate, services),
-            "evaluate": partial(evaluate, services),
-            "evaluate-answers": partial(evaluate_answers, services, self.base_with_id),
-            "judge": partial(judge_hits, services),
-            "prefer": partial(judge_answers, services),
-            "evaluate-system": partial(evaluate_system, services),
-            "search-all": partial(search_all, services),
-            "build-table": partial(build_table, services),
-            "calibrate": partial(calibrate, services),
-            "diagnose": partial(diagnose, services),
-            "map": partial(draw_map, services, self._maps.files),
-        }
+    def _handler(self, kind: str) -> Handler | None:
+        """Return the handler of a kind of jobs; most processes do no job of most kinds."""
+        from rag.workspace.handlers import handlers
+
+        return handlers(self._services, self.base_with_id, self._maps.files).get(kind)
 
     @cached_property
     def operations(self) -> Mapping[str, Operation]:
@@ -170,21 +136,25 @@ class Workspace:
         """Return the metrics of the query and result caches."""
         return [self._services.queries.figures(), self._services.results.figures()]
 
-    def base(self, name: str, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
+    def base(
+        self, name: str, visitor: SessionOwner = LOCAL, limits: Limits = UNLIMITED
+    ) -> KnowledgeBase:
         """A knowledge base by name, with the conversations of a visitor. Raises NotFound."""
         with self._services.database.read() as connection:
-            return self._knowledge_base(bases.get_base(connection, name), visitor)
+            return self._knowledge_base(bases.get_base(connection, name), visitor, limits)
 
-    def base_with_id(self, base_id: int, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
+    def base_with_id(
+        self, base_id: int, visitor: SessionOwner = LOCAL, limits: Limits = UNLIMITED
+    ) -> KnowledgeBase:
         """A knowledge base by the id that it keeps when it is renamed. Raises NotFound."""
         with self._services.database.read() as connection:
-            return self._knowledge_base(bases.by_id(connection, base_id), visitor)
+            return self._knowledge_base(bases.by_id(connection, base_id), visitor, limits)
 
-    def base_of_run(self, run_id: str) -> KnowledgeBase:
+    def base_of_run(self, run_id: str, limits: Limits = UNLIMITED) -> KnowledgeBase:
         """The knowledge base that a run belongs to. Raises NotFound."""
         with self._services.database.read() as connection:
             base = bases.by_id(connection, runs.owner(connection, run_id))
-        return self._knowledge_base(base)
+        return self._knowledge_base(base, limits=limits)
 
     def beside(
         self,
@@ -208,8 +178,10 @@ class Workspace:
             for base, further in looked_up
         ]
 
-    def _knowledge_base(self, base: Base, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
-        return KnowledgeBase(self._services, self.jobs, self._maps, base, visitor)
+    def _knowledge_base(
+        self, base: Base, visitor: SessionOwner = LOCAL, limits: Limits = UNLIMITED
+    ) -> KnowledgeBase:
+        return KnowledgeBase(self._services, self.jobs, self._maps, base, visitor, limits)
 
     def create(self, name: str, recipe: Recipe | None = None, owner: str = "") -> KnowledgeBase:
         """A new knowledge base, of the person with the id ``owner``. Raises InvalidInput,
@@ -223,6 +195,8 @@ class Workspace:
         """Queue a copy of a knowledge base, by name or id: documents, recipes, prompts, question
         sets, labels; no runs, members or conversations. Returns the copy and the job, of which
         there are both or none. Raises as ``create``."""
+        from rag.documents import copy_job
+
         source = self._look_up(base)
 
         def queue(connection: Connection, copy_id: int) -> int:

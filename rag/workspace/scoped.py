@@ -20,7 +20,7 @@ from rag.access.audit import audit_actor
 from rag.access.people import People, Person
 from rag.access.roles import GUEST, reaches
 from rag.errors import InvalidInput, NotAllowed, NotFound
-from rag.knowledge_base import FederatedBase, KnowledgeBase
+from rag.knowledge_base import FederatedBase, KnowledgeBase, Limits
 from rag.knowledge_base.overview import BaseInfo, BaseOverview
 from rag.operation import Operation, guarded_copy
 from rag.providers import LocalServer, ProviderStatus
@@ -73,6 +73,8 @@ class ScopedWorkspace:
         self._visitor = principal.visitor(visitor)
         self._let_in = monotonic()
         self.principal = principal
+        tour = None if principal.link is None else principal.link.tour_id
+        self._limits = Limits(tour, principal.administrator, self._require_frugal)
         self.settings: Settings = workspace.settings
         self.jobs = ScopedJobs(workspace.jobs, self.role_in, self.note)
         self.tools = OwnTools(workspace.tools, principal.administrator, self.note)
@@ -137,7 +139,7 @@ class ScopedWorkspace:
     def base(self, name: str) -> KnowledgeBase:
         """A knowledge base by name, with what may be done in it. Raises NotFound."""
         try:
-            return self._allowed(self._workspace.base(name, self._visitor))
+            return self._allowed(self._workspace.base(name, self._visitor, self._limits))
         except NotFound as error:
             if self.principal.local:
                 raise
@@ -147,7 +149,7 @@ class ScopedWorkspace:
 
     def base_with_id(self, base_id: int) -> KnowledgeBase:
         """The same by the id that it keeps when it is renamed. Raises NotFound."""
-        return self._allowed(self._workspace.base_with_id(base_id, self._visitor))
+        return self._allowed(self._workspace.base_with_id(base_id, self._visitor, self._limits))
 
     def _allowed(self, base: KnowledgeBase) -> KnowledgeBase:
         """A base with what the principal may do in it. Raises NotFound for a stranger's."""
@@ -164,15 +166,7 @@ class ScopedWorkspace:
         link = self.principal.link
         hidden = _OF_RUNS if link is not None and link.tour_id is not None else ()
         guard = Authorization(this.id, role, note, use, hidden_parts=hidden)
-        guarded = guarded_copy(base, guard)
-        if link is not None:
-            guarded.tours.only = link.tour_id
-        guarded.permit_attribution = self._require_frugal
-        guarded.systems.may_name_keys = self.principal.administrator
-        guarded.store_imports.may_name_keys = self.principal.administrator
-        guarded.store_imports.permit_recipe = self._require_frugal
-        guarded.diagnoses.permit_recipe = self._require_frugal
-        return guarded
+        return guarded_copy(base, guard)
 
     @property
     def _trusted(self) -> bool:
@@ -313,7 +307,7 @@ class ScopedWorkspace:
     def bundle(self, run_id: str, target: Path) -> None:
         """Write a run as a bundle. Raises as ``Workspace.bundle``."""
         try:
-            base = self._allowed(self._workspace.base_of_run(run_id))
+            base = self._allowed(self._workspace.base_of_run(run_id, self._limits))
         except NotFound as error:  # in the same words, whether somebody else has such a run
             raise NotFound(f"There is no run {run_id!r}.") from error
         self._require(base, "bundle")

@@ -25,6 +25,7 @@ from rag import (
 )
 from rag.__main__ import main
 from rag.documents.stores import import_job as store_import_job
+from rag.documents.stores.imports import StoreImports
 from rag.errors import ProviderRejected
 from rag.indexing.lookup import lookup
 from rag.search.snapshot import take_snapshot
@@ -277,9 +278,9 @@ def test_errors_name_what_is_wrong(base: KnowledgeBase, served: Served) -> None:
         imports.start(unset, "fake")
     with pytest.raises(ProviderRejected, match="does not let its rows be read"):
         imports.start(served.without_rights(), "fake")
-    imports.may_name_keys = False
+    limited = StoreImports(base._services, base._jobs, base.id, may_name_keys=False)
     with pytest.raises(NotAllowed):
-        imports.preview(store)
+        limited.preview(store)
 
 
 def test_a_server_that_is_away(base: KnowledgeBase) -> None:

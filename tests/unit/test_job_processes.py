@@ -45,7 +45,7 @@ def test_a_job_goes_on_in_another_process_as_long_as_each_brings_it_further(
         processes.append(job.id)
         return python("import os; os.kill(os.getpid(), 9)")
 
-    jobs = Jobs(database, {}, apart=apart)
+    jobs = Jobs(database, {}.get, apart=apart)
     job_id = jobs.submit(base_id, "work", "title", {}, [(f"{n}.txt", {}) for n in range(3)])
     jobs.start()
     failed = ended(jobs, job_id)
@@ -59,7 +59,7 @@ def test_a_process_that_ends_before_its_job_failed_at_it(database: Database, bas
     def here(_job: JobRow, _reporter: Reporter) -> str:
         return "done here"
 
-    jobs = Jobs(database, {"work": here}, apart=lambda _job, _owner: python("raise SystemExit(3)"))
+    jobs = Jobs(database, {"work": here}.get, apart=lambda *_: python("raise SystemExit(3)"))
     job_id = submit(jobs, base_id)
     jobs.start()
     failed = ended(jobs, job_id)
@@ -89,7 +89,7 @@ def test_a_process_that_does_not_hear_that_its_job_was_cancelled_is_ended(
         processes.append(python("import time; time.sleep(600)"))
         return processes[-1]
 
-    jobs = Jobs(database, {}, apart=apart)
+    jobs = Jobs(database, {}.get, apart=apart)
     job_id = submit(jobs, base_id)
     jobs.start()
     while not processes:

@@ -60,7 +60,7 @@ class Worker:
         self.after: Callable[[], None] = lambda: None
         self._database = database
         self._seconds = seconds
-        self.jobs = Jobs(database, {"work": self._work}, turn=partial(Turn, clock=self.clock))
+        self.jobs = Jobs(database, {"work": self._work}.get, turn=partial(Turn, clock=self.clock))
 
     def _work(self, job: JobRow, reporter: Reporter) -> str:
         with self._database.read() as connection:
@@ -134,7 +134,7 @@ def test_whoever_waits_for_a_job_of_its_own_does_all_of_it(
 def test_a_job_gives_way_only_to_one_that_would_come_first(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
-    jobs = Jobs(stored, {})
+    jobs = Jobs(stored, {}.get)
     mine, at_work, waits = (jobs.submit(base, "work", "w", {}) for base in (*base_ids, base_ids[1]))
     with stored.write() as connection:
         assert not rows.others_come_first(connection, mine)
@@ -154,7 +154,7 @@ def test_what_a_job_came_to_stays_while_it_waits_for_its_turn(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
     owner = "host:1:one"
-    job_id = Jobs(stored, {}).submit(base_ids[0], "work", "Working", {}, ITEMS)
+    job_id = Jobs(stored, {}.get).submit(base_ids[0], "work", "Working", {}, ITEMS)
     with stored.write() as connection:
         assert rows.claim(connection, owner) == job_id
         rows.report(connection, job_id, owner, 1, 4, "0.txt: reading", 30.0)
@@ -171,7 +171,7 @@ def test_what_a_job_came_to_stays_while_it_waits_for_its_turn(
 def test_giving_way_is_no_death_of_an_owner_and_others_may_go_on(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
-    job_id = Jobs(stored, {}).submit(base_ids[0], "work", "Working", {}, ITEMS)
+    job_id = Jobs(stored, {}.get).submit(base_ids[0], "work", "Working", {}, ITEMS)
     with stored.write() as connection:
         for number in range(5):
             owner = f"host:{number}:a"
@@ -212,7 +212,7 @@ def test_a_job_that_is_cancelled_as_its_turn_ends_is_cancelled(
 def test_the_time_left_counts_the_turns_of_others(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
-    jobs = Jobs(stored, {})
+    jobs = Jobs(stored, {}.get)
     mine, _, _ = (jobs.submit(base, "work", "w", {}) for base in (*base_ids, base_ids[0]))
     with stored.write() as connection:
         third = bases.create(connection, "three", Recipe()).id
@@ -238,7 +238,7 @@ def test_the_time_left_is_that_of_the_work_where_a_job_gives_no_way(
         assert go_on.wait(60)
         return ""
 
-    jobs = Jobs(stored, {"work": work}, turn=partial(Turn, clock=Clock()))
+    jobs = Jobs(stored, {"work": work}.get, turn=partial(Turn, clock=Clock()))
     job_id = jobs.submit(base_ids[0], "work", "w", {})
     jobs.submit(base_ids[1], "other", "w", {})
     jobs.start()
@@ -253,7 +253,7 @@ def test_the_time_left_is_that_of_the_work_where_a_job_gives_no_way(
 def test_progress_stays_until_the_next_turn_tells_some(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
-    job_id = Jobs(stored, {}).submit(base_ids[0], "work", "Working", {}, ITEMS)
+    job_id = Jobs(stored, {}.get).submit(base_ids[0], "work", "Working", {}, ITEMS)
     with stored.write() as connection:
         rows.claim(connection, "host:1:one")
         rows.give_way(connection, job_id, "host:1:one", 2, 4)
@@ -278,7 +278,7 @@ def test_a_process_that_hands_its_job_back_is_not_one_that_left_it(
                 rows.finish(connection, job.id, owner, "done", "done apart")
         return subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)
 
-    jobs = Jobs(stored, {}, apart=apart)
+    jobs = Jobs(stored, {}.get, apart=apart)
     job_id = jobs.submit(base_ids[0], "work", "Working", {}, ITEMS)
     jobs.start()
     assert ended(jobs, job_id).message == "done apart"

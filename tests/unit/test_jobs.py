@@ -33,7 +33,7 @@ def base_id(database: Database) -> int:
 
 
 def test_those_that_wait_or_work_are_listed_oldest_first(database: Database, base_id: int) -> None:
-    jobs = Jobs(database, {"work": lambda _job, _reporter: "done"})
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "done"}.get)
     done, first, second = (submit(jobs, base_id) for _ in range(3))
     with database.write() as connection:
         other = bases.create(connection, "other", Recipe()).id
@@ -52,9 +52,9 @@ def test_an_expected_failure_is_told_and_an_unexpected_one_gets_an_id(
     def unexpected(_job: JobRow, _reporter: Reporter) -> str:
         raise ZeroDivisionError("secret detail")
 
-    first = Jobs(database, {"work": expected})
+    first = Jobs(database, {"work": expected}.get)
     assert first.run(submit(first, base_id)).message == "No such thing. Try another."
-    second = Jobs(database, {"work": unexpected})
+    second = Jobs(database, {"work": unexpected}.get)
     failed = second.run(submit(second, base_id))
     assert failed.status == "failed"
     assert "secret" not in failed.message
@@ -69,11 +69,11 @@ def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
             reporter.report(1, 100, "turning")
             time.sleep(0.01)
 
-    jobs = Jobs(database, {"work": endless})
+    jobs = Jobs(database, {"work": endless}.get)
     job_id = submit(jobs, base_id)
     jobs.start()
     assert started.wait(120)
-    other = Jobs(database, {})
+    other = Jobs(database, {}.get)
     other.cancel(job_id)
     finished = ended(jobs, job_id)
     assert finished.status == "cancelled"
@@ -82,7 +82,7 @@ def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
 
 
 def test_the_job_of_a_dead_process_is_taken_over(database: Database, base_id: int) -> None:
-    jobs = Jobs(database, {"work": lambda _job, _reporter: "finished by another"})
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "finished by another"}.get)
     job_id = submit(jobs, base_id)
     dead = f"{machine()}:999999:abcdef01"
     with database.write() as connection:
@@ -91,7 +91,7 @@ def test_the_job_of_a_dead_process_is_taken_over(database: Database, base_id: in
 
 
 def test_a_job_that_someone_works_on_is_not_claimed_twice(database: Database, base_id: int) -> None:
-    job_id = submit(Jobs(database, {}), base_id)
+    job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         assert rows.claim(connection, "host:1:one") == job_id
         assert rows.claim(connection, "host:2:two") is None
@@ -104,7 +104,7 @@ def test_who_waits_for_a_job_of_another_process_sees_how_far_it_is(
     database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0.0)
-    jobs = Jobs(database, {})
+    jobs = Jobs(database, {}.get)
     job_id, owner = submit(jobs, base_id), "host:1:one"
     with database.write() as connection:
         rows.claim(connection, owner)
@@ -121,7 +121,7 @@ def test_who_waits_for_a_job_of_another_process_sees_how_far_it_is(
 
 
 def test_a_job_of_a_kind_that_is_gone_fails_with_a_hint(database: Database, base_id: int) -> None:
-    jobs = Jobs(database, {})
+    jobs = Jobs(database, {}.get)
     job = jobs.run(submit(jobs, base_id))
     assert job.status == "failed"
     assert "'work'" in job.message
@@ -133,7 +133,7 @@ def test_who_does_a_job_itself_waits_for_nobody(
 ) -> None:
     waits = list[float]()
     monkeypatch.setattr(runner, "time", SimpleNamespace(sleep=waits.append))
-    jobs = Jobs(database, {"work": lambda _job, _reporter: "done"})
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "done"}.get)
     assert jobs.run(submit(jobs, base_id)).status == "done"
     assert waits == []
 
@@ -142,7 +142,7 @@ def test_who_lost_a_job_neither_tells_its_progress_nor_ends_it(
     database: Database, base_id: int
 ) -> None:
     asleep, awake = "host:1:one", "host:2:two"
-    job_id = submit(Jobs(database, {}), base_id)
+    job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         assert rows.claim(connection, asleep) == job_id
         rows.release(connection, asleep)  # as when its lease runs out
@@ -169,7 +169,7 @@ def test_a_worker_that_lost_its_job_goes_on_with_the_next(database: Database, ba
         reporter.report(1, 1, "never heard")
         return "never returned"
 
-    jobs = Jobs(database, {"work": work})
+    jobs = Jobs(database, {"work": work}.get)
     first, second = submit(jobs, base_id), submit(jobs, base_id)
     jobs.start()
     assert ended(jobs, second).message == "done as well"
@@ -186,12 +186,12 @@ def test_shutting_down_gives_the_job_back(database: Database, base_id: int) -> N
             reporter.report(0, 1, "waiting")
             time.sleep(0.01)
 
-    jobs = Jobs(database, {"work": patient})
+    jobs = Jobs(database, {"work": patient}.get)
     job_id = submit(jobs, base_id)
     jobs.start()
     assert started.wait(120)
     jobs.close()
-    resumed = Jobs(database, {"work": lambda _job, _reporter: "resumed"})
+    resumed = Jobs(database, {"work": lambda _job, _reporter: "resumed"}.get)
     assert resumed.get(job_id).active
     assert resumed.run(job_id).message == "resumed"
 
@@ -206,7 +206,7 @@ def test_ctrl_c_is_told_as_such_where_the_job_cannot_be_handed_back(
         raise StorageError("The database is away.")
 
     monkeypatch.setattr(rows, "give_back", away)
-    jobs = Jobs(database, {"work": interrupted})
+    jobs = Jobs(database, {"work": interrupted}.get)
     with pytest.raises(KeyboardInterrupt):
         jobs.run(submit(jobs, base_id))
 
@@ -223,7 +223,7 @@ def test_a_worker_outlives_a_database_that_is_away(
 
     monkeypatch.setattr(rows, "owners", away_at_first)
     monkeypatch.setattr(runner, "_POLL_SECONDS", 0.01)
-    jobs = Jobs(database, {"work": lambda _job, _reporter: "done after all"})
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "done after all"}.get)
     job_id = submit(jobs, base_id)
     jobs.start()
     assert ended(jobs, job_id).message == "done after all"
@@ -243,7 +243,7 @@ def test_a_job_whose_database_went_away_goes_on_as_long_as_it_gets_further(
         raise ConnectionLost("The server was shut down.")
 
     monkeypatch.setattr(runner, "_POLL_SECONDS", 0.01)
-    jobs = Jobs(database, {"work": cut_off})
+    jobs = Jobs(database, {"work": cut_off}.get)
     jobs.start()
     failed = ended(jobs, submit(jobs, base_id))
     assert (failed.status, failed.message, done) == ("failed", "The server was shut down.", [0])
@@ -256,7 +256,7 @@ def test_a_failed_job_is_counted_and_is_a_line_of_the_log(
     def fail(_job: JobRow, _reporter: Reporter) -> str:
         raise StorageError("The shelf is full.")
 
-    jobs = Jobs(database, {"work": fail})
+    jobs = Jobs(database, {"work": fail}.get)
     job = jobs.run(submit(jobs, base_id))
     assert job.status == "failed"
     assert jobs.failed() == {"work": 1}
@@ -265,7 +265,7 @@ def test_a_failed_job_is_counted_and_is_a_line_of_the_log(
 
 
 def test_others_can_tell_whether_a_worker_lives(database: Database) -> None:
-    jobs, others = Jobs(database, {}), Jobs(database, {})
+    jobs, others = Jobs(database, {}.get), Jobs(database, {}.get)
     assert not others.attended()
     jobs.start()
     assert any(others.attended() or time.sleep(0.01) for _ in range(2000))
@@ -277,7 +277,7 @@ def test_others_can_tell_whether_a_worker_lives(database: Database) -> None:
 def test_leases_go_by_the_clock_of_the_database(
     database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch, jump: float
 ) -> None:
-    job_id, now = submit(Jobs(database, {}), base_id), time.time()
+    job_id, now = submit(Jobs(database, {}.get), base_id), time.time()
     with monkeypatch.context() as wrong, database.write() as connection:
         wrong.setattr(time, "time", lambda: now + jump)
         assert rows.claim(connection, "wrong:1:clock") == job_id
@@ -289,7 +289,7 @@ def test_leases_go_by_the_clock_of_the_database(
 def test_a_lease_from_before_the_clock_was_set_back_does_not_hold(
     database: Database, base_id: int
 ) -> None:
-    job_id = submit(Jobs(database, {}), base_id)
+    job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         assert rows.claim(connection, "host:1:one") == job_id
         connection.execute(update(tables.job).values(lease=time.time() + 86400))
@@ -300,7 +300,7 @@ def test_a_lease_from_before_the_clock_was_set_back_does_not_hold(
 def test_a_cancelled_job_whose_owner_died_is_never_claimed(
     database: Database, base_id: int
 ) -> None:
-    job_id = submit(Jobs(database, {}), base_id)
+    job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         assert rows.claim(connection, "host:1:one") == job_id
         rows.cancel(connection, job_id)
@@ -312,7 +312,7 @@ def test_a_cancelled_job_whose_owner_died_is_never_claimed(
 
 
 def test_a_job_whose_owners_died_twice_has_failed(database: Database, base_id: int) -> None:
-    job_id = submit(Jobs(database, {}), base_id)
+    job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         for owner in ("host:1:one", "host:2:two"):
             assert rows.claim(connection, owner) == job_id
@@ -323,7 +323,7 @@ def test_a_job_whose_owners_died_twice_has_failed(database: Database, base_id: i
 
 
 def test_a_death_is_forgotten_when_an_item_is_done(database: Database, base_id: int) -> None:
-    job_id = submit(Jobs(database, {}), base_id)
+    job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         for owner in ("host:1:one", "host:2:two", "host:3:three"):
             assert rows.claim(connection, owner) == job_id

@@ -68,12 +68,20 @@ class StoreImports:
     where their values go. ``permit_recipe`` raises for a recipe that costs too much.
     """
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+    def __init__(
+        self,
+        services: Services,
+        jobs: Jobs,
+        base_id: int,
+        *,
+        may_name_keys: bool = True,
+        permit_recipe: Callable[[Recipe], None] = lambda _recipe: None,
+    ) -> None:
         self._services = services
         self._jobs = jobs
         self._base_id = base_id
-        self.may_name_keys = True
-        self.permit_recipe: Callable[[Recipe], None] = lambda _recipe: None
+        self._may_name_keys = may_name_keys
+        self._permit_recipe = permit_recipe
 
     @operation("editor", audit="documents")
     def preview(self, store: ExistingStore, embedder: str = "") -> StorePreview:
@@ -115,7 +123,7 @@ class StoreImports:
         return job
 
     def _check_keys(self, store: ExistingStore) -> None:
-        if store.variables and not self.may_name_keys:
+        if store.variables and not self._may_name_keys:
             raise NotAllowed(
                 f"Only an administrator may send {', '.join(store.variables)}, which is a key of "
                 "the server.",
@@ -134,7 +142,7 @@ class StoreImports:
         fresh = "" if count else space_name(store.name, secrets.token_hex(3))
         recipe = store_recipe(saved, embedder, fresh)
         self._services.models.require(recipe.index)
-        self.permit_recipe(recipe)
+        self._permit_recipe(recipe)
         return recipe
 
 

@@ -44,11 +44,17 @@ class Diagnoses:
     ``permit_recipe`` raises for a recipe whose index costs too much to build.
     """
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+    def __init__(
+        self,
+        services: Services,
+        jobs: Jobs,
+        base_id: int,
+        permit_recipe: Callable[[Recipe], None],
+    ) -> None:
         self._services = services
         self._jobs = jobs
         self._base_id = base_id
-        self.permit_recipe: Callable[[Recipe], None] = lambda _recipe: None
+        self._permit_recipe = permit_recipe
 
     @operation("editor", audit="evaluation")
     def diagnose(self, set_name: str, recipe: Recipe) -> Diagnosis:
@@ -68,7 +74,7 @@ class Diagnoses:
         spend what that costs.
         """
         if rebuild:
-            self.permit_recipe(recipe)
+            self._permit_recipe(recipe)
         job = Diagnose(set=set_name, recipe=recipe, rebuild=rebuild, about={"set": set_name})
         title = f"Finding out why questions of {set_name} fail"
         return self._jobs.submit_once(self._base_id, title, job.with_digest())
