@@ -323,7 +323,7 @@ def _about(base: KnowledgeBase, run: Run) -> str:
 def _source(base: KnowledgeBase, run: Run) -> str:
     if run.system:
         return f"system *{plain(run.system.label)}*"
-    return f"recipe *{plain(base.recipe_names.of(run.recipe))}*" if run.recipe else ""
+    return f"recipe *{plain(base.runs.recipe_name(run.recipe))}*" if run.recipe else ""
 
 
 def _ranges(

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from rag.explanation.recipe_comparison import RetrievalComparison
     from rag.exports.recipe_exports import RecipeExports
     from rag.jobs import Jobs
-    from rag.knowledge_base.suggestions import Suggestions
     from rag.maps.base_maps import BaseMaps
     from rag.maps.maps import Maps
     from rag.memory import Memory
@@ -70,19 +69,11 @@ if TYPE_CHECKING:
     from rag.runs.deciding.decisions import Decisions
     from rag.runs.evaluate_job import Evaluations
     from rag.runs.evaluator import Evaluator
-    from rag.runs.figures import RunFigures
-    from rag.runs.gate import Gate
-    from rag.runs.history import RunHistory
-    from rag.runs.parity import Parity
-    from rag.runs.pooling import Pooling
     from rag.runs.quality.answer_job import AnswerEvaluations
-    from rag.runs.quality.estimates import Estimates
     from rag.runs.quality.judge_job import Judgements
     from rag.runs.quality.memory_effect import MemoryTrials
     from rag.runs.quality.preference_job import PairwiseComparisons
-    from rag.runs.rankings import Rankings
-    from rag.runs.recipe_names import RecipeNames
-    from rag.runs.reporting import Reports
+    from rag.runs.runs import Runs
     from rag.search.corpus import StoredSources
     from rag.systems.evaluate_job import SystemEvaluations
     from rag.systems.measuring import SystemRuns
@@ -207,12 +198,6 @@ class KnowledgeBase:
         return JudgingQueue(self._database, self.id)
 
     @part
-    def pooling(self) -> Pooling:
-        from rag.runs.pooling import Pooling
-
-        return Pooling(self._database, self.id)
-
-    @part
     def decisions(self) -> Decisions:
         from rag.runs.deciding.decisions import Decisions
 
@@ -249,24 +234,6 @@ class KnowledgeBase:
         return PairwiseComparisons(self._services, self._jobs, self.id)
 
     @part
-    def estimates(self) -> Estimates:
-        from rag.runs.quality.estimates import Estimates
-
-        return Estimates(self._database, self.id)
-
-    @part
-    def runs(self) -> RunHistory:
-        from rag.runs.history import RunHistory
-
-        return RunHistory(self._database, self.id)
-
-    @part
-    def suggestions(self) -> Suggestions:
-        from rag.knowledge_base.suggestions import Suggestions
-
-        return Suggestions(self.runs)
-
-    @part
     def memory_trials(self) -> MemoryTrials:
         from rag.runs.quality.memory_effect import MemoryTrials
 
@@ -277,36 +244,6 @@ class KnowledgeBase:
         from rag.exports.recipe_exports import RecipeExports
 
         return RecipeExports(self._services, self.id)
-
-    @part
-    def recipe_names(self) -> RecipeNames:
-        from rag.runs.recipe_names import RecipeNames
-
-        return RecipeNames(self._database, self.id)
-
-    @part
-    def run_figures(self) -> RunFigures:
-        from rag.runs.figures import RunFigures
-
-        return RunFigures(self._database, self.id)
-
-    @part
-    def rankings(self) -> Rankings:
-        from rag.runs.rankings import Rankings
-
-        return Rankings(self._database, self.id)
-
-    @part
-    def parity(self) -> Parity:
-        from rag.runs.parity import Parity
-
-        return Parity(self._database, self.id)
-
-    @part
-    def gate(self) -> Gate:
-        from rag.runs.gate import Gate
-
-        return Gate(self._services, self.id)
 
     @part
     def tuning(self) -> Tuning:
@@ -339,11 +276,11 @@ class KnowledgeBase:
         return Diagnoses(self._services, self._jobs, self.id, self._limits.permit_recipe)
 
     @part
-    def reports(self) -> Reports:
-        from rag.runs.reporting import Reports
+    def runs(self) -> Runs:
+        from rag.runs.runs import Runs
         from rag.tuning.diagnosis.job import failure_note
 
-        return Reports(self._services, self.id, partial(failure_note, self.diagnoses))
+        return Runs(self._services, self.id, partial(failure_note, self.diagnoses))
 
     @part
     def maps(self) -> BaseMaps:

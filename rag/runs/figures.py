@@ -18,33 +18,30 @@ from rag.operation import operation
 from rag.runs.groups import groups_of_set, questions_of_set
 from rag.runs.history import LEADING
 from rag.runs.loaded import DEPTH, Loaded
-from rag.storage import Database, builds, passages, runs
+from rag.runs.stored import StoredRuns
+from rag.storage import builds, passages, runs
 from rag.storage import questions as question_rows
 
 _LATEST = 6
 """Runs of a set whose differences tell what the next one will differ by."""
 
 
-class RunFigures:
+class RunFigures(StoredRuns):
     """The figures of the runs of one knowledge base."""
-
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
 
     @operation("guest")
     def intervals(self, run_id: str) -> dict[str, Interval]:
         """The 95% interval of every mean of a run. Raises NotFound."""
-        loaded, groups = self._read(run_id)
+        loaded, groups = self._loaded(run_id)
         return intervals(list(loaded.results.values()), list(loaded.run.metrics), groups)
 
     @operation("guest")
     def by_tag(self, run_id: str, names: Sequence[str]) -> list[TagFigures]:
         """The figures of a run by tag of its questions. Raises NotFound."""
-        loaded, groups = self._read(run_id)
+        loaded, groups = self._loaded(run_id)
         return by_tag(list(loaded.results.values()), names, groups)
 
-    def _read(self, run_id: str) -> tuple[Loaded, Groups]:
+    def _loaded(self, run_id: str) -> tuple[Loaded, Groups]:
         with self._database.read() as connection:
             loaded = Loaded.read(connection, self._base_id, run_id, DEPTH)
             return loaded, groups_of_set(connection, self._base_id, loaded.run.question_set)

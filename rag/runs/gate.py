@@ -22,6 +22,7 @@ from rag.runs.deciding.state import RunDecision
 from rag.runs.differences import RunDifferences
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator
 from rag.runs.history import LEADING, QuestionDifference, RunHistory
+from rag.runs.stored import StoredRuns
 from rag.runs.trials import looked
 from rag.services import Services
 from rag.storage import Database
@@ -189,15 +190,13 @@ class GateResult:
         return self.outcome == "passed"
 
 
-class Gate:
+class Gate(StoredRuns):
     """A gate that evaluates a recipe and compares it with what is demanded."""
 
-    def __init__(self, services: Services, base_id: int) -> None:
-        self._services = services
-        self._base_id = base_id
+    _services: Services
 
     @operation("viewer")
-    def check(
+    def gate(
         self,
         set_name: str,
         recipe: Recipe,
@@ -220,7 +219,7 @@ class Gate:
             return evaluator.evaluate(set_name, recipe, cutoffs, on_progress)
 
         demands = set_name, least, baseline_id, tolerance
-        return checked(self._services.database, self._base_id, *demands, measure)
+        return checked(self._database, self._base_id, *demands, measure)
 
 
 def checked(
@@ -232,7 +231,7 @@ def checked(
     tolerance: float,
     measure: Callable[[Sequence[int]], Evaluation],
 ) -> GateResult:
-    """Compare what ``measure`` measures at the needed cutoffs with demands, as ``Gate.check``."""
+    """Compare what ``measure`` measures at the needed cutoffs with demands, as ``Gate.gate``."""
     history = RunHistory(database, base_id)
     baseline = None if baseline_id is None else history.get(baseline_id)
     _check(set_name, least, baseline, tolerance)

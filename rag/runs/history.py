@@ -25,8 +25,9 @@ from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
 from rag.runs.pooling import with_open_hits
 from rag.runs.quality.spending import bills_text
+from rag.runs.stored import StoredRuns
 from rag.runs.trials import compared, other_runs
-from rag.storage import Connection, Database, recipe_names, runs
+from rag.storage import Connection, recipe_names, runs
 from rag.storage.quality import answers
 
 LEADING = "ndcg@10"
@@ -119,12 +120,8 @@ class RunComparison:
         return tuple(row for row in self.rows if row.outcome == "lost")
 
 
-class RunHistory:
+class RunHistory(StoredRuns):
     """The history of the runs of one knowledge base."""
-
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
 
     @operation("guest")
     def list_all(self, set_name: str | None = None) -> list[Run]:

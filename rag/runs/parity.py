@@ -11,7 +11,8 @@ from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.operation import operation
 from rag.results import QuestionResult, Run
 from rag.runs.rankings import DEPTH, RankedSpan, ranked_span, renamed
-from rag.storage import Connection, Database, passages, runs
+from rag.runs.stored import StoredRuns
+from rag.storage import Connection, passages, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +59,11 @@ class RunParity:
         return sum(row.first_difference is None for row in self.questions)
 
 
-class Parity:
+class Parity(StoredRuns):
     """Comparisons of the stored rankings of runs of one knowledge base."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
-
     @operation("guest")
-    def between(self, run_id: str, other_id: str, k: int = DEPTH) -> RunParity:
+    def parity(self, run_id: str, other_id: str, k: int = DEPTH) -> RunParity:
         """Compare the first k passages of all questions that both runs asked in the same words.
 
         Passages of different cuts are the same where they share at least half of the shorter.

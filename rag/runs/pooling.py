@@ -19,19 +19,16 @@ from rag.operation import operation
 from rag.results import Run
 from rag.runs.groups import questions_of_set
 from rag.runs.loaded import Loaded
-from rag.storage import Connection, Database, builds, passages
+from rag.runs.stored import StoredRuns
+from rag.storage import Connection, builds, passages
 from rag.types import Question
 
 
-class Pooling:
+class Pooling(StoredRuns):
     """The runs of one knowledge base and the labels of today."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
-
     @operation("guest")
-    def difference(
+    def pooled_difference(
         self, run_id: str, other_id: str, metric: str, only: Collection[str] | None = None
     ) -> PooledDifference | None:
         """A run minus another one of the same question set, on ``only`` these questions.

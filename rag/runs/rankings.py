@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from rag.errors import NotFound
 from rag.operation import operation
 from rag.results import FOREIGN, QuestionResult, Run
-from rag.storage import Connection, Database, documents, passages, runs
+from rag.runs.stored import StoredRuns
+from rag.storage import Connection, documents, passages, runs
 from rag.types import Chunk
 
 DEPTH = 10
@@ -57,12 +58,8 @@ class RankedSpan:
     end: int
 
 
-class Rankings:
+class Rankings(StoredRuns):
     """The stored rankings of one knowledge base."""
-
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
 
     @operation("guest")
     def side_by_side(
@@ -74,8 +71,8 @@ class Rankings:
         least half of the shorter. Its other rank is looked for in the whole stored ranking.
         """
         with self._database.read() as connection:
-            after = self._read(connection, run_id, question_id)
-            before = self._read(connection, baseline_id, question_id)
+            after = self._ranking(connection, run_id, question_id)
+            before = self._ranking(connection, baseline_id, question_id)
             chunks = [self._chunks(connection, run, result) for run, result in (before, after)]
             names = self._names(connection, chunks, (before[1], after[1]))
             foreign = [_foreign(connection, *side) for side in (before, after)]
@@ -94,7 +91,7 @@ class Rankings:
             _ranked(after[1], others[1], chunks[1], names, foreign[1])[:depth],
         )
 
-    def _read(
+    def _ranking(
         self, connection: Connection, run_id: str, question_id: str
     ) -> tuple[Run, QuestionResult]:
         run = runs.get(connection, self._base_id, run_id)

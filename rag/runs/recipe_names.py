@@ -10,7 +10,8 @@ from rag.operation import operation
 from rag.recipe import Recipe
 from rag.recipe.captions import chunker_name
 from rag.results import Run
-from rag.storage import Database, recipe_names
+from rag.runs.stored import StoredRuns
+from rag.storage import recipe_names
 
 _LONGEST = 80
 _MOST_NAMED = 3  # fields beside mode, top-k and embedder
@@ -18,26 +19,22 @@ _CUT = ("index.chunker", "index.chunk_size", "index.chunk_overlap")
 _ALWAYS = ("search.mode", "search.top_k", "index.embedder")
 
 
-class RecipeNames:
+class RecipeNames(StoredRuns):
     """Names the recipes of one knowledge base."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
-
     @operation("guest")
-    def given(self) -> dict[str, str]:
+    def recipe_names(self) -> dict[str, str]:
         """The names that people gave, by the hash of the recipe."""
         with self._database.read() as connection:
             return recipe_names.list_recipe_names(connection, self._base_id)
 
     @operation("guest", models="none")
-    def of(self, recipe: Recipe) -> str:
+    def recipe_name(self, recipe: Recipe) -> str:
         """Return the name of a recipe."""
-        return recipe_name(recipe, self.given())
+        return named(recipe, self.recipe_names())
 
     @operation("editor", audit="recipe")
-    def give(self, recipe: Recipe, name: str) -> None:
+    def name_recipe(self, recipe: Recipe, name: str) -> None:
         """Name a recipe; "" takes the name away. Raises InvalidInput for one that is too long."""
         name = " ".join(name.split())
         if len(name) > _LONGEST or not name.isprintable():
@@ -46,14 +43,14 @@ class RecipeNames:
             recipe_names.put(connection, self._base_id, recipe.hash, name)
 
 
-def recipe_name(recipe: Recipe, names: Mapping[str, str]) -> str:
+def named(recipe: Recipe, names: Mapping[str, str]) -> str:
     """The name that was given to a recipe, else a phrase: ``hybrid, top 8, wordllama``."""
     return names.get(recipe.hash) or described(recipe)
 
 
 def run_name(run: Run, names: Mapping[str, str]) -> str:
     """The first line of a run's note, else the name of its recipe or system."""
-    source = recipe_name(run.recipe, names) if run.recipe else run.source
+    source = named(run.recipe, names) if run.recipe else run.source
     return run.note.partition("\n")[0] or source
 
 

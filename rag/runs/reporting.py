@@ -54,38 +54,29 @@ _RETRIEVED_LENGTH = 200
 _PREFERRED = "ndcg@10"
 
 
-class Reports:
+class Reports(RunHistory, RunFigures, Pooling):
     """Reports on the runs of one knowledge base."""
 
-    def __init__(
-        self,
-        services: Services,
-        base_id: int,
-        failures: Callable[[Run], FailureNote | None] = lambda _run: None,
-    ) -> None:
-        """``failures`` gives the diagnosis of a run, if there is one."""
-        self._failures = failures
-        self._services = services
-        self._base_id = base_id
-        self._history = RunHistory(services.database, base_id)
+    _services: Services
+    _failures: Callable[[Run], FailureNote | None]
 
     @operation("guest", audit="export", audited_arguments=ALL)
-    def html(self, run_id: str, baseline_id: str | None = None) -> str:
+    def report(self, run_id: str, baseline_id: str | None = None) -> str:
         """A run as one HTML file, compared with the pinned baseline unless another is named.
 
         Raises NotFound, InvalidInput where the two runs cannot be compared.
         """
-        run = self._history.get(run_id)
+        run = self.get(run_id)
         if baseline_id is None:
-            pinned = self._history.baseline(run.question_set)
+            pinned = self.baseline(run.question_set)
             baseline_id = pinned.id if pinned and pinned.id != run.id else None
         return render(self._report(run, baseline_id))
 
     def _report(self, run: Run, baseline_id: str | None) -> RunReport:
         returned = run.recipe.search.top_k if run.recipe else 0
-        results = self._history.results(run.id, depth=max(_SHOWN, returned))
+        results = self.results(run.id, depth=max(_SHOWN, returned))
         metric = _metric(run)
-        with self._services.database.read() as connection:
+        with self._database.read() as connection:
             misses = self._misses(connection, run, results, metric)
             built = builds.passages_of(connection, self._base_id, run.cut)
             notes = self._notes(connection, run)
@@ -101,16 +92,16 @@ class Reports:
             misses=misses,
             baseline=self._baseline(run, baseline_id, metric) if baseline_id else None,
             notes=notes,
-            unjudged=self._unjudged(run, metric),
+            unjudged=self._unjudged_share(run, metric),
             calibrated=self._calibrated(run.recipe) if run.recipe else None,
             groups=groups,
             failures=self._failures(run),
         )
 
-    def _unjudged(self, run: Run, metric: str) -> UnjudgedShare | None:
+    def _unjudged_share(self, run: Run, metric: str) -> UnjudgedShare | None:
         k = int(metric.partition("@")[2])
         try:
-            return RunFigures(self._services.database, self._base_id).unjudged(run.id, k)
+            return self.unjudged(run.id, k)
         except NotFound:  # the question set is gone
             return None
 
@@ -135,8 +126,8 @@ class Reports:
             return None if recipe.search.threshold == "auto" else recipe.search.threshold
 
     def _baseline(self, run: Run, baseline_id: str, metric: str) -> Baseline:
-        (comparison,) = self._history.compare([run.id], baseline_id, metric)
-        looked(self._services.database, "report", run, comparison.baseline, metric)
+        (comparison,) = self.compare([run.id], baseline_id, metric)
+        looked(self._database, "report", run, comparison.baseline, metric)
         return Baseline(
             run=comparison.baseline,
             figures=comparison.figures,
@@ -144,18 +135,18 @@ class Reports:
             chips=comparison.chips,
             step=self._step(comparison),
             caveats=(*comparison.caveats, *self._pooled(comparison)),
-            cards=self._history.changes(run.id, baseline_id, on_cards(run)),
+            cards=self.changes(run.id, baseline_id, on_cards(run)),
             decisions=tuple(
                 decision.headline("this run", "the baseline")
                 for decision in finished_decisions(
-                    self._services.database, self._base_id, run.id, baseline_id
+                    self._database, self._base_id, run.id, baseline_id
                 )
             ),
         )
 
     def _step(self, compared: RunComparison) -> str:
         """Return the recommendation, with the names of the runs."""
-        with self._services.database.read() as connection:
+        with self._database.read() as connection:
             saved = bases.by_id(connection, self._base_id).recipe
             given = recipe_names.list_recipe_names(connection, self._base_id)
         names = {run.id: run_name(run, given) for run in (compared.run, compared.baseline)}
@@ -163,9 +154,8 @@ class Reports:
 
     def _pooled(self, compared: RunComparison) -> tuple[str, ...]:
         """Return the possible effect of unjudged hits on the difference, in words."""
-        pooling = Pooling(self._services.database, self._base_id)
         try:
-            pooled = pooling.difference(
+            pooled = self.pooled_difference(
                 compared.run.id, compared.baseline.id, compared.figures.metric, compared.untouched
             )
         except NotFound:  # the question set is gone

@@ -101,7 +101,7 @@ class SystemEvaluations:
         tolerance: float = 0.0,
         on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> GateResult:
-        """Evaluate a system (the run is kept) and compare it with demands, as ``Gate.check`` does.
+        """Evaluate a system (the run is kept) and compare it with demands, as ``Gate.gate`` does.
 
         Raises NotFound, InvalidInput, FailedRetrieval.
         """

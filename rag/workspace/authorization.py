@@ -35,6 +35,10 @@ Role = Callable[[], str | None]
 Use = Callable[[Recipe, Operation], None]
 """Raises NotAllowed if a principal may not run an operation with a recipe."""
 
+_IN_THE_CHAT = frozenset(
+    f"runs.{name}" for name in ("failing_questions", "newest_runs", "recipe_name", "recipe_names")
+)
+"""The operations of hidden parts that a chat needs."""
 _LONGEST_DETAIL = 300
 _ROLE_SECONDS = 1.0  # reads may use a role of this age; changes look it up
 _recorded_base: ContextVar[int | None] = ContextVar("_recorded_base", default=None)
@@ -78,7 +82,7 @@ class Authorization:
     ) -> Any:
         """Call an operation if it is allowed, and record it. Raises NotAllowed, NotFound."""
         self._require(operation.role)
-        if path.partition(".")[0] in self._hidden_parts:
+        if path.partition(".")[0] in self._hidden_parts and path not in _IN_THE_CHAT:
             raise NotAllowed("Your link shows the chat and one tour, no runs.", ASK)
         # Editors can save a recipe, so they choose its models anyway.
         if operation.models != "none" and not reaches(operation.role, "editor"):

@@ -47,7 +47,7 @@ def measure(
                 assert not asked.errors, asked.errors
                 stored = base.systems.add(system)
                 run = base.system_runs.evaluate(SAMPLE, asked.retrievals, stored.source)
-                parity = base.parity.between(run.evaluation.run.id, own.id, _DEPTH)
+                parity = base.runs.parity(run.evaluation.run.id, own.id, _DEPTH)
                 figures[f"{form} | questions"] = float(len(parity.questions))
                 figures[f"{form} | same"] = parity.equal / len(parity.questions)
                 figures[f"{form} | overlap"] = parity.overlap

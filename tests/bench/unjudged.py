@@ -61,7 +61,7 @@ def _verdicts(base: KnowledgeBase, set_name: str) -> dict[str, float]:
         comparison = base.runs.paired(run, other, metric).figures
         if comparison.verdict_by_labels not in ("better", "worse"):
             continue
-        pooled = base.pooling.difference(run, other, metric)
+        pooled = base.runs.pooled_difference(run, other, metric)
         assert pooled.bounds is not None
         low, high = pooled.bounds
         kinds["decided by labels"] += 1
@@ -72,7 +72,7 @@ def _verdicts(base: KnowledgeBase, set_name: str) -> dict[str, float]:
 
 def _example(base: KnowledgeBase, dense: str, lexical: str) -> dict[str, float]:
     """The difference between dense and lexical search in nDCG@10, and its bounds."""
-    pooled = base.pooling.difference(dense, lexical, METRICS[0])
+    pooled = base.runs.pooled_difference(dense, lexical, METRICS[0])
     assert pooled.bounds is not None
     low, high = pooled.bounds
     difference = base.runs.paired(dense, lexical, METRICS[0]).figures.difference

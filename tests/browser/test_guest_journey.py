@@ -92,7 +92,7 @@ def _stops(base: KnowledgeBase) -> list[TourStop]:
     return [
         *answer_stops(turn, {document.id: document}),
         explanation_stop(QUESTION, standing, base.documents.document(standing.chunk.document_id)),
-        run_stop(old, "As shipped", base.run_figures.intervals(old.id), base.runs.results(old.id)),
+        run_stop(old, "As shipped", base.runs.intervals(old.id), base.runs.results(old.id)),
         comparison_stop(compared, {new.id: "Strict", old.id: "As shipped"}, base.recipe()),
     ]
 

@@ -38,7 +38,7 @@ def test_quotes_are_measured_and_stand_in_the_run(api, workspace):
     run = api.get(f"{BASE}/runs/{run_id}").json()
     assert run["metrics"] == base.runs.get(run_id).metrics
     assert run["metrics"]["groundedness"] == 1.0
-    intervals = base.run_figures.intervals(run_id)
+    intervals = base.runs.intervals(run_id)
     assert run["intervals"]["groundedness"] == list(intervals["groundedness"])
     spent = run["answers_spent"]
     assert (spent["tokens"], spent["judge_tokens"]) == (0, 0)

@@ -265,7 +265,7 @@ def test_recipes_are_evaluated_swept_compared_and_reported(api, workspace, manua
     assert compared["verdict"] == "undecided"
     report = api.get(f"{manuals}/runs/{ids[0]}/report")
     assert report.headers["content-type"].startswith("text/html")
-    assert report.text == workspace.base("manuals").reports.html(ids[0])
+    assert report.text == workspace.base("manuals").runs.report(ids[0])
     assert api.get(f"{manuals}/sweeps/q").json() == {"result": None}
     grid = {"set": "q", "grid": {"search.top_k": [1, 2]}, "metric": "ndcg@3"}
     sweep = api.post(f"{manuals}/sweeps", json=grid)

@@ -82,9 +82,9 @@ def test_a_question_with_labels_has_no_line(labelled, open_page):
 
 def test_only_labelled_questions_tell_recipes_apart(unlabelled, open_page):
     base = unlabelled.base("notes")
-    assert base.run_figures.plan("asked").questions == 0
+    assert base.runs.plan("asked").questions == 0
     _grade_first(open_page("inspector.py", set="asked", q=TEXTS[0]))
-    assert base.run_figures.plan("asked").questions == 1
+    assert base.runs.plan("asked").questions == 1
     table = open_page("metrics.py", set="asked", metrics="Question sets").dataframe[0].value
     assert (list(table["Answerable"]), list(table["Labelled"])) == ([3], [1])
 

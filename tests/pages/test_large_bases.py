@@ -69,8 +69,8 @@ def test_all_figures_of_a_run_come_of_one_reading(evaluated):
         visit("metrics.py")
     assert sum("run_question.ranking" in each for each in opening) == 2
     with statements() as further:
-        assert base.run_figures.intervals(run)
-        assert base.run_figures.unjudged(run)
+        assert base.runs.intervals(run)
+        assert base.runs.unjudged(run)
         assert base.runs.changes(run, before, ["ndcg@10"])
     assert _reads(further) == []
 

@@ -86,7 +86,7 @@ def test_hits_that_nobody_judged_leave_the_figures_open(labelled, open_page):
     run = base.evaluator.evaluate(
         "checks", base.recipe().with_fields({"search.threshold": None})
     ).run
-    found = base.run_figures.unjudged(run.id)
+    found = base.runs.unjudged(run.id)
     assert found.unjudged > 0
     app = open_page("metrics.py")
     captions = [caption.value for caption in app.caption]

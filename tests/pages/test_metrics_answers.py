@@ -144,7 +144,7 @@ def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(labelled, op
     app.session_state[f"metrics_judge_{run.id}"] = True
     app.run()
     assert not app.exception
-    found = base.estimates.open_hits(run.id)
+    found = base.runs.open_hits(run.id)
     assert found.pool > 0
     assert plain(found.sentences[0]) in texts(app)
     assert app.button(key=f"metrics_judge_start_{run.id}").disabled

@@ -27,7 +27,7 @@ def test_a_change_is_shown_against_the_run_before(labelled, open_page):
     assert "threshold auto → 1\\.0" in said
     (_, first) = base.runs.list_all("checks")
     assert first.recipe is not None
-    assert f"just now, recipe *{plain(base.recipe_names.of(first.recipe))}*:" in said
+    assert f"just now, recipe *{plain(base.runs.recipe_name(first.recipe))}*:" in said
 
 
 def test_after_the_documents_changed_the_same_recipe_is_compared(labelled, open_page):
@@ -93,7 +93,7 @@ def test_cards_have_intervals_and_the_change_against_the_baseline(labelled, open
     base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 1.0}))
     last = base.evaluator.evaluate("checks", base.recipe()).run
     app = open_page("metrics.py")
-    low, high = base.run_figures.intervals(last.id)["mrr@10"]
+    low, high = base.runs.intervals(last.id)["mrr@10"]
     captions = [each.value for each in app.caption]
     assert f"sampling: {low:.2f} to {high:.2f}" in captions
     assert any("Change against the baseline, the run" in each for each in captions)

@@ -120,7 +120,7 @@ def test_runs_on_other_labels_get_no_verdict(base, pair, open_page):
     assert [bar.name for bar in chart.data] == ["lower (3)"]
     assert [bar.marker.color for bar in chart.data] == [LIGHT.lexical]
     assert [bar.marker.color for bar in figure(found, DARK).data] == [DARK.lexical]
-    report = base.reports.html(again, good)
+    report = base.runs.report(again, good)
     assert "Not comparable: the labels differ." in report
 
 
@@ -164,7 +164,7 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     said = _said(app)
     assert plain(figures.evidence) in said
     assert app.button(key=f"runs_use_{bad}").label == plain(
-        f"Use {base.recipe_names.of(base.runs.get(bad).recipe)}"
+        f"Use {base.runs.recipe_name(base.runs.get(bad).recipe)}"
     )
     assert app.main.button[-1].key == "runs_delete"
     assert "threshold 1\\.0** against **As shipped" in said
@@ -265,7 +265,7 @@ def test_three_runs_have_a_table_with_corrected_p(base, pair, open_page):
 def test_a_question_in_the_address_shows_both_rankings(base, pair, open_page):
     good, bad = pair
     app = open_page("runs.py", runs=bad, question="q3")
-    sides = base.rankings.side_by_side(bad, good, "q3")
+    sides = base.runs.side_by_side(bad, good, "q3")
     said = _said(app)
     assert "### What may a hotel cost\\?" in said
     assert "**1** · travel\\.txt" in said

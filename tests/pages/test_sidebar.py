@@ -246,7 +246,7 @@ def test_the_recipe_is_named_on_every_page(labelled, open_page):
     (field,) = [each for each in app.sidebar.text_input if each.label == "Name"]
     assert field.value == "hybrid, top 5, fake, sections 24"
     field.set_value("First try").run()
-    assert base.recipe_names.of(base.recipe()) == "First try"
+    assert base.runs.recipe_name(base.recipe()) == "First try"
     run = base.evaluator.evaluate("checks", base.recipe()).run
     app.run()
     assert any("recipe *First try*" in each.value for each in app.caption)

@@ -44,7 +44,7 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(labell
     assert not app.error
     assert list(app.dataframe[0].value["Refused by the search"]) == [1.0, 0.0]
     with pytest.raises(InvalidInput, match="there is nothing to report"):
-        base.reports.html(answered.id)
+        base.runs.report(answered.id)
 
 
 def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(labelled, open_page):

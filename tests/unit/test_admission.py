@@ -73,7 +73,7 @@ def test_cheap_requests_do_not_wait_behind_dear_ones(home, monkeypatch):
         assert release.wait(PATIENCE)
         return "report"
 
-    monkeypatch.setattr(Reports, "html", blocked)
+    monkeypatch.setattr(Reports, "report", blocked)
 
     async def attempt() -> None:
         app = Starlette(routes=Api(lambda: workspace).routes())

@@ -29,7 +29,7 @@ def test_quotes_are_measured_without_a_model(workspace, base):
     for result in base.runs.results(run.id):
         stored = answers[result.question_id].metrics
         assert {name: result.metrics[name] for name in stored} == stored
-    assert run.metrics["groundedness"] in base.run_figures.intervals(run.id)["groundedness"]
+    assert run.metrics["groundedness"] in base.runs.intervals(run.id)["groundedness"]
     assert run.environment["answers"].startswith("4 answered, 1 refused; on average search ")
 
 
@@ -134,12 +134,12 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
         ("ollama:judge", "relevance-1", 1.0, 3)
     }
     queue = base.judging_queue.ordered(run.id, sampled=True)
-    before = base.estimates.open_hits(run.id)
+    before = base.runs.open_hits(run.id)
     assert (before.pool, before.sampled, before.graded) == (len(queue), 0, len(queue))
     for place, hit in enumerate(queue[:10]):
         spot = hit.document_id, hit.start, hit.end
         base.labels.label(SET, hit.question_id, *spot, place % 2, hit.origin)
-    found = base.estimates.open_hits(run.id)
+    found = base.runs.open_hits(run.id)
     assert (found.pool, found.sampled) == (before.pool, min(len(queue), 10))
     assert found.questions == ASKED
     assert found.agreement.agreed == found.sampled // 2

@@ -161,7 +161,7 @@ def test_members_are_told_who_saved_the_recipe_last(workspace):
     assert ann.recipe_saver(base.id) == ""
     base.members.add("ben@example.org", "viewer")
     base.save_recipe(QUICK)
-    base.recipe_names.give(QUICK, "quick")
+    base.runs.name_recipe(QUICK, "quick")
     assert ben.recipe_saver(base.id) == "ann@example.org"
     base.members.change("ben@example.org", "editor")
     wider = QUICK.with_fields({"search.top_k": 9})

@@ -180,12 +180,12 @@ def test_a_report_tells_whether_probabilities_come_true(parts):
     fitted = parts.tuning.calibrator.fitted(RECIPE.index)
     assert fitted is not None
     run = parts.evaluator.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1, 5)).run
-    page = parts.reports.html(run.id)
+    page = parts.runs.report(run.id)
     assert "Are the probabilities right?" in page
     assert "The threshold of this run is compared with it." in page
     for each in fitted.bins:
         assert f"<td>{each.predicted:.0%}</td>" in page
-    plain = parts.reports.html(parts.evaluator.evaluate(SET, RECIPE, (1, 5)).run.id)
+    plain = parts.runs.report(parts.evaluator.evaluate(SET, RECIPE, (1, 5)).run.id)
     assert "with the cosine instead" in plain
 
 

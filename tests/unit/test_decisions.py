@@ -161,15 +161,15 @@ def test_gate_and_report_show_a_finished_decision(opened):
     _, base, run, other = opened
     base.decisions.start(run, other, P)
     least = {"ndcg@5": 0.0}
-    assert base.gate.check(SET, LEFT, least, other).decisions == ()
+    assert base.runs.gate(SET, LEFT, least, other).decisions == ()
     decided = _judge_all(base, run, other, ["left"])
     words = decided.headline("this run", "the baseline")
     assert words.startswith("this run is better than the baseline: +")
-    (again,) = base.gate.check(SET, LEFT, least, other).decisions  # of the run that did the same
+    (again,) = base.runs.gate(SET, LEFT, least, other).decisions  # of the run that did the same
     assert (again.run, again.state) == (run, decided.state)
-    assert base.gate.check(SET, RIGHT, least, other).decisions == ()
-    assert f"By few labels: {words}" in html.unescape(base.reports.html(run, other))
-    assert "By few labels" not in base.reports.html(run)
+    assert base.runs.gate(SET, RIGHT, least, other).decisions == ()
+    assert f"By few labels: {words}" in html.unescape(base.runs.report(run, other))
+    assert "By few labels" not in base.runs.report(run)
 
 
 def test_words_of_the_question_are_marked(opened):

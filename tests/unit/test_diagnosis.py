@@ -121,11 +121,11 @@ def test_a_filter_and_a_threshold_are_causes(base):
 def test_a_report_has_the_diagnosis_of_its_run(workspace, base):
     run = base.evaluator.evaluate("checks", WORDS, (1, 3, 10)).run.id
     workspace.jobs.run(base.diagnoses.start("checks", WORDS))
-    page = base.reports.html(run)
+    page = base.runs.report(run)
     assert "4 of 5 questions failed. Each counts under its first cause." in page
     assert "<td>Misspelt</td>" in page
     other = base.evaluator.evaluate("checks", WORDS.with_fields({"search.k1": 2}), (1, 3, 10)).run
-    assert "Why questions failed" not in base.reports.html(other.id)
+    assert "Why questions failed" not in base.runs.report(other.id)
 
 
 def test_changes_are_within_the_bounds_of_their_fields():

@@ -25,7 +25,7 @@ def workspace(tmp_path: Path) -> Workspace:
     base.documents.tag("leave.md", ["staff"])
     base.save_recipe(QUICK)
     base.save_recipe(NARROW)
-    base.recipe_names.give(NARROW, "narrow")
+    base.runs.name_recipe(NARROW, "narrow")
     base.prompts.save("strict", "Fence {mark}. Without an answer say {no_answer}")
     base.question_edits.create_set("policies")
     first = base.question_edits.add_question("policies", "When is leave lost?", tags=["leave"])
@@ -59,7 +59,7 @@ def same(copy: KnowledgeBase, base: KnowledgeBase) -> None:
             ]
     assert copy.recipe() == base.recipe()
     assert copy.saved_recipes() == base.saved_recipes()
-    assert copy.recipe_names.given() == base.recipe_names.given()
+    assert copy.runs.recipe_names() == base.runs.recipe_names()
     assert copy.prompts.versions("strict") == base.prompts.versions("strict")
     sets = [(s.name, s.version, s.questions, s.changed) for s in base.questions.list_all()]
     assert [(s.name, s.version, s.questions, s.changed) for s in copy.questions.list_all()] == sets

@@ -172,8 +172,8 @@ def test_a_label_knows_the_runs_that_it_came_from(workspace):
 def test_the_difference_of_two_runs_says_what_is_open(workspace):
     base = _base(workspace, whole=False)
     first, second = _run(base, WORDS), _run(base, VECTORS)
-    found = base.pooling.difference(first, second, "ndcg@5")
+    found = base.runs.pooled_difference(first, second, "ndcg@5")
     assert (found.questions, found.unlabelled, found.highest) == (2, 0, 1)
     assert min(found.open_shares) > 0.0
     assert found.bounds.low == 0.0 < found.bounds.high
-    assert base.pooling.difference(first, second, "ndcg@5", only=["q3"]) is None
+    assert base.runs.pooled_difference(first, second, "ndcg@5", only=["q3"]) is None

@@ -39,7 +39,7 @@ def test_every_place_says_that_nothing_is_decided_and_why(opened):
     assert {
         each.verdict for each in base.runs.changes(new, old, ["ndcg@10", "mrr@10"]).values()
     } == {"undecided"}
-    page = base.reports.html(new, old)
+    page = base.runs.report(new, old)
     assert 'class="verdict undecided"' in page
     assert "small down" not in page
     told = client(workspace).get(

@@ -47,7 +47,7 @@ def test_values_worked_out_by_hand(workspace, base):
     other += [_result("none", ""), _result("reworded", "a", "New?")]
     first = _stored(workspace, base, "one", one)
     second = _stored(workspace, base, "other", other)
-    found = base.parity.between(first, second)
+    found = base.runs.parity(first, second)
     assert [(r.question_id, r.overlap, r.first_difference) for r in found.questions] == [
         ("short", 0.5, 3),
         ("swapped", pytest.approx(2 / 3), 1),
@@ -58,13 +58,13 @@ def test_values_worked_out_by_hand(workspace, base):
     assert found.questions[1].rank_biased_overlap == pytest.approx(0.63)
     assert found.overlap == pytest.approx((0.5 + 2 / 3 + 1 + 1) / 4)
     assert (found.equal, found.left_out) == (2, 3)
-    cut = base.parity.between(first, second, 2)
+    cut = base.runs.parity(first, second, 2)
     assert (cut.overlap, cut.equal) == (1.0, 3)
 
 
 def test_a_run_agrees_with_itself(base):
     words = _run(base, WORDS)
-    found = base.parity.between(words, words)
+    found = base.runs.parity(words, words)
     assert (found.overlap, found.rank_biased_overlap) == (1.0, pytest.approx(1.0))
     assert (found.equal, found.left_out) == (len(found.questions), 0)
 
@@ -73,7 +73,7 @@ def test_passages_of_another_cut_are_matched_by_what_they_share(workspace, base)
     small = WORDS.with_fields({"index.chunk_size": 12})
     assert workspace.jobs.run(base.documents.build(small.index)).status == "done"
     fine, coarse = _run(base, small), _run(base, WORDS)
-    by_id = {row.question_id: row for row in base.parity.between(fine, coarse, 1).questions}
+    by_id = {row.question_id: row for row in base.runs.parity(fine, coarse, 1).questions}
     assert (by_id["q2"].overlap, by_id["q2"].first_difference) == (1.0, None)
 
 
@@ -81,11 +81,11 @@ def test_runs_without_a_common_question_are_refused(workspace, base):
     words = _run(base, WORDS)
     foreign = _stored(workspace, base, "foreign", [_result("x", "a")])
     with pytest.raises(InvalidInput, match="no question in common"):
-        base.parity.between(words, foreign)
+        base.runs.parity(words, foreign)
     with pytest.raises(InvalidInput, match="at least 1"):
-        base.parity.between(words, words, 0)
+        base.runs.parity(words, words, 0)
     with pytest.raises(NotFound):
-        base.parity.between(words, "missing")
+        base.runs.parity(words, "missing")
 
 
 def test_the_verb_fails_below_its_minimum(workspace, base, home, capsys):

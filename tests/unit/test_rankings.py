@@ -12,7 +12,7 @@ def _run(base: KnowledgeBase, recipe: Recipe) -> str:
 
 def test_each_side_is_the_stored_ranking_with_its_passages(base):
     words, vectors = _run(base, WORDS), _run(base, VECTORS)
-    found = base.rankings.side_by_side(vectors, words, "q1")
+    found = base.runs.side_by_side(vectors, words, "q1")
     assert found.question == "How long may unused leave be carried over?"
     for run, side in ((words, found.before), (vectors, found.after)):
         (stored,) = (r for r in base.runs.results(run) if r.question_id == "q1")
@@ -30,7 +30,7 @@ def test_each_side_is_the_stored_ranking_with_its_passages(base):
 
 def test_other_ranks_point_at_each_other(base):
     words, vectors = _run(base, WORDS), _run(base, VECTORS)
-    found = base.rankings.side_by_side(vectors, words, "q4")
+    found = base.runs.side_by_side(vectors, words, "q4")
     after = {place.chunk.id: place.rank for place in found.after if place.chunk}
     before = {place.chunk.id: place.rank for place in found.before if place.chunk}
     assert {p.chunk.id: p.other for p in found.before if p.chunk} == {
@@ -45,11 +45,11 @@ def test_what_is_gone_keeps_its_place(base):
     words = _run(base, WORDS)
     infos = base.documents.documents(WORDS.index)
     base.documents.delete_documents([info.id for info in infos if info.name == "pump.txt"])
-    place = base.rankings.side_by_side(words, words, "q2").before[0]
+    place = base.runs.side_by_side(words, words, "q2").before[0]
     assert (place.rank, place.document, place.chunk, place.other) == (1, "", None, 1)
 
 
 def test_an_unknown_question_is_refused(base):
     words = _run(base, WORDS)
     with pytest.raises(NotFound, match="did not measure question 'q9'"):
-        base.rankings.side_by_side(words, words, "q9")
+        base.runs.side_by_side(words, words, "q9")

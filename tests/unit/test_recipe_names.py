@@ -36,11 +36,11 @@ def test_a_long_list_of_changes_is_counted():
 
 
 def test_a_recipe_is_renamed_and_its_name_taken_away(base):
-    base.recipe_names.give(WORDS, "  Words   alone ")
-    assert base.recipe_names.of(WORDS) == "Words alone"
-    assert base.recipe_names.of(VECTORS) == described(VECTORS)
-    base.recipe_names.give(WORDS, "")
-    assert base.recipe_names.of(WORDS) == described(WORDS)
+    base.runs.name_recipe(WORDS, "  Words   alone ")
+    assert base.runs.recipe_name(WORDS) == "Words alone"
+    assert base.runs.recipe_name(VECTORS) == described(VECTORS)
+    base.runs.name_recipe(WORDS, "")
+    assert base.runs.recipe_name(WORDS) == described(WORDS)
     for name in ("x" * 81, "a\x00b"):
         with pytest.raises(InvalidInput, match="at most 80 printable"):
-            base.recipe_names.give(WORDS, name)
+            base.runs.name_recipe(WORDS, name)

@@ -51,18 +51,18 @@ def test_it_tells_which_prompts_the_answers_had_and_what_they_took(home, monkeyp
     with_chat(monkeypatch, Chat())
     evaluated(workspace, base, PRICED)
     (run,) = base.runs.list_all()
-    text = Page(base.reports.html(run.id)).text
+    text = Page(base.runs.report(run.id)).text
     prompts = base.prompts.wording().version(PRICED.answer.mode)
     assert f"Prompts {prompts} Answers 0 answered, 4 doubtful, 1 refused; " in text
     assert f"{110 * ASKED // 5} tokens each, {110 * ASKED} in all; 0.000084 USD " in text
     assert "answers 5" not in text  # among the packages
-    quotes = Page(base.reports.html(_run(base))).text
+    quotes = Page(base.runs.report(_run(base))).text
     assert "Prompts " not in quotes
     assert "Answers " not in quotes
 
 
 def test_nothing_is_loaded_and_nothing_runs(base):
-    html = base.reports.html(_run(base, mode="dense"), _run(base))
+    html = base.runs.report(_run(base, mode="dense"), _run(base))
     page = Page(html)
     assert {"svg", "polyline", "rect"} <= {tag for tag, _ in page.elements}
     assert not {"script", "link", "img", "iframe", "a", "object"} & {
@@ -76,21 +76,21 @@ def test_nothing_is_loaded_and_nothing_runs(base):
 
 def test_the_same_run_gives_the_same_file(base):
     run = _run(base)
-    assert base.reports.html(run) == base.reports.html(run)
+    assert base.runs.report(run) == base.runs.report(run)
 
 
 def test_the_baseline_is_the_pinned_run_unless_another_is_named(base):
     words, vectors = _run(base), _run(base, mode="dense")
-    named = base.reports.html(vectors, words)
+    named = base.runs.report(vectors, words)
     base.runs.pin(words)
-    assert base.reports.html(vectors) == named
+    assert base.runs.report(vectors) == named
     (found,) = base.runs.compare([vectors], words)
     text = Page(named).text
     assert "mode lexical → dense" in text
     assert f"{found.figures.headline} {found.figures.evidence}" in text
     assert "Difference in nDCG@10 by question" in text
     again = _run(base, top_k=3)
-    assert "Difference in nDCG@10 by question" not in Page(base.reports.html(again, words)).text
+    assert "Difference in nDCG@10 by question" not in Page(base.runs.report(again, words)).text
     figures = found.figures
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 
@@ -100,7 +100,7 @@ def test_misses_show_what_was_expected_and_what_came_instead(base):
     results = [item for item in base.runs.results(run) if item.answerable]
     worst = min(results, key=lambda item: item.metrics["ndcg@10"])
     assert worst.metrics["ndcg@10"] < 1
-    text = Page(base.reports.html(run)).text
+    text = Page(base.runs.report(run)).text
     section = text.split("The worst questions")[1].split("All figures")[0]
     returned = worst.relevant_among(Recipe().search.top_k)
     assert f"{returned} of {worst.relevant} relevant returned" in section
@@ -126,7 +126,7 @@ def test_texts_of_misses_have_no_marks_of_markdown(home):
     evidence = [{"document": "setup.md", "quote": "### Setup: **first** steps"}]
     row = {"id": "q", "text": "What may a hotel cost riders?", "evidence": evidence}
     base.exchange.import_file(SET, "q.jsonl", json.dumps(row))
-    page = Page(base.reports.html(_run(base, threshold=None))).text
+    page = Page(base.runs.report(_run(base, threshold=None))).text
     section = page.partition("The worst questions")[2].partition("All figures")[0]
     expected, _, came = section.partition("Came first")
     assert "Setup: first steps" in expected
@@ -145,7 +145,7 @@ def test_only_what_is_relevant_was_expected(home):
     ]
     row = {"id": "q", "text": "Which class do we ride in?", "evidence": evidence}
     base.exchange.import_file(SET, "q.jsonl", json.dumps(row))
-    text = Page(base.reports.html(_run(base, threshold=1.0))).text
+    text = Page(base.runs.report(_run(base, threshold=1.0))).text
     section = text.partition("Expected")[2].partition("Came first")[0]
     assert "travel.txt" in section
     assert "leave.md" not in section
@@ -174,7 +174,7 @@ def test_text_of_users_never_becomes_markup(home):
     ]
     base.runs.describe(runs[1], note=f"note {HOSTILE}")
     base.runs.describe(runs[1], tags=[HOSTILE[:40]])
-    html = base.reports.html(runs[1], runs[0])
+    html = base.runs.report(runs[1], runs[0])
     page = Page(html)
     assert not {"script", "img"} & {tag for tag, _ in page.elements}
     assert [a for _, a in page.elements if any(key.startswith("on") for key in a)] == []
@@ -187,10 +187,10 @@ def test_text_of_users_never_becomes_markup(home):
 def test_changed_questions_and_documents_are_said(home):
     workspace, base = handbook(home)
     run = _run(base)
-    assert "since this run" not in Page(base.reports.html(run)).text
+    assert "since this run" not in Page(base.runs.report(run)).text
     base.exchange.import_file(SET, "questions.jsonl", QUESTIONS.replace("hotel", "room"))
     add(workspace, base, {"leave.md": DOCUMENTS["leave.md"].replace("29", "30")})
-    text = Page(base.reports.html(run)).text
+    text = Page(base.runs.report(run)).text
     assert "The questions or their labels have changed since this run." in text
     assert "The documents have changed since this run." in text
 
@@ -238,7 +238,7 @@ def test_the_command_line_writes_the_file(home, tmp_path, capsys):
     base = handbook(home)[1]
     run, target = _run(base), tmp_path / "report.html"
     assert main(["report", run, "-o", str(target), "--json"]) == 0
-    assert target.read_text("utf-8") == base.reports.html(run)
+    assert target.read_text("utf-8") == base.runs.report(run)
     told = json.loads(capsys.readouterr().out)
     assert told == {"run": run, "file": str(target), "bytes": target.stat().st_size}
     assert main(["report", run, "--kb", "handbook", "-o", str(target)]) == 0
@@ -248,6 +248,6 @@ def test_the_command_line_writes_the_file(home, tmp_path, capsys):
 
 def test_unknown_runs_are_refused(base):
     with pytest.raises(NotFound):
-        base.reports.html("unknown")
+        base.runs.report("unknown")
     with pytest.raises(NotFound):
-        base.reports.html(_run(base), "unknown")
+        base.runs.report(_run(base), "unknown")

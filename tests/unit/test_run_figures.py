@@ -103,11 +103,11 @@ def test_nothing_labelled():
 def test_of_a_kept_run(home):
     workspace, base = handbook(home)
     found = base.evaluator.evaluate(SET, WORDS, [1, 5])
-    ends = base.run_figures.intervals(found.run.id)
+    ends = base.runs.intervals(found.run.id)
     assert list(ends) == list(found.run.metrics)
     for name, value in found.run.metrics.items():
         assert ends[name].low <= value <= ends[name].high, name
-    share = base.run_figures.unjudged(found.run.id, k=5)
+    share = base.runs.unjudged(found.run.id, k=5)
     assert share.current
     assert share.precision.low <= found.run.metrics["precision@5"] <= share.precision.high
     assert share.ndcg.low <= found.run.metrics["ndcg@5"] + 1e-12
@@ -119,6 +119,6 @@ def test_labels_that_changed_are_said(home):
     found = base.evaluator.evaluate(SET, WORDS, [5])
     line = {"id": "q1", "text": "?", "evidence": [{"document": "pump.txt", "quote": "Grease"}]}
     base.exchange.import_file(SET, "questions.jsonl", json.dumps(line))
-    share = base.run_figures.unjudged(found.run.id, k=5)
+    share = base.runs.unjudged(found.run.id, k=5)
     assert not share.current
     workspace.close()

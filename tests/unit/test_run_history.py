@@ -237,8 +237,8 @@ def test_further_metrics_and_splits_share_one_risk_and_are_kept(base):
     found = [each.figures.alpha for each in (first, second, third, again)]
     assert found == pytest.approx([0.02, 0.015, 0.005, 0.02])
     assert (first.attempt.split, third.attempt.split) == (0, 1)
-    base.reports.html(after.id, before.id)
-    base.gate.check(SET, WORDS, {"ndcg@10": 0.0}, before.id)
+    base.runs.report(after.id, before.id)
+    base.runs.gate(SET, WORDS, {"ndcg@10": 0.0}, before.id)
     kinds = [(each.kind, each.metric, each.split_seed) for each in base.questions.tried(SET)]
     assert kinds == [
         ("comparison", "ndcg@10", None),

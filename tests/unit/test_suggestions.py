@@ -9,7 +9,7 @@ def test_guests_of_a_tour_learn_what_the_newest_runs_fail(home):
     board = base.tours.create("Board", [TourStop("answer", "Why?", "Because.")])
     secret, _ = base.links.create("board", tour_id=board)
     guest = ScopedWorkspace(workspace, Principal(link=workspace.access.link(secret)))
-    suggestions = guest.base(base.name).suggestions
+    suggestions = guest.base(base.name).runs
     assert suggestions.newest_runs() == {}
     decisions = {f"q{n}": {"correct_decision": 1.0, "false_doubt": 0.0} for n in range(1, 5)}
     decisions["q2"] = {"correct_decision": 0.0, "false_doubt": 1.0}

@@ -79,7 +79,7 @@ def test_own_rankings_have_the_metrics_of_the_run(base):
     assert {name: other.metrics[name] for name in shared} == pytest.approx(
         {name: run.metrics[name] for name in shared}, abs=1e-12
     )
-    parity = base.parity.between(other.id, run.id, 3)
+    parity = base.runs.parity(other.id, run.id, 3)
     assert (parity.overlap, parity.equal) == (1.0, 5)
     assert base.runs.get(other.id).system == other.system
 

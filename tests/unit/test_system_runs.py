@@ -43,27 +43,27 @@ def test_a_run_of_a_system_is_compared_with_one_of_a_recipe(base):
     board = {row.run.id: row for row in base.runs.leaderboard(SET)}
     assert board[other.id].name == "system mine"
     assert board[other.id].place == 2
-    both = base.rankings.side_by_side(other.id, own.id, "q2")
+    both = base.runs.side_by_side(other.id, own.id, "q2")
     assert [passage.foreign for passage in both.after[:2]] == [ELSEWHERE, None]
     assert [passage.other for passage in both.after[:2]] == [None, 1]
-    assert base.parity.between(other.id, own.id).questions[0].first_difference == 1
+    assert base.runs.parity(other.id, own.id).questions[0].first_difference == 1
     assert base.runs.differences(other.id, other.id).phrase.startswith("the same system, questions")
 
 
 def test_bounds_of_unjudged_hits_are_those_of_the_labels_that_the_run_was_measured_with(base):
     """The first hit of all four questions is of no document, and no label can make it relevant."""
     run = run_of_system(base, foreign=True)
-    share = base.run_figures.unjudged(run.id, 1)
+    share = base.runs.unjudged(run.id, 1)
     assert (share.hits, share.unjudged) == (4, 0)
     assert share.precision == (0.0, 0.0)
-    whole = base.run_figures.unjudged(run.id, 10)
+    whole = base.runs.unjudged(run.id, 10)
     assert whole.ndcg.low <= run.metrics["ndcg@10"] <= whole.ndcg.high
 
 
 def test_a_report_names_the_system(base):
     own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
     run = run_of_system(base, foreign=True)
-    page = base.reports.html(run.id, own.id)
+    page = base.runs.report(run.id, own.id)
     assert "1 question failed" in page
     assert ELSEWHERE in page
     assert "recipe.json" not in page
@@ -129,9 +129,9 @@ def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(bas
 def test_an_edit_of_passages_leaves_those_that_a_system_returned(base):
     own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
     run = run_of_system(base)
-    before = [passage.chunk for passage in base.rankings.side_by_side(run.id, own.id, "q2").after]
+    before = [passage.chunk for passage in base.runs.side_by_side(run.id, own.id, "q2").after]
     for document in base.documents.documents(WORDS.index):
         base.passage_edits.add(document.id, "exclude", (0, 20))
-    after = [passage.chunk for passage in base.rankings.side_by_side(run.id, own.id, "q2").after]
+    after = [passage.chunk for passage in base.runs.side_by_side(run.id, own.id, "q2").after]
     assert None not in before
     assert after == before

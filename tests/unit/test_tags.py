@@ -71,8 +71,8 @@ def test_a_run_with_such_a_filter_is_told_from_one_before(parts, tmp_path):
     with pytest.raises(InvalidInput, match="tags or dates that its recipe filters by changed"):
         workspace.bundle(before.id, tmp_path / "after.zip")
     said = "Tags or dates that its recipe filters by have changed since this run."
-    assert said in base.reports.html(before.id)
-    assert said not in base.reports.html(after.id)
+    assert said in base.runs.report(before.id)
+    assert said not in base.runs.report(after.id)
 
 
 def test_runs_that_filter_alike_are_compared_with_a_caveat(base):

@@ -160,9 +160,7 @@ def test_rows_amid_prose_have_the_names_of_their_columns(base):
 
 def test_a_run_and_a_comparison_show_their_values(base):
     first, second = (base.evaluator.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS))
-    stop = run_stop(
-        first, "Words", base.run_figures.intervals(first.id), base.runs.results(first.id)
-    )
+    stop = run_stop(first, "Words", base.runs.intervals(first.id), base.runs.results(first.id))
     value = stop.values[0]
     assert (value.label, value.value) == ("nDCG@10", f"{first.metrics['ndcg@10']:.3f}")
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
@@ -189,7 +187,7 @@ def test_a_run_with_answers_shows_which_were_wrong(base):
         for number, name in enumerate(asked)
     }
     run = base.evaluator.evaluate(SET, WORDS, beside=beside).run
-    stop = run_stop(run, "Words", base.run_figures.intervals(run.id), base.runs.results(run.id))
+    stop = run_stop(run, "Words", base.runs.intervals(run.id), base.runs.results(run.id))
     assert [(row.label, row.value) for row in stop.values[-2:]] == [
         ("Expected answer found", "75%"),
         ("Correct decisions", "75%"),
@@ -198,7 +196,7 @@ def test_a_run_with_answers_shows_which_were_wrong(base):
     left = "1 of 4 answerable questions got a refusal or a doubtful answer."
     assert f"is relevant. {left} Measured on" in stop.text
     assert stop.points[-2] == "Expected answer found: Answers that contain the expected one."
-    page = base.reports.html(run.id)
+    page = base.runs.report(run.id)
     assert 'Expected answer found</div><div class="figure">75%' in page
     assert left in page
 
@@ -272,7 +270,7 @@ def test_a_link_to_a_tour_shows_this_tour_alone(home):
         with pytest.raises(NotAllowed, match="one tour, no runs"):
             read()
     with pytest.raises(NotAllowed, match="one tour, no runs"):
-        guest.run_figures.intervals("some")
+        guest.runs.intervals("some")
     guest = ScopedWorkspace(workspace, Principal(link=every)).base(base.name)
     assert guest.runs.list_all() == []
     assert {tour.title for tour in guest.tours.list_tours()} == {"Board", "Others"}

@@ -85,7 +85,7 @@ def test_a_change_is_paired(tuner):
 def test_intervals_are_those_of_the_lab(base, tuner):
     run = base.evaluator.evaluate(SET, HYBRID, (1, 3, 20)).run
     names = [*METRICS, "correct_refusal"]
-    expected = base.run_figures.intervals(run.id)
+    expected = base.runs.intervals(run.id)
     found = tuner.figures([HYBRID], METRICS).intervals(names)
     assert set(found) == set(names)
     for name in names:

@@ -124,7 +124,7 @@ def _comparison(base: KnowledgeBase, comparison: ArenaComparison, *, blind: bool
     ):
         with column.container(border=True, height="stretch"):
             won = " :green-badge[:material/check: preferred]" if comparison.vote == name else ""
-            recipe_name = f" · {plain(base.recipe_names.of(side.recipe))}" if revealed else ""
+            recipe_name = f" · {plain(base.runs.recipe_name(side.recipe))}" if revealed else ""
             st.markdown(f"**{letter}**{recipe_name}{won}")
             _answer(side, timed=revealed)
     if comparison.vote:
@@ -162,7 +162,7 @@ def _summary(base: KnowledgeBase) -> None:
     st.subheader("What the votes say")
     for row in summaries:
         with st.container(border=True):
-            first, second = (base.recipe_names.of(side) for side in (row.first, row.second))
+            first, second = (base.runs.recipe_name(side) for side in (row.first, row.second))
             st.markdown(_verdict(row, plain(first), plain(second)))
             st.caption(_counts(row))
     st.caption(

@@ -67,7 +67,7 @@ def suggestions(base: KnowledgeBase) -> list[str]:
     answers, and those that this visitor got a doubtful or refused answer to; unless that leaves
     none.
     """
-    newest = base.suggestions.newest_runs()
+    newest = base.runs.newest_runs()
     sets = tuple(
         (item.name, str(item.changed), newest.get(item.name, ())) for item in question_sets(base)
     )
@@ -81,7 +81,7 @@ def _suggestions(
     questions, passing = list[Question](), list[Question]()
     for name, _changed, run_ids in sets:
         of_set = base.questions.usable(name)
-        fails = base.suggestions.failing_questions(run_ids)
+        fails = base.runs.failing_questions(run_ids)
         questions += of_set
         passing += [item for item in of_set if item.id not in fails and item.text not in unsure]
     return [item.text for item in (_chosen(passing) or _chosen(questions))[:SUGGESTIONS]]

@@ -57,6 +57,6 @@ def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
             judge,
             **offered(base, "judgements.start", disabled=not judge),
         )
-    judgements = base.estimates.open_hits(run.id, judge=judge or None)
+    judgements = base.runs.open_hits(run.id, judge=judge or None)
     for sentence in judgements.sentences:
         st.markdown(plain(sentence))

@@ -36,7 +36,7 @@ def version_of(questions: QuestionSet) -> Version:
 @shared_cache(16)
 def intervals(base: KnowledgeBase, run_id: str, _version: Version) -> Mapping[str, Interval]:
     """The 95% interval of every mean of a run."""
-    return base.run_figures.intervals(run_id)
+    return base.runs.intervals(run_id)
 
 
 @shared_cache(16)
@@ -56,7 +56,7 @@ def between(base: KnowledgeBase, run_id: str, before_id: str, _version: Version)
 @shared_cache(16)
 def unjudged(base: KnowledgeBase, run_id: str, _version: Version) -> UnjudgedShare | None:
     """The share of passages without a judgement among the first hits of a run."""
-    return base.run_figures.unjudged(run_id)
+    return base.runs.unjudged(run_id)
 
 
 @shared_cache(16)
@@ -64,7 +64,7 @@ def by_tag(
     base: KnowledgeBase, run_id: str, names: Sequence[str], _version: Version
 ) -> Sequence[TagFigures]:
     """The figures of a run by tag of its questions."""
-    return base.run_figures.by_tag(run_id, names)
+    return base.runs.by_tag(run_id, names)
 
 
 @shared_cache(4)
@@ -76,7 +76,7 @@ def outcomes(base: KnowledgeBase, run_id: str, depth: int = 0) -> Sequence[Quest
 @shared_cache(16)
 def plan(base: KnowledgeBase, set_name: str, _runs: Sequence[str], _version: Version) -> Plan:
     """The power analysis of a question set, based on its latest runs."""
-    return base.run_figures.plan(set_name)
+    return base.runs.plan(set_name)
 
 
 @shared_cache(16)

@@ -21,7 +21,7 @@ def recipe_chip(base: KnowledgeBase) -> None:
     """The name of the working recipe; a click shows what it changes, and names it."""
     working_recipe.settle(base)
     recipe, changes = working_recipe.working(base), working_recipe.differences(base)
-    name = base.recipe_names.of(recipe)
+    name = base.runs.recipe_name(recipe)
     # Both in one line of the sidebar: the icon says what it is.
     label = f"{plain(name)} :orange-badge[modified]" if changes else f"Recipe: {plain(name)}"
     with st.popover(label, icon=":material/tune:", type="tertiary", key="frame_recipe"):
@@ -73,9 +73,9 @@ def _name_field(base: KnowledgeBase, recipe: Recipe, name: str) -> None:
 
 
 def _give_name(base: KnowledgeBase, recipe: Recipe, key: str) -> None:
-    base.recipe_names.give(recipe, st.session_state[key])
+    base.runs.name_recipe(recipe, st.session_state[key])
     # An emptied field whose recipe keeps its name is not a new one.
-    st.session_state[key] = base.recipe_names.of(recipe)
+    st.session_state[key] = base.runs.recipe_name(recipe)
 
 
 def recipe_download(label: str, recipe: Recipe, key: str, **options: Any) -> None:

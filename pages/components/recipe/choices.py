@@ -23,7 +23,7 @@ def recipe_choices(base: KnowledgeBase) -> dict[str, Recipe]:
     ]:
         if recipe.hash not in seen and usable(base, recipe) and not workspace().costs(base, recipe):
             seen.add(recipe.hash)
-            choices[f"{sign}{base.recipe_names.of(recipe)} · {recipe.hash[:6]}"] = recipe
+            choices[f"{sign}{base.runs.recipe_name(recipe)} · {recipe.hash[:6]}"] = recipe
     return choices
 
 

@@ -53,7 +53,7 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
 
 def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:
     """Return the values of a run as a stop of a tour."""
-    intervals, results = base.run_figures.intervals(row.run.id), base.runs.results(row.run.id)
+    intervals, results = base.runs.intervals(row.run.id), base.runs.results(row.run.id)
     return [run_stop(row.run, run_name(row), intervals, results)]
 
 
@@ -65,7 +65,7 @@ def use_button(base: KnowledgeBase, run: Run, *, one_of_two: bool = False) -> No
     """
     if run.recipe is None or guest():
         return
-    name = base.recipe_names.of(run.recipe)
+    name = base.runs.recipe_name(run.recipe)
     explained = f"All pages use {plain(name)} until you reset it in the sidebar."
     costs = workspace().costs(base, run.recipe)
     options = {"type": "secondary" if one_of_two else "primary"}
@@ -130,7 +130,7 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
     with st.popover("Download run", icon=":material/download:", key=f"runs_download_{run.id}"):
         download_button(
             "Report (HTML)",
-            partial(base.reports.html, run.id, against.id if against else None),
+            partial(base.runs.report, run.id, against.id if against else None),
             f"report-{run.id}.html",
             "runs_report",
             "article",

@@ -55,7 +55,7 @@ def cutoff(metric: str) -> int:
 
 @cache_data(32)
 def _parity(base: KnowledgeBase, run: str, other: str, k: int) -> RunParity:
-    return base.parity.between(run, other, k)
+    return base.runs.parity(run, other, k)
 
 
 def takeaway(parity: RunParity) -> str:

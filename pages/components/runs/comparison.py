@@ -270,7 +270,7 @@ def _pooled(
     metric: str,
     only: tuple[str, ...] | None,
 ) -> PooledDifference | None:
-    return base.pooling.difference(run, other, metric, only)
+    return base.runs.pooled_difference(run, other, metric, only)
 
 
 def _verdict(

@@ -276,7 +276,7 @@ def _better(base: KnowledgeBase, chosen: QuestionSet, own: Run, runs: Sequence[R
     if change is None or change.verdict_by_labels != "better":
         return None
     text = (
-        f"*{plain(base.recipe_names.of(recipe))}* is ahead of the saved recipe on "
+        f"*{plain(base.runs.recipe_name(recipe))}* is ahead of the saved recipe on "
         f"*{plain(chosen.name)}*. Compare the two before you save it."
     )
     marks = {SELECTED: f"{best.id},{own.id}"}

@@ -165,7 +165,7 @@ def _standing(
 
 @cache_data(32)
 def _parity(base: KnowledgeBase, run_id: str, other_id: str) -> RunParity:
-    return base.parity.between(run_id, other_id, _PARITY_K)
+    return base.runs.parity(run_id, other_id, _PARITY_K)
 
 
 def _compare(tab: str, run_id: str, other_id: str) -> None:

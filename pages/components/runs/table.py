@@ -36,7 +36,7 @@ def rows(
     depends = (
         [(run.id, run.note, run.tags) for run in runs],
         baseline and baseline.id,
-        base.recipe_names.given(),
+        base.runs.recipe_names(),
     )
     return sorted(
         _leaderboard(base, set_name, metric, depends), key=lambda row: not row.is_baseline

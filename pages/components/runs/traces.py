@@ -20,7 +20,7 @@ def traces(
     base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str], question_id: str
 ) -> None:
     """Two columns of passages: the reference left, the run right."""
-    sides = base.rankings.side_by_side(compared.run.id, compared.baseline.id, question_id)
+    sides = base.runs.side_by_side(compared.run.id, compared.baseline.id, question_id)
     st.markdown(f"### {plain(sides.question)}")
     left, right = st.columns(2, gap="medium")
     with left:

@@ -275,7 +275,7 @@ def get_run(base: Base, run: str) -> RunDetailData:
     return RunDetailData(
         **dict(RunData.of(stored)),
         recipe_fields=stored.recipe,
-        intervals=base.run_figures.intervals(run),
+        intervals=base.runs.intervals(run),
         answers_spent=answers_spent_data(answers.values()) if answers else None,
     )
 
@@ -322,7 +322,7 @@ def get_parity(
     k: Annotated[int, Query(ge=1, le=1000, description="ranks to compare")] = 10,
 ) -> ParityData:
     """The agreement of two runs, without labels: means, and all questions, worst first."""
-    return ParityData.of(base.parity.between(run, other, k))
+    return ParityData.of(base.runs.parity(run, other, k))
 
 
 @runs.get(
@@ -331,7 +331,7 @@ def get_parity(
 @dear
 def get_report(base: Base, run: str, baseline: str | None = None) -> HTMLResponse:
     """A run as one HTML file that opens anywhere."""
-    page = base.reports.html(run, baseline)
+    page = base.runs.report(run, baseline)
     name = {"Content-Disposition": f'attachment; filename="{base.runs.get(run).id}.html"'}
     return HTMLResponse(page.encode("utf-8", "replace"), headers=name)
 

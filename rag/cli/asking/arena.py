@@ -121,7 +121,7 @@ def _shown(base: KnowledgeBase, bout: ArenaComparison) -> Output:
 
 def _row(base: KnowledgeBase, bout: ArenaComparison, *, reveal: bool) -> ArenaComparisonData:
     def side(answer_side: Side) -> SideData:
-        name = base.recipe_names.of(answer_side.recipe) if reveal else None
+        name = base.runs.recipe_name(answer_side.recipe) if reveal else None
         answer = answer_side.answer
         return SideData(recipe=name, answer=answer["text"], status=answer["status"])
 
@@ -141,8 +141,8 @@ def _line(bout: ArenaComparison) -> str:
 
 def _summary(base: KnowledgeBase, summary: ArenaSummary) -> ArenaSummaryData:
     return ArenaSummaryData(
-        first=base.recipe_names.of(summary.first),
-        second=base.recipe_names.of(summary.second),
+        first=base.runs.recipe_name(summary.first),
+        second=base.runs.recipe_name(summary.second),
         votes=summary.votes,
         questions=summary.questions,
         wins=summary.wins,

@@ -343,11 +343,11 @@ def evaluated(base: KnowledgeBase, evaluation: Evaluation, cutoffs: Sequence[int
     run, leading = evaluation.run, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     return printing.evaluation(
         evaluation,
-        base.run_figures.intervals(run.id),
-        base.run_figures.unjudged(run.id),
-        base.run_figures.by_tag(run.id, [leading, "correct_refusal"]),
+        base.runs.intervals(run.id),
+        base.runs.unjudged(run.id),
+        base.runs.by_tag(run.id, [leading, "correct_refusal"]),
         base.questions.lost_labels(run.question_set),
-        base.run_figures.plan(run.question_set, leading),
+        base.runs.plan(run.question_set, leading),
     )
 
 
@@ -381,11 +381,11 @@ def answered(
     leading = f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     output = printing.evaluation(
         evaluation,
-        base.run_figures.intervals(run_id),
-        base.run_figures.unjudged(run_id),
-        base.run_figures.by_tag(run_id, [leading, "groundedness"]),
+        base.runs.intervals(run_id),
+        base.runs.unjudged(run_id),
+        base.runs.by_tag(run_id, [leading, "groundedness"]),
         base.questions.lost_labels(args.set_name),
-        base.run_figures.plan(args.set_name, leading),
+        base.runs.plan(args.set_name, leading),
     )
     data = output.data.extend(
         AnsweredEvaluationData,
@@ -408,7 +408,7 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
         return _preferred(workspace, base, run_id, args)
     job = base.judgements.start(run_id, args.judge, repeat=args.repeat, budget=_budget(args))
     printing.follow(workspace.jobs, job)
-    open_hits = base.estimates.open_hits(run_id, judge=args.judge)
+    open_hits = base.runs.open_hits(run_id, judge=args.judge)
     state = workspace.jobs.get(job)
     data = JudgedData(run=run_id, judged=state.message, open_hits=open_hits)
     if state.paused:

@@ -105,7 +105,7 @@ def gate(args: argparse.Namespace) -> Output:
         result = check(args.set_name, args.system, *demands, printing.progress)
     else:
         base, recipe = targets.ready(args)
-        result = base.gate.check(
+        result = base.runs.gate(
             args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
         )
     return kept_runs.gate(result)

@@ -46,7 +46,7 @@ def export_run(args: argparse.Namespace) -> Output:
 
 
 def parity(args: argparse.Namespace) -> Output:
-    parity = inputs.workspace(args).base(args.kb).parity.between(args.run, args.other, args.k)
+    parity = inputs.workspace(args).base(args.kb).runs.parity(args.run, args.other, args.k)
     lines = [
         f"overlap@{parity.k} {parity.overlap:.4f}, "
         f"rank-biased overlap {parity.rank_biased_overlap:.4f}, "
@@ -73,7 +73,7 @@ def report(args: argparse.Namespace) -> Output:
             "Name a file that ends in .html; a browser prints it as PDF.",
         )
     base = targets.base_of_run(inputs.workspace(args), args)
-    page = base.reports.html(args.run, args.baseline)
+    page = base.runs.report(args.run, args.baseline)
     inputs.write(args.output, page.encode("utf-8", "replace"))
     return _written(args.output, args.run)
 

@@ -20,7 +20,8 @@ from rag.evaluation.pooling.sampling import (
 from rag.evaluation.report.words import counted
 from rag.operation import operation
 from rag.questions.judging_queue import JudgingQueue, origin_of
-from rag.storage import Connection, Database, passages, runs
+from rag.runs.stored import StoredRuns
+from rag.storage import Connection, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.labels import SAMPLED
 from rag.storage.quality import judgements as rows
@@ -109,13 +110,8 @@ class OpenHits:
         return tuple(parts)
 
 
-class Estimates:
+class Estimates(StoredRuns):
     """Estimates from runs, random samples and judgements of one knowledge base."""
-
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
-        self._queue = JudgingQueue(database, base_id)
 
     @operation("guest")
     def open_hits(
@@ -126,7 +122,9 @@ class Estimates:
         If ``judge`` is None, the judge with the most judgements is used. Raises NotFound and
         InvalidInput in the same cases as ``JudgingQueue.ordered``.
         """
-        open_now = self._queue.ordered(run_id, other_id, limit=_ALL, sampled=True)
+        open_now = JudgingQueue(self._database, self._base_id).ordered(
+            run_id, other_id, limit=_ALL, sampled=True
+        )
         run_ids = [run_id] if other_id is None else [run_id, other_id]
         with self._database.read() as connection:
             places = self._places(connection, run_ids)
