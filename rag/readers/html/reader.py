@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 import string
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from rag.errors import UnreadableDocument
@@ -16,10 +16,11 @@ from rag.readers.characters import decode, encoding_metadata, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
 from rag.readers.html.repair import lift_blocks, repair
+from rag.readers.html.tables import TableRows, numbered, table_rows, unnest_tables, words_of
 from rag.readers.html.visible import show
 from rag.readers.markdown import code_fence
 from rag.readers.markdown_tables import markdown_content
-from rag.readers.tables import Row, grid
+from rag.readers.tables import grid
 from rag.types import Omission
 
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([\w-]+)""", re.IGNORECASE)
@@ -38,8 +39,6 @@ _FRAME = re.compile(
 """In names of what stands around the text of a page."""
 # trafilatura falls back to bare words below a few hundred characters and loses the headings.
 _SHORT = 400
-_MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+|[a-zA-Z]+)⦘ ?", re.MULTILINE)
-"""The number that a page gives an item of a list, behind the one that trafilatura gives it."""
 _BESIDE = {"pre", "form", "button", "select", "datalist", "dialog", "textarea", "menu"}
 _LINKING = {"li", "p", "ul", "ol", "td", "th", "dd", "dt"}
 _MOSTLY = 0.5
@@ -48,20 +47,9 @@ _LEAST_WORDS = 3
 _SAMPLE = 12  # words
 _FIRST = {"p", "div", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
 """Elements that the number of an item is put into, if the item begins with them."""
-_LEAST_COLUMNS = 2
 _ITEM = re.compile(r"- |(?:-?[0-9]+|[a-zA-Z]{1,7})\. ")
 _PLAIN = {"literal-block", "doctest-block"}
 """Classes of code without a language."""
-_LONGEST_CELL = 400
-_MOST_SPANNED = 64
-
-
-@dataclass(frozen=True, slots=True)
-class TableRows:
-    """Rows of a table, its caption first, of which ``heads`` are its header if tags tell."""
-
-    rows: list[Row]
-    heads: int | None
 
 
 def read_html(source: Source) -> Content:
@@ -90,13 +78,13 @@ def read_html(source: Source) -> Content:
     published = _published(tree)  # may stand in an element that is no more after the repair
     blocks = frozenset(_BLOCKS - {"br"})
     left_out = show(tree)
-    _unnest_tables(tree)
+    unnest_tables(tree)
     repair(tree, blocks)
     _join_definitions(tree)
     _mark_numbers(tree)
     lift_blocks(tree, blocks)
     text = max(_main_texts(tree), key=lambda one: len(one.split()))
-    text = _numbered(normalise(text)).strip()
+    text = numbered(normalise(text)).strip()
     source.tick(1, 1)
     metadata = {"title": title, "date": published}
     metadata |= encoding_metadata(encoding, is_guessed=is_guessed)
@@ -144,8 +132,8 @@ def _name_main(tree: Any) -> bool:
     for node in element.iter("p"):
         above = list(itertools.takewhile(lambda one: one is not element, node.iterancestors()))
         if not any(map(_is_frame, above)):
-            lengths.update(dict.fromkeys(above, len(_words(node))))
-            lengths[element] += len(_words(node))
+            lengths.update(dict.fromkeys(above, len(words_of(node))))
+            lengths[element] += len(words_of(node))
     least = _NEARLY_ALL * lengths[element]
     while inner := next((one for one in element if lengths[one] > least), None):
         element = inner
@@ -193,8 +181,8 @@ def _is_beside(element: Any) -> bool:
     is_leaf = element.tag == "div" and not any(child.tag in _BLOCKS for child in element)
     if element.tag not in _LINKING and not is_leaf:
         return False
-    linked = sum(len(_words(link)) for link in element.iter("a"))
-    return linked > _MOSTLY * len(_words(element))
+    linked = sum(len(words_of(link)) for link in element.iter("a"))
+    return linked > _MOSTLY * len(words_of(element))
 
 
 def _is_frame(element: Any) -> bool:
@@ -213,7 +201,7 @@ def _join_definitions(tree: Any) -> None:
             if node.tag == "dt":
                 terms.append(node)
             elif node.tag == "dd" and terms:
-                _put_before(node, ", ".join(map(_words, terms)))
+                _put_before(node, ", ".join(map(words_of, terms)))
                 for term in terms:
                     listed.remove(term)
                 terms.clear()
@@ -251,11 +239,6 @@ def _written(number: int, kind: str | None) -> str:
 def _whole_number(written: str | None, otherwise: int) -> int:
     number = (written or "").strip()
     return int(number) if re.fullmatch("-?[0-9]{1,6}", number) else otherwise
-
-
-def _numbered(text: str) -> str:
-    """A text whose lists have the marked numbers."""
-    return _MARKED.sub(r"\1\2. ", text)
 
 
 def _first_of(item: Any) -> Any:
@@ -374,7 +357,7 @@ def _blocks(
 
     def flush(level: int = 0, *, code: bool = False) -> None:
         written = "".join(words)
-        text = _numbered(written.strip("\n").rstrip() if code else " ".join(written.split()))
+        text = numbered(written.strip("\n").rstrip() if code else " ".join(written.split()))
         words.clear()
         if text:
             blocks.append((level, text))
@@ -402,93 +385,3 @@ def _blocks(
             stack += [(child, False) for child in reversed(node)]
     flush()
     return blocks
-
-
-def table_rows(table: Any) -> TableRows | None:
-    """Rows of cells, the caption first; None for a table that only places things on the page."""
-    if any(other is not table for other in table.iter("table")):
-        return None
-    lines = [list(line.iter("th", "td")) for line in table.iter("tr")]
-    rows = list(_cell_rows(lines))
-    longest = max((len(text or "") for row in rows for text in row), default=0)
-    if max(map(len, rows), default=0) < _LEAST_COLUMNS or longest > _LONGEST_CELL:
-        return None
-    filled = [cells for cells in lines if any(map(_words, cells))]
-    titles: list[Row] = [[words] for words in map(_words, table.iter("caption")) if words]
-    heads = sum(1 for _ in itertools.takewhile(_is_head, filled))
-    return TableRows(titles + rows, len(titles) + heads if 0 < heads < len(filled) else None)
-
-
-def _unnest_tables(tree: Any) -> None:
-    """Make the rows of a table in a cell rows of the table around it, if that one has a header."""
-    for inner in reversed(list(tree.iter("table"))):
-        cell = next(inner.iterancestors("td", "th"), None)
-        line = None if cell is None else cell.getparent()
-        outer = next(inner.iterancestors("table"), None)
-        if (
-            cell is None
-            or line is None
-            or outer is None
-            or outer.xpath("count(tr/th | */tr/th)") < _LEAST_COLUMNS
-        ):
-            continue
-        table = table_rows(inner)
-        others = [one for one in line if one is not cell]
-        if table is None or not any(map(_words, others)) or line.xpath("*[@rowspan]"):
-            continue
-        found = grid(table.rows, table.heads)
-        inner.drop_tree()
-        own = _words(cell)
-        for row in [words.split("\t") for words in found.lines][1 if found.labels else 0 :]:
-            labels = [*found.labels, *[""] * len(row)]
-            named = [
-                f"{name}: {text}" if name else text
-                for text, name in zip(row, labels, strict=False)
-                if text
-            ]
-            cell.clear()
-            cell.text = " ".join(filter(None, (own, " · ".join(named))))
-            line.addprevious(deepcopy(line))
-        line.drop_tree()
-
-
-def _is_head(cells: list[Any]) -> bool:
-    """Whether all cells of a row but an empty corner are headers."""
-    return all(cell.tag == "th" or not _words(cell) for cell in cells) and len(cells) > 1
-
-
-def _cell_rows(lines: list[list[Any]]) -> Iterator[Row]:
-    """Yield the rows that have words of their own; a cell over several rows is in all of them."""
-    reaching = dict[int, tuple[int, Row]]()  # by column: the rows still to fill, and with what
-    for cells in lines:
-        row, below, waiting = list[str | None](), dict[int, tuple[int, Row]](), deque(cells)
-        last = max(reaching, default=-1)
-        while waiting or len(row) <= last:
-            column = len(row)
-            if column in reaching:
-                count, texts = reaching[column]
-            elif waiting:
-                cell = waiting.popleft()
-                count, texts = _span(cell, "rowspan"), _spread(cell)
-            else:
-                count, texts = 1, [""]
-            row += texts
-            if count > 1:
-                below[column] = count - 1, texts
-        reaching = below
-        if any(map(_words, cells)):
-            yield row
-
-
-def _spread(cell: Any) -> list[str | None]:
-    """The text of a cell, and None for each further column that it spans."""
-    return [_words(cell), *[None] * (_span(cell, "colspan") - 1)]
-
-
-def _span(cell: Any, name: str) -> int:
-    span = cell.get(name, "1").strip()
-    return min(max(int(span), 1), _MOST_SPANNED) if re.fullmatch("[0-9]{1,3}", span) else 1
-
-
-def _words(element: Any) -> str:
-    return _numbered(" ".join(" ".join(element.itertext()).split()))

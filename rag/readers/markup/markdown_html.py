@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from rag.readers.characters import LINE
-from rag.readers.html.reader import table_rows
+from rag.readers.html.tables import table_rows
 from rag.readers.markdown import FENCE
 from rag.readers.tables import Grid, grid
 from rag.types import Span
