@@ -222,6 +222,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "txt": lambda: "\ufeffplain\r\ntext\0 cafe\u0301".encode(),
     "md": lambda: MARKDOWN,
     "rst": lambda: f"Top\n===\n\n* {PROSE}\n\nSub\n---\n\n.. note:: {PROSE}\n".encode(),
+    "adoc": lambda: f"= Top\n\n* {PROSE}\n\n== Sub\n\nNOTE: {PROSE}\n".encode(),
     "html": lambda: html(f"<h1>Top</h1><p>{PROSE * 3}</p><h2>Sub</h2><p>{PROSE * 3}</p>"),
     "docx": word,
     "pptx": slides,

@@ -114,6 +114,14 @@ FORMATS: tuple[Format, ...] = (
         leaves_out=(*_SHOWN, "included_file", "conditional_passage"),
     ),
     Format(
+        ("adoc", "asciidoc", "asc"),
+        "text/asciidoc",
+        f"{_HERE}.markup.asciidoc:read_adoc",
+        _TEXT,
+        True,
+        leaves_out=(*_SHOWN, "included_file", "conditional_passage"),
+    ),
+    Format(
         ("html", "htm", "xhtml"),
         "text/html",
         f"{_HERE}.html.reader:read_html",
@@ -281,14 +289,11 @@ SUPPORTED: tuple[str, ...] = tuple(ext for row in FORMATS for ext in row.extensi
 TEXT_EXTENSIONS: tuple[str, ...] = (*_CODE.extensions, "tex", "org")
 """Usual extensions of other text, for an upload widget that has to choose files of a folder."""
 
-_ASCIIDOC = "Convert it to .html with Asciidoctor and add that."
 _CONVERT = {
     "doc": "Save it as .docx in Word or LibreOffice and add that.",
     "ppt": "Save it as .pptx in PowerPoint or LibreOffice and add that.",
     "xls": "Save it as .xlsx or .csv in Excel or LibreOffice and add that.",
     "odp": "Save it as .pptx or .pdf and add that.",
-    "adoc": _ASCIIDOC,
-    "asciidoc": _ASCIIDOC,
     "msg": "Save it as .eml in your mail program and add that.",
     "pst": "Export it as .mbox or .eml in your mail program and add that.",
     "svg": "Export it as .pdf or .png and add that.",

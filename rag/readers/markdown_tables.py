@@ -18,6 +18,8 @@ _RULE = re.compile(r" {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+
 _BAR = re.compile(r"(?<!\\)\|")
 _BOLD = re.compile(r"(\*\*|__)\S.*\1")
 _LEAST_COLUMNS = 2
+COVERED = "⦗=⦘"
+"""A cell that the one to its left reaches over, in tables that were written as Markdown here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,12 @@ def markdown_content(text: str, metadata: Mapping[str, str], *, unruled: bool = 
     parts, tables, moved = list[str](), list[Table](), list[tuple[int, int]]()
     done = length = 0
     for pipe_table in _pipe_tables(text, unruled):
-        rows = pipe_table.rows
+        rows = [["" if cell == COVERED else cell for cell in row] for row in pipe_table.rows]
         # An empty header says that there is none: Markdown has no table without one.
         empty = pipe_table.over == 1 and not any(rows[0])
         heads = int(_is_bold_header(rows[1], rows[2:])) if empty and len(rows) > 1 else None
-        table = grid(rows, heads)
+        spread = [[None if cell == COVERED else cell for cell in row] for row in pipe_table.rows]
+        table = grid(spread, heads)
         labels = table.labels
         if (
             not labels

@@ -28,6 +28,7 @@ def failure(folder: Path, data: bytes, name: str, **options: object) -> Unreadab
 def test_supported_is_what_an_upload_widget_wants() -> None:
     assert (
         *("pdf", "txt", "text", "log", "md", "markdown", "rst"),
+        *("adoc", "asciidoc", "asc"),
         *("html", "htm", "xhtml", "docx", "pptx"),
         *("xlsx", "xlsm", "csv", "tsv", "tab", "odt", "ods", "rtf", "epub", "ipynb", "vtt", "srt"),
         *("eml", "mbox", "zip"),

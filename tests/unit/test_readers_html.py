@@ -159,3 +159,22 @@ def test_lists_keep_the_numbers_that_a_page_gives_them(tmp_path: Path, rest: str
     for line in ("2. Open the project", "3. Save it", "7. Print it", "2. Two", "1. One"):
         assert line in lines
     assert "#" not in text.removeprefix("# Labels")
+
+
+@pytest.mark.parametrize("rest", ["", f"<p>{PROSE}</p>" * 4], ids=["short", "long"])
+def test_cells_over_several_rows_and_rows_that_name_groups(tmp_path: Path, rest: str) -> None:
+    page = (
+        "<main><h1>Fees</h1><table><thead><tr><th>Zone<th>Boat<th>Fee</thead><tr><th colspan=3>"
+        "Members<tr><td rowspan=2>South<td>small<td>12<tr><td>large<td><a href=/f>24</a>"
+        f"<tr><td colspan=3>Guests<tr><td>South<td>small<td>19</table>{rest}</main>"
+    )
+    document = read(put(tmp_path, page.encode()), "x.html")
+    (table,) = document.tables
+    assert document.text[table.start : table.end].split("\n") == [
+        "Zone\tBoat\tFee",
+        "Members",
+        "Members: South\tsmall\t12",
+        "Members: South\tlarge\t24",
+        "Guests",
+        "Guests: South\tsmall\t19",
+    ]

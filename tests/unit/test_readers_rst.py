@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import Document, UnreadableDocument
+from rag import Document
 from rag.readers import read
 
 
@@ -145,13 +145,6 @@ def test_deep_nesting_is_plain_text(tmp_path: Path) -> None:
     document = parsed(tmp_path, text)
     assert document.text == text
     assert document.headings == ()
-
-
-def test_asciidoc_names_its_converter(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableDocument) as caught:
-        parsed(tmp_path, "= Guide\n\nifdef::internal[]\nWords.\nendif::[]\n", "x.adoc")
-    assert caught.value.reason == "unsupported_type"
-    assert "Asciidoctor" in caught.value.hint
 
 
 def test_contents_are_no_text(tmp_path: Path) -> None:

@@ -16,10 +16,17 @@ from rag.readers.characters import decode, encoding_metadata, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
 from rag.readers.html.repair import lift_blocks, repair
-from rag.readers.html.tables import TableRows, numbered, table_rows, unnest_tables, words_of
+from rag.readers.html.tables import (
+    TableRows,
+    numbered,
+    spread_cells,
+    table_rows,
+    unnest_tables,
+    words_of,
+)
 from rag.readers.html.visible import show
 from rag.readers.markdown import code_fence
-from rag.readers.markdown_tables import markdown_content
+from rag.readers.markdown_tables import COVERED, markdown_content
 from rag.readers.tables import grid
 from rag.types import Omission
 
@@ -83,8 +90,11 @@ def read_html(source: Source) -> Content:
     _join_definitions(tree)
     _mark_numbers(tree)
     lift_blocks(tree, blocks)
+    spread_cells(tree)
     text = max(_main_texts(tree), key=lambda one: len(one.split()))
     text = numbered(normalise(text)).strip()
+    lines = (one if one.startswith("|") else one.replace(COVERED, "") for one in text.split("\n"))
+    text = "\n".join(lines)
     source.tick(1, 1)
     metadata = {"title": title, "date": published}
     metadata |= encoding_metadata(encoding, is_guessed=is_guessed)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from rag.readers.markdown_tables import COVERED
 from rag.readers.tables import Row, grid
 
 _MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+|[a-zA-Z]+)⦘ ?", re.MULTILINE)
@@ -32,7 +33,10 @@ def table_rows(table: Any) -> TableRows | None:
     if any(other is not table for other in table.iter("table")):
         return None
     lines = [list(line.iter("th", "td")) for line in table.iter("tr")]
-    rows = list(_cell_rows(lines))
+    rows: list[Row] = [
+        [cell if cell is None or isinstance(cell, str) else words_of(cell) for cell in row]
+        for _, row in _placed(table.iter("tr"))
+    ]
     longest = max((len(text or "") for row in rows for text in row), default=0)
     if max(map(len, rows), default=0) < _LEAST_COLUMNS or longest > _LONGEST_CELL:
         return None
@@ -80,32 +84,60 @@ def _is_head(cells: list[Any]) -> bool:
     return all(cell.tag == "th" or not words_of(cell) for cell in cells) and len(cells) > 1
 
 
-def _cell_rows(lines: list[list[Any]]) -> Iterator[Row]:
-    """Yield the rows that have words of their own; a cell over several rows is in all of them."""
-    reaching = dict[int, tuple[int, Row]]()  # by column: the rows still to fill, and with what
-    for cells in lines:
-        row, below, waiting = list[str | None](), dict[int, tuple[int, Row]](), deque(cells)
+def _placed(lines: Iterable[Any]) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield the lines that have words of their own, each with the cells that stand in it.
+
+    A cell over several rows stands in all of them. None is a column that the cell to its left
+    reaches over, "" one without a cell.
+    """
+    reaching = dict[
+        int, tuple[int, list[Any]]
+    ]()  # by column: the rows still to fill, and with what
+    for line in lines:
+        cells = list(line.iter("th", "td"))
+        row, below, waiting = list[Any](), dict[int, tuple[int, list[Any]]](), deque(cells)
         last = max(reaching, default=-1)
         while waiting or len(row) <= last:
             column = len(row)
             if column in reaching:
-                count, texts = reaching[column]
+                count, placed = reaching[column]
             elif waiting:
                 cell = waiting.popleft()
-                count, texts = _span(cell, "rowspan"), _spread(cell)
+                count = _span(cell, "rowspan")
+                placed = [None] if cell.text == COVERED else [cell]
+                placed += [None] * (_span(cell, "colspan") - 1)
             else:
-                count, texts = 1, [""]
-            row += texts
+                count, placed = 1, [""]
+            row += placed
             if count > 1:
-                below[column] = count - 1, texts
+                below[column] = count - 1, placed
         reaching = below
         if any(map(words_of, cells)):
-            yield row
+            yield line, row
 
 
-def _spread(cell: Any) -> list[str | None]:
-    """The text of a cell, and None for each further column that it spans."""
-    return [words_of(cell), *[None] * (_span(cell, "colspan") - 1)]
+def spread_cells(tree: Any) -> None:
+    """Write cells over several rows or columns as cells of their own, where a table has data.
+
+    What a cell reaches over has the text ``COVERED``.
+    """
+    for table in tree.iter("table"):
+        if not table.xpath(".//*[@rowspan or @colspan]") or table_rows(table) is None:
+            continue
+        for line, row in list(_placed(list(table.iter("tr")))):
+            before: Any = None
+            cells = list[Any]()
+            for placed in row:
+                before = before if placed is None or isinstance(placed, str) else placed
+                cell = table.makeelement("td" if before is None else before.tag)
+                if placed is None:
+                    cell.text = COVERED
+                elif placed is before:
+                    cell = deepcopy(placed)
+                    for name in ("rowspan", "colspan"):
+                        cell.attrib.pop(name, None)
+                cells.append(cell)
+            line[:] = cells
 
 
 def _span(cell: Any, name: str) -> int:

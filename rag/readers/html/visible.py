@@ -44,14 +44,8 @@ def show(tree: Any) -> dict[str, int]:
     for node in list(body.iter("template")):
         if node.getparent() is not None:
             node.drop_tree()
-    for node in list(body.iter("sup", "sub")):
-        if node.getparent() is None:  # it was within another one
-            continue
-        text = "".join(node.itertext())
-        for inner in list(node):
-            node.remove(inner)
-        node.text = raised(text) if node.tag == "sup" else lowered(text)
-        node.drop_tag()
+    for parent in {node.getparent() for node in body.iter("sup", "sub")}:
+        _write_scripts(parent)
     for node in body.xpath(".//a[starts-with(@href, 'mailto:')]"):
         address = node.get("href").removeprefix("mailto:").partition("?")[0]
         if address not in "".join(node.itertext()):
@@ -60,6 +54,29 @@ def show(tree: Any) -> dict[str, int]:
         if second is first.getnext() and not first.tail and _is_all_of_spans(first.getparent()):
             first.tail = " "
     return dict(left_out)
+
+
+def _write_scripts(parent: Any) -> None:
+    """Put the raised and lowered text of an element among its own."""
+    last, texts = parent, [parent.text or ""]
+    for node in list(parent):
+        if node.tag not in ("sup", "sub"):
+            _put(last, parent, texts)
+            last, texts = node, [node.tail or ""]
+            continue
+        words = "".join(node.itertext())
+        texts += [raised(words) if node.tag == "sup" else lowered(words), node.tail or ""]
+        node.tail = None
+        parent.remove(node)
+    _put(last, parent, texts)
+
+
+def _put(last: Any, parent: Any, texts: list[str]) -> None:
+    """Put texts behind a child of an element, or at its beginning."""
+    if last is parent:
+        parent.text = "".join(texts)
+    else:
+        last.tail = "".join(texts)
 
 
 def _is_unfolded(node: Any, controlled: set[str]) -> bool:
