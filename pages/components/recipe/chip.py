@@ -68,7 +68,7 @@ def _name_field(base: KnowledgeBase, recipe: Recipe, name: str) -> None:
         max_chars=80,
         on_change=guard(in_dialog=True)(_give_name),
         args=(base, recipe, key),
-        **offered(base, "recipe_names.give", help=_NAMED),
+        **offered(base, "runs.name_recipe", help=_NAMED),
     )
 
 
