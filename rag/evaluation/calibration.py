@@ -80,14 +80,12 @@ class LabelledCandidates:
 
     Judged means: it has relevant labels, or is known to be unanswerable. Every candidate without a
     label then counts as not relevant, so labels with gaps make probabilities too low, never too
-    high. ``by_words`` says that no threshold on the cosine applies, as the embedder does not know
-    the language of the question; ``off_topic`` ones are not even of the documents' topic.
+    high. ``off_topic`` questions are not even of the documents' topic.
     """
 
     candidates: CandidateArrays
     relevant: Mask
     answerable: bool = True
-    by_words: bool = False
     off_topic: bool = False
 
 

@@ -146,8 +146,8 @@ class Tuner:
     def threshold_curve(self, recipe: Recipe) -> ThresholdCurve:
         """Return the effect of every threshold on the candidates of a recipe, before top-k.
 
-        The result is the same as that of ``Calibrator.threshold_curve``, but from cached
-        candidates: probabilities are measured on held-out questions. Raises InvalidInput.
+        Probabilities are measured on the held-out questions, which no calibration saw. Cosines,
+        which learn nothing, are measured on all questions. Raises InvalidInput.
         """
         rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._lock:

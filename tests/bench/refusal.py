@@ -257,7 +257,7 @@ def _calibrated(base: KnowledgeBase, recipe: Recipe) -> dict[str, float]:
     calibrator, figures = base.tuning.calibrator, dict[str, float]()
     by_probability = recipe.with_fields({"search.relevance": "probability"})
     _, seen = calibrator.fit(SAMPLE, recipe)
-    others = calibrator.threshold_curve(SAMPLE, by_probability)
+    others = base.tuning.tuner(SAMPLE).threshold_curve(by_probability)
     for cost in COSTS:
         point = others.at(float(np.quantile(seen.answerable, cost)))
         figures[f"calibrated, aiming at {cost:.0%}: answerable refused"] = 1 - (point.answered or 0)

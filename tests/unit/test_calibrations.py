@@ -149,31 +149,35 @@ def test_a_sweep_of_probabilities_without_a_calibration_is_refused(parts):
 
 def test_floors_of_probabilities_are_read_on_held_out_questions(parts):
     held_out = parts.questions.split(SET).held_out
-    curve = parts.tuning.calibrator.threshold_curve(SET, RECIPE.with_fields(PROBABILITY))
+    tuner = parts.tuning.tuner(SET)
+    curve = tuner.threshold_curve(RECIPE.with_fields(PROBABILITY))
     assert len(curve.answerable) + len(curve.unanswerable) == len(held_out)
-    every = parts.tuning.calibrator.threshold_curve(SET, RECIPE)
+    every = tuner.threshold_curve(RECIPE)
     assert len(every.answerable) + len(every.unanswerable) == 70
     best = curve.aim(0.9)
     assert best.precision is not None
     assert best.precision >= 0.9
 
 
-def test_a_tuner_reads_the_same_floors_from_its_candidates(parts):
-    tuner = parts.tuning.tuner(SET)
-    for changes in (
+@pytest.mark.parametrize(
+    "changes",
+    [
         {},
         {"search.mode": "dense", "search.candidates": 3},
         {"search.mode": "lexical", "search.k1": 0.4},
         PROBABILITY,
         {**PROBABILITY, "search.candidates": 2},
-    ):
-        recipe = RECIPE.with_fields(changes)
-        ours, expected = (
-            tuner.threshold_curve(recipe),
-            parts.tuning.calibrator.threshold_curve(SET, recipe),
-        )
-        for name in ("values", "hits", "unit", "answerable", "unanswerable", "off_topic"):
-            assert getattr(ours, name).tolist() == getattr(expected, name).tolist()
+    ],
+)
+def test_values_of_floors_are_what_a_search_compares(parts, changes):
+    recipe = RECIPE.with_fields({"search.matched_words": False, **changes})
+    everything = recipe.with_fields({"search.threshold": None, "search.top_k": 100})
+    curve = parts.tuning.tuner(SET).threshold_curve(recipe)
+    counted = len(curve.answerable) + len(curve.unanswerable)
+    held_out = parts.questions.split(SET).held_out
+    asked = [one for one in parts.questions.usable(SET) if counted == 70 or one.id in held_out]
+    hits = [hit for one in asked for hit in parts.search(one.text, everything).hits]
+    assert sorted(set(curve.values)) == sorted({hit.relevance for hit in hits})
 
 
 def test_a_report_tells_whether_probabilities_come_true(parts):
@@ -245,8 +249,8 @@ def test_a_damaged_calibration_in_a_bundle_is_refused(home):
 def test_probabilities_of_questions_that_taught_them_are_cross_validated(parts):
     _, curve = parts.tuning.calibrator.fit(SET, RECIPE)
     recipe = RECIPE.with_fields(PROBABILITY)
-    curves = parts.tuning.tuner(SET).promise_curves(recipe)
-    checking = parts.tuning.calibrator.threshold_curve(SET, recipe)
+    tuner = parts.tuning.tuner(SET)
+    curves, checking = tuner.promise_curves(recipe), tuner.threshold_curve(recipe)
     assert curves.choosing.values == pytest.approx(curve.values)
     assert curves.choosing.hits.tolist() == curve.hits.tolist()
     assert curves.checking.values.tolist() == checking.values.tolist()

@@ -105,6 +105,31 @@ def test_observations_of_a_trace_are_hops_in_the_order_of_time():
     assert hops == {"second": 1, "first": 0, "other": 0}
 
 
+def _span(trace, start, question, *texts):
+    values = {"openinference.span.kind": "RETRIEVER", "input.value": question}
+    values |= {f"retrieval.documents.{at}.document.content": text for at, text in enumerate(texts)}
+    attributes = [{"key": key, "value": {"stringValue": text}} for key, text in values.items()]
+    return {"traceId": trace, "startTimeUnixNano": start, "attributes": attributes}
+
+
+def test_spans_of_an_otlp_export_are_hops_of_their_traces():
+    batches = [
+        [_span("7f", "20", "second", "b", "c"), {"traceId": "7f"}, _span("7f", "21", "")],
+        [_span("7f", "10", "first", "a"), _span("8e", "30", "nothing")],
+    ]
+    lines = [json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": s}]}]}) for s in batches]
+    file = read_returned("traces.json", "\n".join(lines).encode())
+    assert [(one.question, one.trace, one.hop) for one in file.retrievals] == [
+        ("second", "7f", 1),
+        ("first", "7f", 0),
+        ("nothing", "8e", 0),
+    ]
+    assert [[text.text for text in one.texts] for one in file.retrievals] == [["b", "c"], ["a"], []]
+    for broken in ([{}], {"scopeSpans": 1}, [{"scopeSpans": [{"spans": [{"attributes": [1]}]}]}]):
+        with pytest.raises(InvalidFile):
+            read_returned("traces.json", json.dumps({"resourceSpans": broken}).encode())
+
+
 def test_paths_read_rows_of_any_shape():
     row = {"ask": {"q": "Why?"}, "out": '{"found": [{"body": "a", "s": "0.5", "key": 3}]}'}
     paths = Paths("ask.q", "out.found", "body", "s", "key")

@@ -96,13 +96,13 @@ def _langsmith(row: Row) -> tuple[str, Returned] | None:
 
 def _phoenix(row: Row) -> tuple[str, Returned] | None:
     values = row.values
-    texts = values.get("attributes.retrieval.documents")
-    if texts is None:
-        return None
-    trace = _words(values.get("context.trace_id"))
-    return _words(values.get("start_time")), retrieval(
-        row, values.get("attributes.input.value"), texts, trace=trace
+    texts, question = (
+        values.get(f"attributes.{name}") for name in ("retrieval.documents", "input.value")
     )
+    if texts is None or not (texts or question_of(question)):
+        return None  # without either, a step within a retrieval, as those of LlamaIndex
+    trace = _words(values.get("context.trace_id"))
+    return _words(values.get("start_time")), retrieval(row, question, texts, trace=trace)
 
 
 def of_paths(paths: Paths) -> Shape:

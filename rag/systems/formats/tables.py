@@ -6,6 +6,7 @@ import ast
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ _LISTS_OF_ROWS = (
     *("data", "items", "rows", "runs", "observations", "spans"),
     *("samples", "examples", "test_cases", "testCases", "goldens"),
 )
+_DOCUMENT = re.compile(r"retrieval\.documents\.(\d{1,4})\.(document\.\w{1,100})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ def _is_one_object(text: str) -> bool:
 
 def _rows_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the rows of an object that is a page of an API or an export; None if it is a row."""
+    if "resourceSpans" in value:
+        return _span_rows(value)
     if _asks(value):
         return None
     for name in _LISTS_OF_ROWS:
@@ -77,6 +81,34 @@ def _rows_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
         if isinstance(items, list) and items and all(isinstance(item, dict) for item in items):
             return items
     return None
+
+
+def _span_rows(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the spans of an OTLP export request as the rows that Phoenix exports.
+
+    Attributes are those of OpenInference, https://github.com/Arize-ai/openinference.
+    """
+    rows = []
+    try:
+        scopes = [scope for item in request["resourceSpans"] for scope in item["scopeSpans"]]
+        for span in (span for scope in scopes for span in scope["spans"]):
+            attributes = {
+                item["key"]: next(iter(item["value"].values()), None)
+                for item in span.get("attributes", ())
+            }
+            documents: dict[int, dict[str, Any]] = {}
+            for name, value in attributes.items():
+                if match := _DOCUMENT.fullmatch(name):
+                    documents.setdefault(int(match[1]), {})[match[2]] = value
+            row = {f"attributes.{name}": value for name, value in attributes.items()}
+            if documents or attributes.get("openinference.span.kind") == "RETRIEVER":
+                row["attributes.retrieval.documents"] = [documents[n] for n in sorted(documents)]
+            row["context.trace_id"] = span.get("traceId")
+            row["start_time"] = span.get("startTimeUnixNano")
+            rows.append(row)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InvalidFile("The resourceSpans are not those of OTLP.", "Export again.") from error
+    return rows
 
 
 def _asks(value: Mapping[str, Any]) -> bool:
