@@ -56,7 +56,6 @@ from .conversations.operations import unsupported_sentences as unsupported_sente
 from .conversations.operations import worst_turns as worst_turns
 from .documents.additions import Amount as Amount
 from .documents.additions import LanguageGap as LanguageGap
-from .documents.library import DocumentInfo as DocumentInfo
 from .documents.library import Upload as Upload
 from .documents.stores.imports import StorePreview as StorePreview
 from .errors import AlreadyExists as AlreadyExists
@@ -305,6 +304,7 @@ from .storage.conversations.feedback import Feedback as Feedback
 from .storage.conversations.feedback import FeedbackFigures as FeedbackFigures
 from .storage.conversations.operations import TurnRow as TurnRow
 from .storage.conversations.turns import unstored_turn as unstored_turn
+from .storage.documents import DocumentInfo as DocumentInfo
 from .storage.files import LockedFile as LockedFile
 from .storage.jobs import ItemStatus as ItemStatus
 from .storage.jobs import JobStatus as JobStatus

@@ -27,7 +27,7 @@ from rag.errors import InvalidFile, InvalidInput
 from rag.results import QuestionResult, Run
 from rag.search.threshold import as_fitted
 from rag.storage.calibrations import CalibrationRow
-from rag.storage.documents import DocumentRow
+from rag.storage.documents import DocumentInfo
 from rag.storage.passage_edits import StoredEdit
 from rag.storage.rows import in_utc
 from rag.types import Document, Heading, Page, Receipt, Table
@@ -237,7 +237,7 @@ def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:
     )
 
 
-def entry(document: Document, row: DocumentRow, size: int | None) -> DocumentEntry:
+def entry(document: Document, row: DocumentInfo, size: int | None) -> DocumentEntry:
     """Return the entry of a document; ``row`` is its row in the database."""
     return DocumentEntry(
         id=document.id,

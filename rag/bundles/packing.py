@@ -21,7 +21,7 @@ from rag.runs.searched_documents import documents_hash
 from rag.search.threshold import as_fitted
 from rag.services import Services
 from rag.storage import bases, calibrations, documents, passage_edits, questions, runs
-from rag.storage.documents import DocumentRow
+from rag.storage.documents import DocumentInfo
 from rag.types import Document
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same run gives the same bytes
@@ -132,7 +132,7 @@ class Packer:
         if row is not None:
             yield contents.CALIBRATION, _json(Learned.of(row))
 
-    def _documents(self) -> Iterator[tuple[DocumentRow, Document]]:
+    def _documents(self) -> Iterator[tuple[DocumentInfo, Document]]:
         with self._services.database.read() as connection:
             rows = documents.list_documents(connection, self._base_id)
             for row in rows:

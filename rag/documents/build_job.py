@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from rag.cluster import Cluster, spread
 from rag.documents.ingestion import Ingestion
 from rag.documents.remaining_time import RemainingTime
-from rag.documents.throughput import Throughput, work_for
+from rag.documents.throughput import work_for
 from rag.jobs.reporter import Reporter
-from rag.jobs.turns import TurnOver
 from rag.recipe import IndexRecipe
 from rag.recipe.captions import chunker_name
 from rag.services import Services
@@ -54,19 +54,8 @@ class BuildReporter(Protocol):
 def build(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "build"; documents that are built already are left alone."""
     recipe = IndexRecipe.restore(job.payload["recipe"])
-    return build_index(services, job.base_id, recipe, reporter, job.done / (job.total or 1))
-
-
-def build_index(
-    services: Services, base_id: int, recipe: IndexRecipe, reporter: BuildReporter, floor: float
-) -> str:
-    """Complete the index of a recipe; ``floor`` is the share that earlier turns have done.
-
-    Raises InvalidRecipe, ProviderError.
-    """
-    with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        building = _Building(services, base_id, reporter, cluster, {"": recipe}, floor)
-        return f"{building.complete(''):,} documents built{cluster.note()}"
+    with _building(services, job.base_id, reporter, {"": recipe}, job.share_done) as building:
+        return f"{building.complete(''):,} documents built{building.cluster.note()}"
 
 
 def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -81,15 +70,13 @@ def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
         if item.status == "waiting"
     }
     waiting = (item for item in items if item.status == "waiting")
-    with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        floor = job.done / (job.total or 1)
-        building = _Building(services, job.base_id, reporter, cluster, recipes, floor)
+    with _building(services, job.base_id, reporter, recipes, job.share_done) as building:
         for item, (name, recipe) in zip(waiting, recipes.items(), strict=True):
             building.complete(name)
             with services.database.write() as connection:
                 passages = builds.passages_of(connection, job.base_id, recipe.cut)
                 rows.set_item(connection, job.id, item.position, "added", chunks=passages)
-        return f"{len(items):,} indexes built{cluster.note()}"
+        return f"{len(items):,} indexes built{building.cluster.note()}"
 
 
 def build_indexes(
@@ -108,10 +95,26 @@ def build_indexes(
     recipes = {
         f"index {place:,} of {len(indexes):,}: ": recipe for place, recipe in enumerate(indexes, 1)
     }
-    with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        building = _Building(services, base_id, reporter, cluster, recipes, floor, on_new)
+    with _building(services, base_id, reporter, recipes, floor, on_new) as building:
         for name in recipes:
             building.complete(name)
+
+
+@contextmanager
+def _building(
+    services: Services,
+    base_id: int,
+    reporter: BuildReporter,
+    recipes: dict[str, IndexRecipe],
+    floor: float,
+    on_new: OnNew = lambda _connection, _recipe: None,
+) -> Iterator[_Building]:
+    """``recipes`` by what the messages about each begin with."""
+    with (
+        Cluster(services.settings.cluster, reporter.cancelled) as cluster,
+        RemainingTime.of(services, floor) as forecast,
+    ):
+        yield _Building(services, base_id, reporter, cluster, recipes, forecast, on_new)
 
 
 class _Building:
@@ -124,18 +127,17 @@ class _Building:
         reporter: BuildReporter,
         cluster: Cluster,
         recipes: dict[str, IndexRecipe],
-        floor: float,
-        on_new: OnNew = lambda _connection, _recipe: None,
+        forecast: RemainingTime,
+        on_new: OnNew,
     ) -> None:
-        """``recipes`` by what the messages about each begin with."""
         self._services = services
         self._base_id = base_id
         self._reporter = reporter
         self._recipes = recipes
         self._on_new = on_new
         self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
-        self._paces = Throughput(services)
-        self._forecast = RemainingTime(self._paces.rates(), floor)
+        self._forecast = forecast
+        self.cluster = cluster
         embedder = spread(services.models.embedder, cluster)
         self._ingestion = Ingestion(services.database, base_id, embedder, cluster.breadth)
         self._group = min(_GROUP * cluster.breadth, _MOST_IN_GROUP)
@@ -163,24 +165,15 @@ class _Building:
         for group in groups:
             self._add(name, recipe, group, f"{built:,} of {total:,} documents built")
             built += len(group)
-            self._give_way(built)
+            self._reporter.result = built  # the next turn begins with it
+            self._reporter.give_way()
+            self._reporter.result = None
         services.indexes.save(
             self._base_id,
             recipe,
             lambda: self._reporter.report(*self._described(f"{name}bringing the index up to date")),
         )
-        self._paces.keep(self._forecast.measured())
         return total
-
-    def _give_way(self, built: int) -> None:
-        """End the turn of the job where it is over; the next one begins with its paces."""
-        self._reporter.result = built
-        try:
-            self._reporter.give_way()
-        except TurnOver:
-            self._paces.keep(self._forecast.measured())
-            raise
-        self._reporter.result = None
 
     def _add(self, name: str, recipe: IndexRecipe, group: Sequence[str], at: str) -> None:
         key = (name, group[0])

@@ -12,11 +12,9 @@ from rag.cluster import Cluster, spread
 from rag.documents.embedding_queue import refresh
 from rag.documents.ingestion import Ingestion
 from rag.documents.remaining_time import RemainingTime
-from rag.documents.throughput import Throughput
 from rag.evaluation.formats import beir
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.jobs.reporter import Reporter
-from rag.jobs.turns import TurnOver
 from rag.questions.sets import QuestionSets
 from rag.services import Services
 from rag.storage import documents
@@ -27,17 +25,24 @@ _GROUP = 256  # documents stored in one transaction
 
 def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "import-beir"; documents that are present already are left alone."""
-    with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        return _import(services, job, reporter, cluster) + cluster.note()
+    with (
+        Cluster(services.settings.cluster, reporter.cancelled) as cluster,
+        RemainingTime.of(services, job.share_done) as forecast,
+    ):
+        return _import(services, job, reporter, cluster, forecast) + cluster.note()
 
 
-def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluster) -> str:
+def _import(
+    services: Services,
+    job: JobRow,
+    reporter: Reporter,
+    cluster: Cluster,
+    forecast: RemainingTime,
+) -> str:
     folder, split = Path(job.payload["folder"]), str(job.payload["split"])
     questions = beir.read_questions(folder, split)
     embedder = spread(services.models.embedder, cluster)
     ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
-    paces = Throughput(services)
-    forecast = RemainingTime(paces.rates(), job.done / (job.total or 1))
     total = 0
     for part in _groups(folder):
         size = sum(len(row.full_text) for row in part)
@@ -64,12 +69,7 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
         seen, stored = seen + len(group), stored + len(new)
         reporter.result = stored
         if new:
-            try:
-                reporter.give_way()
-            except TurnOver:
-                paces.keep(forecast.measured())
-                raise
-    paces.keep(forecast.measured())
+            reporter.give_way()
     units, whole, _ = forecast.estimate()
     refresh(services, job.base_id, partial(reporter.report, units, whole))
     shifted = [_shifted(question, shifts) for question in questions]

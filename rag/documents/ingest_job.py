@@ -12,12 +12,13 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from rag import readers
 from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, spread
@@ -27,7 +28,6 @@ from rag.documents.garbled import unread_words
 from rag.documents.ingestion import Ingestion, ProgressCallback, Stored
 from rag.documents.job_size import WaitingItem, list_items
 from rag.documents.remaining_time import RemainingTime
-from rag.documents.throughput import Throughput
 from rag.errors import (
     Cancelled,
     StorageError,
@@ -36,7 +36,6 @@ from rag.errors import (
 )
 from rag.evaluation.formats import question_files as question_files
 from rag.jobs.reporter import Reporter
-from rag.jobs.turns import TurnOver
 from rag.questions.reanchoring import lost_labels
 from rag.questions.sets import QuestionSets
 from rag.readers import web
@@ -59,21 +58,13 @@ _Progress = Callable[[int, int], None]
 
 def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "ingest"; items that an earlier process finished stay as they are."""
-    with (
-        Claims(services.database) as claims,
-        Cluster(services.settings.cluster, reporter.cancelled) as cluster,
-    ):
-        reader = _ItemReader(services, job, reporter, claims, cluster)
-        return _ingest(services, job, reader) + cluster.note()
+    with _ItemReader.opened(services, job, reporter) as reader:
+        return _ingest(services, job, reader) + reader.cluster.note()
 
 
 def help_ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Read and embed what nobody else has claimed of a job of kind "ingest"."""
-    with (
-        Claims(services.database) as claims,
-        Cluster(services.settings.cluster, reporter.cancelled) as cluster,
-    ):
-        reader = _ItemReader(services, job, reporter, claims, cluster)
+    with _ItemReader.opened(services, job, reporter) as reader:
         read = sum(map(reader.handle, reader.shortest_first(list_items(services, job).waiting)))
         while reader.vectors.some():
             pass
@@ -86,7 +77,7 @@ def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
         if not handled and not reader.vectors.some():
             reader.wait_for_others()
     new = any(item.status in ("added", "replaced") for item in items.all)
-    if reader.vectors.rest(reader.give_way) or new:
+    if reader.vectors.rest(reader.reporter.give_way) or new:
         reader.refresh()
     if "questions" in job.payload:
         _import_questions(services, job)
@@ -116,21 +107,33 @@ class _ItemReader:
         reporter: Reporter,
         claims: Claims,
         cluster: Cluster,
+        forecast: RemainingTime,
     ) -> None:
         self._claims = claims
+        self.cluster = cluster
         self._services = services
         self._job = job
-        self._reporter = reporter
+        self.reporter = reporter
         embedder = spread(services.models.embedder, cluster)
         self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
         self._ahead = ReadingAhead(cluster, self._to_read)
         self._items: Mapping[int, JobItem] = {}
-        self._paces = Throughput(services)
-        self._forecast = RemainingTime(self._paces.rates(), job.done / (job.total or 1))
+        self._forecast = forecast
         self.vectors = EmbeddingQueue(
             services.database, self._ingestion, claims, self._forecast, self._say
         )
         self._forecast.add(_INDEXING, "all", 0, {_INDEXING: _INDEXING})
+
+    @classmethod
+    @contextmanager
+    def opened(cls, services: Services, job: JobRow, reporter: Reporter) -> Iterator[Self]:
+        """A reader of the items of a job, until the block ends."""
+        with (
+            Claims(services.database) as claims,
+            Cluster(services.settings.cluster, reporter.cancelled) as cluster,
+            RemainingTime.of(services, job.share_done) as forecast,
+        ):
+            yield cls(services, job, reporter, claims, cluster, forecast)
 
     def shortest_first(self, waiting: Sequence[WaitingItem]) -> list[JobItem]:
         """Items in the order in which they are read: what is in early answers early.
@@ -164,16 +167,8 @@ class _ItemReader:
             self._handle(item)
         finally:
             self._claims.leave([piece])
-        self.give_way()
+        self.reporter.give_way()
         return True
-
-    def give_way(self) -> None:
-        """End the turn of the job where it is over; the next one begins with its paces."""
-        try:
-            self._reporter.give_way()
-        except TurnOver:
-            self._paces.keep(self._forecast.measured())
-            raise
 
     def wait_for_others(self) -> None:
         """Let those who have what is left go on for a moment. Raises Cancelled."""
@@ -200,11 +195,10 @@ class _ItemReader:
         self._forecast.end(item.position, failed=failed)
 
     def refresh(self) -> None:
-        """Bring the indexes up to date, and keep the paces that were measured."""
+        """Bring the indexes up to date."""
         self._forecast.reached(_INDEXING, _INDEXING)
         refresh(self._services, self._job.base_id, self._say)
         self._forecast.end(_INDEXING)
-        self._paces.keep(self._forecast.measured())
 
     def _store(self, item: JobItem) -> None:
         on_progress = self._teller(item)
@@ -259,7 +253,7 @@ class _ItemReader:
                 Path(folder),
                 depth=depth,
                 limits=self._limits(),
-                cancelled=self._reporter.cancelled,
+                cancelled=self.reporter.cancelled,
             )
             for name, place in parts:
                 with place.open("rb") as content:
@@ -373,7 +367,7 @@ class _ItemReader:
         at, given_up = [(0, 0)], threading.Event()
 
         def cancelled() -> bool:
-            return given_up.is_set() or self._reporter.cancelled()
+            return given_up.is_set() or self.reporter.cancelled()
 
         def progress(done: int, total: int) -> None:
             at[0] = done, total
@@ -418,4 +412,4 @@ class _ItemReader:
 
     def _say(self, message: str) -> None:
         done, total, seconds_left = self._forecast.estimate()
-        self._reporter.report(done, total, message, seconds_left)
+        self.reporter.report(done, total, message, seconds_left)

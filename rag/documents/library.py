@@ -7,8 +7,7 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -33,34 +32,12 @@ from rag.recipe import IndexRecipe
 from rag.services import Models, Services
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
+from rag.storage.documents import DocumentInfo
 from rag.storage.files import Arrival, Files, supersede_locked
 from rag.storage.shared.portions import Portions
-from rag.types import Chunk, Document, Receipt, Span
+from rag.types import Chunk, Document, Span
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentInfo:
-    """A document as a table shows it; ``passages`` counts those of the build asked for.
-
-    ``date`` is the day that it states itself, as ``2024-01-31``, "" for none: filters by date then
-    use the day it was added. ``left_out`` tells that all of its text is left out of search.
-    ``receipt`` is None for a document from before readers gave one.
-    """
-
-    id: str
-    name: str
-    source: str
-    media_type: str
-    characters: int
-    pages: int
-    passages: int
-    added: datetime
-    tags: tuple[str, ...] = ()
-    date: str = ""
-    left_out: bool = False
-    receipt: Receipt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,20 +153,7 @@ class Library:
             rows = documents.list_documents(connection, self._base_id)
             left_out = documents.left_out(connection, self._base_id)
         return [
-            DocumentInfo(
-                row.id,
-                row.name,
-                row.source,
-                row.media_type,
-                row.characters,
-                row.pages,
-                counts.get(row.id, 0),
-                row.added,
-                row.tags,
-                row.date,
-                row.id in left_out,
-                row.receipt,
-            )
+            replace(row, passages=counts.get(row.id, 0), left_out=row.id in left_out)
             for row in rows
         ]
 

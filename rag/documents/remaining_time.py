@@ -10,8 +10,10 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
-from rag.documents.throughput import UNKNOWN_EMBEDDING
+from rag.documents.throughput import UNKNOWN_EMBEDDING, Throughput
+from rag.services import Services
 
 _BELIEVED_SECONDS = 1.0  # how much work the typical pace counts for, beside what is measured
 CHARACTERS: Mapping[str, float] = {
@@ -72,8 +74,13 @@ class RemainingTime:
         paces: Mapping[str, float],
         floor: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
+        keep: Callable[[Mapping[str, float]], None] = lambda _measured: None,
     ) -> None:
-        """``paces`` are seconds per unit; ``floor`` is the share that was done before."""
+        """``paces`` are seconds per unit; ``floor`` is the share that was done before.
+
+        ``keep`` takes the paces that were measured when the block ends.
+        """
+        self._keep = keep
         self._typical = paces
         self._clock = clock
         self._paces: dict[str, _Ratio] = {}
@@ -84,6 +91,18 @@ class RemainingTime:
         self._floor = self._share = floor
         self._began = self._then = clock()
         self._left, self._reckoned, self._sure = 0.0, -1.0, False
+
+    @classmethod
+    def of(cls, services: Services, floor: float) -> Self:
+        """Return that of a job by the throughput of this computer, which the block corrects."""
+        throughput = Throughput(services)
+        return cls(throughput.rates(), floor, keep=throughput.keep)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._keep(self.measured())
 
     def add(self, item: Hashable, kind: str, size: float, work: Work) -> None:
         """Expect an item: ``size`` pages for the kind "pdf", bytes for others.

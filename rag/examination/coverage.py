@@ -12,7 +12,7 @@ from math import prod
 from rag.examination.findings import DocumentFinding, FindingPlace
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.feedback import ChatQuestion
-from rag.storage.documents import DocumentRow
+from rag.storage.documents import DocumentInfo
 from rag.types import Chunk, percent
 
 DEPTH = 10
@@ -52,7 +52,7 @@ class RunReach:
 
 
 def unreached(
-    documents: Sequence[DocumentRow], runs: Sequence[RunReach], labelled: Collection[str]
+    documents: Sequence[DocumentInfo], runs: Sequence[RunReach], labelled: Collection[str]
 ) -> Iterator[DocumentFinding]:
     """Yield the documents that are in no label and among the first results of no question.
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.jobs.turns import Turn, TurnOver
 from rag.storage import Connection, Database, leases
 from rag.storage import jobs as rows
 
@@ -19,6 +18,11 @@ log = logging.getLogger(__name__)
 ATTENDED_SECONDS = 30.0
 """How long it is believed that a worker lives after it said so."""
 HEARTBEAT_SECONDS = 0.4
+TURN_SECONDS = 20.0
+"""How long a job works while jobs of other knowledge bases wait for a worker.
+
+Long beside what it takes to take a job up again: to start a process and to load a model.
+"""
 _SETTLE_SECONDS = 2.0  # a pace measured over less says nothing
 
 _ENDING = threading.Event()
@@ -26,6 +30,10 @@ _ENDING = threading.Event()
 
 Watch = Callable[[int, int, str], None]
 """Hears the progress of a job: units done, units in all, and what it does now."""
+
+
+class TurnOver(Exception):
+    """A job goes back to the queue between two items; the runner alone catches it."""
 
 
 def nobody(_done: int, _total: int, _message: str) -> None:
@@ -75,17 +83,18 @@ class Reporter:
         job_id: int,
         owner: str,
         watch: Watch,
-        turn: Turn | None = None,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        """Without a ``turn``, the job works until it ends."""
+        """By ``clock``, in seconds, the job takes turns; without, it works until it ends."""
         self._database = database
         self._job_id = job_id
         self._owner = owner
         self._watch = watch
         self._progress = (0, 0, "")
         self._told = False
-        self._turn = turn
-        self._takes_turns = False
+        self._clock = clock
+        self._turn_began: float | None = None
+        self._gives_way = False
         self._ends: float | None = None  # when, by this process's clock
         self._pace = _Pace()
         self.result: Any = None
@@ -118,8 +127,8 @@ class Reporter:
         self._ends = None if seconds in (None, math.inf) else time.monotonic() + seconds
         self._progress = (done, total, message)
         self._told = True
-        if self._turn is not None:
-            self._turn.begin()
+        if self._clock and self._turn_began is None:  # loading models before it does not count
+            self._turn_began = self._clock()
         self._heed()
 
     def carried(self) -> Any:
@@ -138,9 +147,17 @@ class Reporter:
         rows.keep_result(connection, self._job_id, self._owner, result)
 
     def turn_is_over(self) -> bool:
-        """Whether the job should begin nothing more, and then ``give_way``."""
-        self._takes_turns = self._turn is not None
-        return self._turn is not None and self._turn.is_over()
+        """Whether the job should begin nothing more, and then ``give_way``.
+
+        So it is where its time is up and another knowledge base would have the next turn.
+        """
+        if self._clock is None:
+            return False
+        self._gives_way = True
+        if self._turn_began is None or self._clock() - self._turn_began < TURN_SECONDS:
+            return False
+        with self._database.read() as connection:
+            return rows.others_come_first(connection, self._job_id)
 
     def give_way(self) -> None:
         """Let jobs of other knowledge bases have their turns; to be called between items.
@@ -194,7 +211,7 @@ class Reporter:
         """
         if not self._told:
             return rows.renew(connection, self._job_id, self._owner)
-        if seconds is not None and self._takes_turns:
+        if seconds is not None and self._gives_way:
             seconds *= rows.seconds_per_second_of_work(connection)
         return rows.report(connection, self._job_id, self._owner, *self._progress, seconds)
 

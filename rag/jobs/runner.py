@@ -37,10 +37,10 @@ from rag.jobs.reporter import (
     ATTENDED_SECONDS,
     HEARTBEAT_SECONDS,
     Reporter,
+    TurnOver,
     Watch,
     nobody,
 )
-from rag.jobs.turns import Turn, TurnOver
 from rag.storage import Connection, Database, bases, leases, patient
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow, JobStatus
@@ -75,7 +75,7 @@ class Jobs:
         tidy: Callable[[], object] = lambda: None,
         apart: LaunchProcess = lambda _job, _owner: None,
         shared: LaunchProcess = lambda _job, _owner: None,
-        turn: Callable[[Database, int], Turn] = Turn,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """``handler`` returns what does the jobs of a kind; None for an unknown kind.
 
@@ -83,9 +83,9 @@ class Jobs:
 
         The worker lets ``apart`` start a process for a job that would be in the way of others, and,
         when it has nothing to do, ``shared`` one that shares the job of another worker. Jobs that
-        it does, rather than ``run``, have a ``turn`` each time.
+        it does, rather than ``run``, take turns by ``clock``.
         """
-        self._turn = turn
+        self._clock = clock
         self._helping = Helping(database, shared)
         self._database = database
         self._handler = handler
@@ -264,7 +264,7 @@ class Jobs:
 
     def work_for(self, owner: str, job_id: int) -> None:
         """Do a job that another process has claimed as ``owner``, and wait for."""
-        self._perform(job_id, owner, nobody, self._turn(self._database, job_id))
+        self._perform(job_id, owner, nobody, self._clock)
 
     def _run_next(self, job_id: int | None, watch: Watch = nobody) -> bool:
         with self._database.read() as connection:
@@ -277,20 +277,21 @@ class Jobs:
         # Who asks for one job waits for it, and nobody else shares the process.
         process = self._apart(self.get(claimed), self._owner) if job_id is None else None
         if process is None:
-            turn = self._turn(self._database, claimed) if job_id is None else None
-            self._perform(claimed, self._owner, watch, turn)
+            self._perform(claimed, self._owner, watch, self._clock if job_id is None else None)
         else:
             self._await(process, claimed)
         if not self._closing:
             self._tidy()
         return True
 
-    def _perform(self, job_id: int, owner: str, watch: Watch, turn: Turn | None) -> None:
+    def _perform(
+        self, job_id: int, owner: str, watch: Watch, clock: Callable[[], float] | None
+    ) -> None:
         try:
             with (
                 patient(),
                 telemetry.spanning("job", {"job": job_id}) as span,
-                Reporter(self._database, job_id, owner, watch, turn) as reporter,
+                Reporter(self._database, job_id, owner, watch, clock) as reporter,
             ):
                 self._reporter = reporter
                 job = self.get(job_id)

@@ -33,10 +33,12 @@ _COUNTS = select(document.c.base_id, func.count().label("documents")).group_by(d
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentRow:
-    """A row of the table of documents that the user sees, without the text.
+class DocumentInfo:
+    """A document without its text. ``passages`` counts those of a build, where one was asked for.
 
-    ``date`` is the document's own date.
+    ``date`` is the day that it states itself, as ``2024-01-31``, "" for none: filters by date then
+    use the day it was added. ``left_out`` tells that all of its text is left out of search.
+    ``receipt`` is None for a document from before readers gave one.
     """
 
     id: str
@@ -49,6 +51,8 @@ class DocumentRow:
     tags: tuple[str, ...]
     date: str
     receipt: Receipt | None
+    passages: int = 0
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +196,7 @@ def _covers(
     return True
 
 
-def list_documents(connection: Connection, base_id: int) -> list[DocumentRow]:
+def list_documents(connection: Connection, base_id: int) -> list[DocumentInfo]:
     """All documents of a base without their text, by name."""
     columns = document.c
     rows = connection.execute(
@@ -211,8 +215,10 @@ def list_documents(connection: Connection, base_id: int) -> list[DocumentRow]:
         .where(columns.base_id == base_id)
         .order_by(columns.name)
     )
+    none = {"passages": 0, "left_out": False}
     return [
-        read(DocumentRow, row, tags=tuple(row.tags), receipt=_receipt(row.receipt)) for row in rows
+        read(DocumentInfo, row, tags=tuple(row.tags), receipt=_receipt(row.receipt), **none)
+        for row in rows
     ]
 
 

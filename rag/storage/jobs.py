@@ -65,6 +65,11 @@ class JobRow:
         return self.status in ACTIVE
 
     @property
+    def share_done(self) -> float:
+        """The share of the work that is done, 0 to 1."""
+        return self.done / (self.total or 1)
+
+    @property
     def paused(self) -> bool:
         """Whether it ended before its work was done: at its budget, or as a model failed."""
         return self.status == "done" and self.message.startswith(PAUSED)

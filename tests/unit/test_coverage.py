@@ -11,7 +11,7 @@ import pytest
 from rag import EVERYBODY, Answer, Chunk, KnowledgeBase, SessionOwner, Trace, Workspace
 from rag.examination.coverage import RunReach, hubs, unanswered, unreached
 from rag.storage.conversations.feedback import ChatQuestion
-from rag.storage.documents import DocumentRow
+from rag.storage.documents import DocumentInfo
 from rag.types import AnswerStatus
 from tests.runs import SET, WORDS, handbook
 from tests.workspaces import QUICK, add
@@ -21,9 +21,9 @@ IDS = [f"{number:064x}" for number in range(20)]
 ANN = SessionOwner("ann", ("ann",))
 
 
-def _rows(added: datetime = MEASURED) -> list[DocumentRow]:
+def _rows(added: datetime = MEASURED) -> list[DocumentInfo]:
     return [
-        DocumentRow(key, f"{number}.md", "", "text/markdown", 100, 0, added, (), "", None)
+        DocumentInfo(key, f"{number}.md", "", "text/markdown", 100, 0, added, (), "", None)
         for number, key in enumerate(IDS)
     ]
 

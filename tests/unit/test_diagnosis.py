@@ -22,8 +22,7 @@ from rag.documents.build_job import build_indexes
 from rag.documents.ingestion import Ingestion
 from rag.documents.job_size import is_large
 from rag.jobs import Reporter
-from rag.jobs.reporter import HEARTBEAT_SECONDS
-from rag.jobs.turns import TurnOver
+from rag.jobs.reporter import HEARTBEAT_SECONDS, TurnOver
 from rag.storage import jobs as rows
 from rag.tuning.diagnosis import fixes
 from rag.tuning.diagnosis.checks import INDEXED_RANK

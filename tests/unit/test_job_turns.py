@@ -15,8 +15,8 @@ import pytest
 
 from rag import Document, JobRow, Jobs, Recipe, Upload, Workspace
 from rag.documents.ingestion import Ingestion, Stored
-from rag.jobs import Reporter, turns
-from rag.jobs.turns import TURN_SECONDS, Turn
+from rag.jobs import Reporter, reporter
+from rag.jobs.reporter import TURN_SECONDS
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
 from tests.jobs import ended
@@ -60,7 +60,7 @@ class Worker:
         self.after: Callable[[], None] = lambda: None
         self._database = database
         self._seconds = seconds
-        self.jobs = Jobs(database, {"work": self._work}.get, turn=partial(Turn, clock=self.clock))
+        self.jobs = Jobs(database, {"work": self._work}.get, clock=self.clock)
 
     def _work(self, job: JobRow, reporter: Reporter) -> str:
         with self._database.read() as connection:
@@ -238,7 +238,7 @@ def test_the_time_left_is_that_of_the_work_where_a_job_gives_no_way(
         assert go_on.wait(60)
         return ""
 
-    jobs = Jobs(stored, {"work": work}.get, turn=partial(Turn, clock=Clock()))
+    jobs = Jobs(stored, {"work": work}.get, clock=Clock())
     job_id = jobs.submit(base_ids[0], "work", "w", {})
     jobs.submit(base_ids[1], "other", "w", {})
     jobs.start()
@@ -300,7 +300,7 @@ def uploads(texts: dict[str, str]) -> list[Upload]:
 @pytest.fixture
 def workspace(home: Path, database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """One whose jobs give way after each item."""
-    monkeypatch.setattr(turns, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "TURN_SECONDS", 0.0)
     opened = workspace_at(home)
     yield opened
     opened.close()

@@ -10,7 +10,7 @@ from rag.errors import Cancelled, ConnectionLost, NotFound
 from rag.evaluation.report import FailureNote
 from rag.evaluation.report.words import counted
 from rag.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
-from rag.jobs.turns import TurnOver
+from rag.jobs.reporter import TurnOver
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import Run
