@@ -51,6 +51,7 @@ _OPEN = "application/vnd.oasis.opendocument"
 _HERE = "rag.readers"
 _HEADERS = 4  # the version that takes no row of values for the header of a table
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
+_LABELS = 9  # the version with page labels, formats with conditions, white words, groups of rows
 _CONTAINERS = f"{_HERE}.containers"
 _MAILBOX = f"{_CONTAINERS}.messages:unpack_mailbox"
 _ZIP = f"{_CONTAINERS}.archives:unpack_zip"
@@ -83,7 +84,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.pdf.reader:read_pdf",
         ("pdf",),
         True,
-        _RECEIPTS,
+        _LABELS,
         leaves_out=(
             "picture_page",
             "textless_page",
@@ -127,7 +128,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.html.reader:read_html",
         _TEXT,
         True,
-        _RECEIPTS,
+        _LABELS,
         leaves_out=_SHOWN,
     ),
     Format(
@@ -164,7 +165,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.sheets:read_xlsx",
         ("xlsx",),
         True,
-        _RECEIPTS,
+        _LABELS,
         leaves_out=(
             "hidden_sheet",
             "hidden_row",
@@ -191,6 +192,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opendocument:read_odt",
         ("opendocument",),
         True,
+        version=1,
         leaves_out=(
             *_SHOWN,
             "tracked_change",
@@ -206,6 +208,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opensheets:read_ods",
         ("opendocument",),
         True,
+        version=1,
         leaves_out=("hidden_sheet", "hidden_row", "hidden_column", "struck_passage", "picture"),
     ),
     Format(
@@ -214,6 +217,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.rtf:read_rtf",
         ("rtf",),
         True,
+        version=1,
         leaves_out=(
             *_SHOWN,
             "tracked_change",

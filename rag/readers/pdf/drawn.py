@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
-import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
-from rag.readers.pdf.words import Turn, Word
+import numpy as np
+
+from rag.readers.pdf.words import Word
 from rag.readers.scripts import is_script
+from rag.types import Floats, Mask
 
-if TYPE_CHECKING:
-    from pypdfium2 import PdfPage
-
-_TEXT, _PATH, _FORM = 1, 2, 5  # FPDF_PAGEOBJ_TEXT, _PATH and _FORM of fpdf_edit.h
-_OPAQUE = 255
 _COVERED = 0.6  # of a word's width and height: of the ink, its box is higher
-_MOVE, _LINE = 2, 0  # FPDF_SEGMENT_MOVETO, FPDF_SEGMENT_LINETO of fpdfview.h
-_MOST_OBJECTS = 4000  # of a page: a map or a plot is no table
-_MOST_SEGMENTS = 400  # of a path
-_THIN = 2.5  # points; what is thicker is a fill
-_SHORTEST = 6.0
 _MOST_OF_ROW = 0.45  # of a row's width that lines between two rows run along
-_BACKGROUND = 0.6  # share of the page from which on a fill is its background
 _BAND = 16.0  # points of a page's height whose words are looked at together
 _THROUGH = (0.42, 0.7)  # shares of a word's height: the middle of small letters
 _OVERSHOT = 2.5  # points from the end of a line to that of the words that it strikes
 _BLANK = 0.4  # of a word's height: the blank behind the last of them is struck, or a comma not
 Box = tuple[float, float, float, float]
-_Matrix = tuple[float, float, float, float, float, float]
-_PLAIN: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +63,26 @@ class Drawn:
             done = max(done, end)
         return covered > _MOST_OF_ROW * (right - left)
 
-    def hides(self, word: Word) -> bool:
-        """Whether an opaque box was drawn over a word, which nobody sees then."""
-        x, y = (word.left + word.right) / 2, word.middle
-        over = [order for order, box in self.covers if _is_inside(x, y, box) and _holds(box, word)]
-        drawn = [order for order, box in self.texts if _is_inside(x, y, box)]
-        return bool(over and drawn) and max(over) > max(drawn)
+    def hidden(self, words: Sequence[Word]) -> set[int]:
+        """Return the places of words that an opaque box was drawn over: nobody sees them."""
+        hidden = set[int]()
+        if not self.covers or not words:
+            return hidden
+        x = np.array([(word.left + word.right) / 2 for word in words])
+        y = np.array([word.middle for word in words])
+        covers = _around(self.covers, x, y)
+        at_cover = np.flatnonzero(covers.any(axis=1))
+        texts = _around(self.texts, x[at_cover], y[at_cover])
+        for word_at, at in enumerate(at_cover.tolist()):
+            word = words[at]
+            places = np.flatnonzero(covers[at]).tolist()
+            over = [
+                self.covers[place][0] for place in places if _holds(self.covers[place][1], word)
+            ]
+            drawn = np.flatnonzero(texts[word_at])  # in the order of drawing
+            if over and len(drawn) and over[-1] > self.texts[drawn[-1]][0]:
+                hidden.add(word.place)
+        return hidden
 
     def is_white(self, word: Word) -> bool:
         """Whether a word is written in white on nothing but the page."""
@@ -128,72 +129,12 @@ def _joined(rules: list[Rule]) -> list[Rule]:
     return joined
 
 
-def drawn_on(page: PdfPage, turn: Turn) -> Drawn:
-    """Return the lines and fills of a page, in the coordinates of its words."""
-    from pypdfium2 import raw
-
-    drawn = Drawn()
-    count = raw.FPDFPage_CountObjects(page.raw)
-    if count > _MOST_OBJECTS:
-        return drawn
-    texts = list[tuple[int, Any]]()
-    for index in range(count):
-        thing = raw.FPDFPage_GetObject(page.raw, index)
-        kind = raw.FPDFPageObj_GetType(thing)
-        if kind == _TEXT:
-            texts.append((index, thing))
-        elif texts and kind == _PATH and _is_opaque_box(thing):
-            drawn.covers.append((index, _bounds(thing, turn)))
-        _add(thing, _PLAIN, drawn, turn)
-    if drawn.covers:
-        drawn.texts.extend((index, _bounds(thing, turn)) for index, thing in texts)
-    drawn.white.extend((index, _bounds(thing, turn)) for index, thing in texts if _is_white(thing))
-    for index in range(count) if drawn.white else ():
-        thing = raw.FPDFPage_GetObject(page.raw, index)
-        if not _is_white(thing):  # a text in another colour is read wherever it is drawn
-            order = -1 if raw.FPDFPageObj_GetType(thing) == _TEXT else index
-            drawn.grounds.append((order, _bounds(thing, turn)))
-    return drawn
-
-
-_Colour = tuple[ctypes.c_uint, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint]
-
-
-def _fill_of(thing: Any) -> tuple[int, int, int, int] | None:
-    """Red, green, blue and alpha; None for what has no such colour, as a picture."""
-    from pypdfium2 import raw
-
-    colour: _Colour = ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint()
-    if not raw.FPDFPageObj_GetFillColor(thing, *colour):
-        return None
-    red, green, blue, alpha = (part.value for part in colour)
-    return red, green, blue, alpha
-
-
-def _is_white(thing: Any) -> bool:
-    return _fill_of(thing) == (255, 255, 255, _OPAQUE)
-
-
-def _is_opaque_box(thing: Any) -> bool:
-    from pypdfium2 import raw
-
-    filled, _ = _draw_mode(thing)
-    runs = list(_runs(thing, _PLAIN)) if filled else []
-    return bool(
-        len(runs) == 1
-        and len(runs[0]) in (4, 5)
-        and all(x == u or y == v for (x, y), (u, v) in itertools.pairwise(runs[0]))
-        and (_fill_of(thing) or (0,))[-1] == _OPAQUE
-        and not raw.FPDFPageObj_HasTransparency(thing)
-    )
-
-
-def _bounds(thing: Any, turn: Turn) -> Box:
-    from pypdfium2 import raw
-
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    raw.FPDFPageObj_GetBounds(thing, left, bottom, right, top)
-    return turn.box(left.value, top.value, right.value, bottom.value)
+def _around(boxes: Sequence[tuple[int, Box]], x: Floats, y: Floats) -> Mask:
+    """Whether each of n points is in each of m boxes, shape (n, m)."""
+    left, top, right, bottom = np.array([box for _, box in boxes]).reshape(-1, 4).T
+    x, y = x[:, None], y[:, None]
+    inside: Mask = (left <= x) & (x <= right) & (top <= y) & (y <= bottom)
+    return inside
 
 
 def _is_inside(x: float, y: float, box: Box) -> bool:
@@ -204,104 +145,3 @@ def _holds(box: Box, word: Word) -> bool:
     wide = min(box[2], word.right) - max(box[0], word.left)
     high = min(box[3], word.bottom) - max(box[1], word.top)
     return wide >= _COVERED * (word.right - word.left) and high >= _COVERED * word.height
-
-
-def _add(thing: Any, outer: _Matrix, drawn: Drawn, turn: Turn, depth: int = 0) -> None:
-    from pypdfium2 import raw
-
-    kind = raw.FPDFPageObj_GetType(thing)
-    if kind == _PATH:
-        matrix = _product(_matrix(thing), outer)
-        for alone, (left, bottom, right, top) in _boxes(thing, matrix):
-            _sort(turn.box(left, top, right, bottom), drawn, turn, alone=alone)
-    elif kind == _FORM and depth < 2:
-        matrix = _product(_matrix(thing), outer)
-        for index in range(min(raw.FPDFFormObj_CountObjects(thing), _MOST_OBJECTS)):
-            _add(raw.FPDFFormObj_GetObject(thing, index), matrix, drawn, turn, depth + 1)
-
-
-def _sort(box: Box, drawn: Drawn, turn: Turn, *, alone: bool) -> None:
-    left, top, right, bottom = box
-    wide, high = right - left, bottom - top
-    if high <= _THIN and wide > _SHORTEST:
-        drawn.across.append(Rule(left, right, (top + bottom) / 2))
-        drawn.alone.extend(drawn.across[-1:] if alone else ())
-    elif wide <= _THIN and high > _SHORTEST / 2:
-        drawn.down.append(Rule(top, bottom, (left + right) / 2))
-    elif wide * high < _BACKGROUND * turn.width * turn.height and min(wide, high) > _SHORTEST / 2:
-        drawn.fills.append((left, top, right, bottom))
-
-
-def _boxes(path: Any, matrix: _Matrix) -> Iterator[tuple[bool, Box]]:
-    """Boxes of the straight lines and rectangles of a path; a curved one as a whole is left out.
-
-    With each, whether it is no edge of another one.
-    """
-    points = list(_runs(path, matrix))
-    filled, stroked = _draw_mode(path)
-    for run in points:
-        xs, ys = [x for x, _ in run], [y for _, y in run]
-        whole = min(xs), min(ys), max(xs), max(ys)
-        thin = min(whole[2] - whole[0], whole[3] - whole[1]) <= _THIN
-        if filled or thin:
-            yield True, whole
-        if stroked and not thin:
-            for (x, y), (u, v) in itertools.pairwise(run):
-                if min(abs(x - u), abs(y - v)) <= _THIN:
-                    yield False, (min(x, u), min(y, v), max(x, u), max(y, v))
-
-
-def _runs(path: Any, matrix: _Matrix) -> Iterator[list[tuple[float, float]]]:
-    """The points of each part of a path that is drawn without lifting the pen."""
-    from pypdfium2 import raw
-
-    x, y = ctypes.c_float(), ctypes.c_float()
-    a, b, c, d, e, f = matrix
-    run = list[tuple[float, float]]()
-    for index in range(min(raw.FPDFPath_CountSegments(path), _MOST_SEGMENTS)):
-        segment = raw.FPDFPath_GetPathSegment(path, index)
-        kind = raw.FPDFPathSegment_GetType(segment)
-        raw.FPDFPathSegment_GetPoint(segment, x, y)
-        point = a * x.value + c * y.value + e, b * x.value + d * y.value + f
-        if kind == _MOVE:
-            if len(run) > 1:
-                yield run
-            run = [point]
-        elif kind == _LINE:
-            run.append(point)
-            if raw.FPDFPathSegment_GetClose(segment) and run[0] != point:
-                run.append(run[0])
-        else:
-            return
-    if len(run) > 1:
-        yield run
-
-
-def _draw_mode(path: Any) -> tuple[bool, bool]:
-    from pypdfium2 import raw
-
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    raw.FPDFPath_GetDrawMode(path, fill, stroke)
-    return bool(fill.value), bool(stroke.value)
-
-
-def _matrix(thing: Any) -> _Matrix:
-    from pypdfium2 import raw
-
-    matrix = raw.FS_MATRIX()
-    if not raw.FPDFPageObj_GetMatrix(thing, matrix):
-        return _PLAIN
-    return matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
-
-
-def _product(one: _Matrix, two: _Matrix) -> _Matrix:
-    """First ``one``, then ``two``."""
-    (a, b, c, d, e, f), (p, q, r, s, t, u) = one, two
-    return (
-        a * p + b * r,
-        a * q + b * s,
-        c * p + d * r,
-        c * q + d * s,
-        e * p + f * r + t,
-        e * q + f * s + u,
-    )

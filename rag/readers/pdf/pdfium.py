@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rag.errors import UnreadableDocument
 from rag.readers.content import Source
 from rag.readers.ocr import recognition
-from rag.readers.pdf.drawn import Drawn, drawn_on
+from rag.readers.pdf.drawn import Drawn
 from rag.readers.pdf.words import PageWords, Turn, Word, has_gaps, page_words
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class PdfiumPages:
         """Return the words and drawings of one page; nothing if the page does not load."""
         from pypdfium2 import PdfiumError
 
+        from rag.readers.pdf.page_objects import drawn_on
+
         if self._broken:
             return NO_INK
         try:
@@ -94,10 +96,10 @@ class PdfiumPages:
             words, drawn = page_words(page), Drawn()
             if words.words:
                 drawn = drawn_on(page, words.turn)
-            struck = drawn.struck(words.words)
+            hidden, struck = drawn.hidden(words.words), drawn.struck(words.words)
             valid, left_out = list[Word](), Counter[str]()
             for word in words.words:
-                if drawn.covers and drawn.hides(word):
+                if word.place in hidden:
                     left_out["covered_word"] += 1
                 elif drawn.white and drawn.is_white(word):
                     left_out["white_word"] += 1
