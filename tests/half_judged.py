@@ -33,5 +33,5 @@ def half_judged(home: Path) -> tuple[Workspace, KnowledgeBase]:
         }
         for name in NAMES
     ]
-    base.exchange.import_file(SET, "pumps.jsonl", "\n".join(map(json.dumps, asked)))
+    base.questions.import_file(SET, "pumps.jsonl", "\n".join(map(json.dumps, asked)))
     return workspace, base

@@ -45,7 +45,7 @@ def _prepare(home: Path) -> None:
     base = workspace.create("handbook", RECIPE)
     assert set(add(workspace, base, DOCUMENTS)) == {"added"}
     lines = "\n".join(json.dumps({**each, "evidence": []}) for each in QUESTIONS)
-    base.exchange.import_file("questions", "questions.jsonl", lines)
+    base.questions.import_file("questions", "questions.jsonl", lines)
     workspace.close()
 
 

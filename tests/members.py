@@ -26,7 +26,7 @@ class World:
             for each in base.documents.documents(base.recipe().index)
             if each.name == "leave.md"
         )
-        base.labels.label(
+        base.questions.label(
             "questions", question_id="q1", document_id=leave, start=9, end=60, grade=1
         )
         job = self.base.evaluations.start("questions", self.base.recipe())

@@ -58,5 +58,5 @@ def prepare(home: Path) -> None:
     base = workspace.create(BASE, QUICK)
     assert set(add(workspace, base, dict(DOCUMENTS))) == {"added"}
     lines = "\n".join(json.dumps(question) for question in _DATA["questions"])
-    base.exchange.import_file(SET, "questions.jsonl", lines)
+    base.questions.import_file(SET, "questions.jsonl", lines)
     workspace.close()

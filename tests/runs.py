@@ -56,7 +56,7 @@ def _prepare(home: Path) -> None:
 def _filled(workspace: Workspace, name: str) -> KnowledgeBase:
     base = workspace.create(name, WORDS)
     add(workspace, base, DOCUMENTS)
-    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)
+    base.questions.import_file(SET, "questions.jsonl", QUESTIONS)
     return base
 
 

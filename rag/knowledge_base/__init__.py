@@ -59,13 +59,7 @@ if TYPE_CHECKING:
     from rag.maps.base_maps import BaseMaps
     from rag.maps.maps import Maps
     from rag.memory import Memory
-    from rag.questions.edits import QuestionEdits
-    from rag.questions.exchange import Exchange
-    from rag.questions.judging_queue import JudgingQueue
-    from rag.questions.label_edits import LabelEdits
-    from rag.questions.passage_labels import PassageLabels
-    from rag.questions.proposals import Proposals
-    from rag.questions.sets import QuestionSets
+    from rag.questions.questions import Questions
     from rag.runs.deciding.decisions import Decisions
     from rag.runs.evaluate_job import Evaluations
     from rag.runs.evaluator import Evaluator
@@ -156,46 +150,10 @@ class KnowledgeBase:
         )
 
     @part
-    def questions(self) -> QuestionSets:
-        from rag.questions.sets import QuestionSets
+    def questions(self) -> Questions:
+        from rag.questions.questions import Questions
 
-        return QuestionSets(self._database, self.id)
-
-    @part
-    def question_edits(self) -> QuestionEdits:
-        from rag.questions.edits import QuestionEdits
-
-        return QuestionEdits(self._database, self.id)
-
-    @part
-    def proposals(self) -> Proposals:
-        from rag.questions.proposals import Proposals
-
-        return Proposals(self._services, self._jobs, self.id)
-
-    @part
-    def exchange(self) -> Exchange:
-        from rag.questions.exchange import Exchange
-
-        return Exchange(self._database, self.id)
-
-    @part
-    def labels(self) -> LabelEdits:
-        from rag.questions.label_edits import LabelEdits
-
-        return LabelEdits(self._database, self.id)
-
-    @part
-    def passage_labels(self) -> PassageLabels:
-        from rag.questions.passage_labels import PassageLabels
-
-        return PassageLabels(self._database, self.id)
-
-    @part
-    def judging_queue(self) -> JudgingQueue:
-        from rag.questions.judging_queue import JudgingQueue
-
-        return JudgingQueue(self._database, self.id)
+        return Questions(self._services, self._jobs, self.id)
 
     @part
     def decisions(self) -> Decisions:
@@ -563,7 +521,7 @@ class KnowledgeBase:
         from rag.explanation.recipe_comparison import compare_retrievals
 
         recipes = before, after = without_tools(before), without_tools(after)
-        labels_of, name = self.passage_labels.of, set_name or ""
+        labels_of, name = self.questions.labels_of, set_name or ""
         labels = labels_of(name, question, before.index), labels_of(name, question, after.index)
         traces = (self.search(question, before), self.search(question, after))
         return compare_retrievals(traces, recipes, labels, self.documents)

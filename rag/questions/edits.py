@@ -16,7 +16,8 @@ from rag.input_rules import LONGEST_QUESTION, storable
 from rag.operation import ALL, operation
 from rag.questions.groups import split_questions
 from rag.questions.sets import checked_name, contradiction, counted_edit
-from rag.storage import Connection, Database, labels, runs
+from rag.questions.stored import StoredQuestions
+from rag.storage import Connection, labels, runs
 from rag.storage import questions as rows
 from rag.storage.questions import LabelledQuestion
 
@@ -42,12 +43,8 @@ class QuestionRow:
     answer: str = ""
 
 
-class QuestionEdits:
+class QuestionEdits(StoredQuestions):
     """An editor of the question sets of one knowledge base, except their labels."""
-
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
 
     @operation("labeller", audit="labels", audited_arguments=ALL)
     def create_set(self, set_name: str) -> None:

@@ -26,7 +26,8 @@ from rag.operation import ALL, SERVER, operation
 from rag.questions.packed import QuestionFile, questions_in, table_in
 from rag.questions.reanchoring import Anchors
 from rag.questions.sets import Existing, QuestionSets
-from rag.storage import Connection, Database, builds, documents, passages, runs
+from rag.questions.stored import StoredQuestions
+from rag.storage import Connection, builds, documents, passages, runs
 from rag.storage import questions as rows
 from rag.types import LOST, MISLEADING, Document, Question
 
@@ -58,13 +59,12 @@ class Imported:
     unlabelled: int = 0
 
 
-class Exchange:
+class Exchange(StoredQuestions):
     """Imports and exports of one knowledge base."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
-        self._sets = QuestionSets(database, base_id)
+    def _sets(self) -> QuestionSets:
+        """Return the sets without a guard, which has asked for what is done to them already."""
+        return QuestionSets(self._database, self._base_id)
 
     @operation("labeller", audit="labels", audited_arguments=2)
     def import_file(
@@ -94,7 +94,7 @@ class Exchange:
         if self.holds_judgements(file_name, packed):
             notes = ReadingNotes(skip_bad=skip_bad)
             judgements = trec.read_qrels(file_name, files.decoded(file_name, packed), notes)
-            return Imported(self._sets.add_judgements(set_name, judgements), notes.skipped)
+            return Imported(self._sets().add_judgements(set_name, judgements), notes.skipped)
         parsed = questions_in(
             file_name, packed, split, columns, ignored=ignored_columns, skip_bad=skip_bad
         )
@@ -138,7 +138,7 @@ class Exchange:
     def _save(self, set_name: str, parsed: QuestionFile, existing: Existing) -> Imported:
         if not parsed.questions:
             raise InvalidFile("The file has no question with a judgement.", "Nothing is imported.")
-        replaced = self._sets.save(set_name, parsed.questions, existing)
+        replaced = self._sets().save(set_name, parsed.questions, existing)
         return Imported(
             len(parsed.questions),
             parsed.skipped,
@@ -170,7 +170,7 @@ class Exchange:
 
         ``qrels`` has judgements by document only. Raises NotFound.
         """
-        questions = self._sets.export(set_name)
+        questions = self._sets().export(set_name)
         if form == "qrels":
             return trec.write_qrels({item.id: beir.document_grades(item) for item in questions})
         return (files.to_csv if form == "csv" else files.to_jsonl)(questions)
@@ -180,7 +180,7 @@ class Exchange:
         self, set_name: str, *, split: str = "test", with_documents: bool = False
     ) -> bytes:
         """A question set, with documents if wanted, as a zip in BEIR's layout. Raises NotFound."""
-        questions = self._sets.export(set_name)
+        questions = self._sets().export(set_name)
         with self._database.read() as connection:
             documents = self._documents(connection) if with_documents else ()
             return beir.write_zip(questions, split, documents)

@@ -13,8 +13,9 @@ from rag.evaluation.relevance import best_grades, judged_by_document
 from rag.evaluation.run_intervals import graded
 from rag.evaluation.unjudged import judged_passages
 from rag.operation import operation
+from rag.questions.stored import StoredQuestions
 from rag.results import Run
-from rag.storage import Connection, Database, builds, documents, passages, runs
+from rag.storage import Connection, builds, documents, passages, runs
 from rag.storage import questions as rows
 from rag.storage.labels import SAMPLED
 from rag.types import Chunk, Question
@@ -44,15 +45,11 @@ class Unjudged:
     origin: str
 
 
-class JudgingQueue:
+class JudgingQueue(StoredQuestions):
     """Orders the unjudged hits of runs of one knowledge base."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
-
     @operation("viewer")
-    def ordered(
+    def judging_queue(
         self,
         run_id: str,
         other_id: str | None = None,

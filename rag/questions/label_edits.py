@@ -8,7 +8,8 @@ from rag.errors import InvalidInput
 from rag.input_rules import find_fault
 from rag.operation import operation
 from rag.questions.sets import contradiction, counted_edit
-from rag.storage import Connection, Database, documents, labels
+from rag.questions.stored import StoredQuestions
+from rag.storage import Connection, documents, labels
 from rag.storage import questions as rows
 from rag.storage.labels import BY_HAND, Label
 from rag.types import MISLEADING
@@ -19,12 +20,8 @@ LONGEST_NUGGET = 200
 """Characters of the name of a part of an answer."""
 
 
-class LabelEdits:
+class LabelEdits(StoredQuestions):
     """An editor of the labels of one knowledge base; each change creates a version of the set."""
-
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
 
     @operation("labeller", audit="labels")
     def label(

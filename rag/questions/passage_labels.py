@@ -19,8 +19,9 @@ from rag.questions.label_edits import (
     store_label,
 )
 from rag.questions.sets import edit_or_create
+from rag.questions.stored import StoredQuestions
 from rag.recipe import IndexRecipe
-from rag.storage import Connection, Database, builds, documents, labels, passages
+from rag.storage import Connection, builds, documents, labels, passages
 from rag.storage import questions as rows
 from rag.storage.labels import BY_HAND, Label
 from rag.storage.questions import LabelledQuestion
@@ -62,18 +63,14 @@ class PassageGrade:
     grade: int
 
 
-class PassageLabels:
+class PassageLabels(StoredQuestions):
     """Grades of passages of one knowledge base for questions that are known by their text."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
-
     @operation("guest")
-    def of(self, set_name: str, text: str, recipe: IndexRecipe) -> QuestionLabels:
+    def labels_of(self, set_name: str, text: str, recipe: IndexRecipe) -> QuestionLabels:
         """The labels of a question, and what they make of the passages of a build."""
         with self._database.read() as connection:
-            question = self._find(connection, set_name, text)
+            question = self._asked(connection, set_name, text)
             if question is None:
                 return QuestionLabels()
             grades = self._grades(connection, question, recipe)
@@ -81,7 +78,7 @@ class PassageLabels:
 
     @operation("guest")
     def contains(self, set_name: str) -> Callable[[str], bool]:
-        """Whether a question is in a set, as the set is now: ``of`` then says more about it."""
+        """Whether a question is in a set, as the set is now: ``labels_of`` says more about it."""
         try:
             with self._database.read() as connection:
                 questions = rows.list_labelled_questions(
@@ -115,7 +112,7 @@ class PassageLabels:
             self._grade(connection, set_id, question_id, passage_grade, origin)
 
     @operation("labeller", audit="labels")
-    def collect(
+    def collect_with_grades(
         self,
         set_name: str,
         text: str,
@@ -191,10 +188,12 @@ class PassageLabels:
                     labels.remove(connection, set_id, label.id)
 
     @operation("labeller", audit="labels")
-    def remove(self, set_name: str, text: str, document_id: str, start: int, end: int) -> int:
+    def remove_grades(
+        self, set_name: str, text: str, document_id: str, start: int, end: int
+    ) -> int:
         """Delete the labels inside a passage; return how many there were."""
         with self._database.write() as connection:
-            question = self._find(connection, set_name, text)
+            question = self._asked(connection, set_name, text)
             inner = _inside(question.labels if question else (), document_id, start, end)
             if inner:
                 set_id = rows.lock(connection, self._base_id, set_name)
@@ -203,7 +202,7 @@ class PassageLabels:
                 rows.count_versions(connection, [set_id])
         return len(inner)
 
-    def _find(self, connection: Connection, set_name: str, text: str) -> LabelledQuestion | None:
+    def _asked(self, connection: Connection, set_name: str, text: str) -> LabelledQuestion | None:
         try:
             set_id = rows.get_question_set(connection, self._base_id, set_name).id
         except NotFound:

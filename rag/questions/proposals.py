@@ -11,6 +11,7 @@ from rag.evaluation.report.words import counted
 from rag.jobs import Jobs
 from rag.operation import operation
 from rag.questions.sets import checked_name, counted_edit
+from rag.questions.stored import StoredQuestions
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import builds, documents, jobs, passages
@@ -21,17 +22,14 @@ _MOST = 500
 _STATES: dict[bool, tuple[State, ...]] = {False: ("proposed",), True: ("rejected",)}
 
 
-class Proposals:
+class Proposals(StoredQuestions):
     """Generated questions of one knowledge base; none counts before someone accepts it."""
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
-        self._services = services
-        self._database = services.database
-        self._jobs = jobs
-        self._base_id = base_id
+    _services: Services
+    _jobs: Jobs
 
     @operation("labeller", audit="labels")
-    def request(
+    def request_proposals(
         self, set_name: str, kinds: Sequence[Kind], number: int, recipe: Recipe, seed: int = 0
     ) -> int:
         """Queue the making of questions for a set, which is made if there is none; the job.
@@ -78,21 +76,21 @@ class Proposals:
             )
 
     @operation("viewer")
-    def list_all(self, set_name: str, *, rejected: bool = False) -> list[LabelledQuestion]:
+    def proposals(self, set_name: str, *, rejected: bool = False) -> list[LabelledQuestion]:
         """Proposals that wait for a decision, or those that were rejected. Raises NotFound."""
         with self._database.read() as connection:
             question_set = rows.get_question_set(connection, self._base_id, set_name)
             return rows.list_labelled_questions(connection, question_set.id, _STATES[rejected])
 
     @operation("labeller", audit="labels")
-    def accept(self, set_name: str, question_ids: Collection[str]) -> None:
+    def accept_proposals(self, set_name: str, question_ids: Collection[str]) -> None:
         """Make proposals, also rejected ones, questions that count. Raises NotFound."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             for question_id in question_ids:
                 rows.change(connection, set_id, question_id, {"state": "accepted"})
 
     @operation("labeller", audit="labels")
-    def reject(self, set_name: str, question_ids: Collection[str]) -> None:
+    def reject_proposals(self, set_name: str, question_ids: Collection[str]) -> None:
         """Reject proposals; they are kept, and not made again. Raises NotFound.
 
         Raises AlreadyExists for a question that was accepted: that one can be deleted.

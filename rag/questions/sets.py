@@ -16,6 +16,7 @@ from rag.input_rules import storable
 from rag.operation import ALL, operation
 from rag.questions.groups import groups_of, split_questions
 from rag.questions.reanchoring import Anchors
+from rag.questions.stored import StoredQuestions
 from rag.questions.trial_log import TrialLog
 from rag.storage import Connection, Database, labels
 from rag.storage import questions as rows
@@ -86,12 +87,8 @@ def _counting(connection: Connection, set_id: int) -> Iterator[None]:
         rows.count_versions(connection, [set_id])
 
 
-class QuestionSets:
+class QuestionSets(StoredQuestions):
     """The question sets of one knowledge base."""
-
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
 
     @operation("guest")
     def list_all(self) -> list[QuestionSet]:

@@ -384,7 +384,7 @@ def _seconds(base: KnowledgeBase) -> float:
 
 
 def _import(base: KnowledgeBase, name: str, lines: Iterable[Mapping[str, Any]]) -> None:
-    base.exchange.import_file(name, f"{name}.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file(name, f"{name}.jsonl", "\n".join(map(json.dumps, lines)))
 
 
 def _collection(folder: Path) -> tuple[list[Passage], list[Asked]]:

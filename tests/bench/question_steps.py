@@ -184,7 +184,7 @@ def _base(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
     workspace.jobs.run(job)
     if name == REPORTS:
         content = QUESTIONS_ON_REPORTS.read_bytes()
-        base.exchange.import_file(REPORTS, QUESTIONS_ON_REPORTS.name, content)
+        base.questions.import_file(REPORTS, QUESTIONS_ON_REPORTS.name, content)
     return base
 
 

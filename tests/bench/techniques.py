@@ -98,7 +98,7 @@ def _quality(base: KnowledgeBase, questions: str, column: str) -> dict[str, floa
 def _misspell(base: KnowledgeBase, questions: str) -> None:
     """Adds the questions as ``misspelt``."""
     lines = [
-        json.loads(line) for line in base.exchange.export_text(questions, "jsonl").splitlines()
+        json.loads(line) for line in base.questions.export_text(questions, "jsonl").splitlines()
     ]
     for line in lines:
         word = max(line["text"].split(), key=len)
@@ -106,7 +106,7 @@ def _misspell(base: KnowledgeBase, questions: str) -> None:
         swapped = word[: middle - 1] + word[middle] + word[middle - 1] + word[middle + 1 :]
         line["text"] = line["text"].replace(word, swapped, 1)
     content = "\n".join(json.dumps(line) for line in lines)
-    base.exchange.import_file("misspelt", "misspelt.jsonl", content)
+    base.questions.import_file("misspelt", "misspelt.jsonl", content)
 
 
 def _costs(settings: Settings, base: KnowledgeBase, timed: int) -> dict[str, float]:

@@ -124,7 +124,7 @@ def filled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspace = workspace_at(home)
     base = workspace.create("handbook")
     assert set(add(workspace, base, DOCUMENTS)) == {"added"}
-    base.exchange.import_file("checks", "checks.jsonl", LABELLED)
+    base.questions.import_file("checks", "checks.jsonl", LABELLED)
     workspace.close()
     return home
 

@@ -23,7 +23,7 @@ def _ask_many(home: Path) -> None:
     ]
     workspace = workspace_at(home)
     base = workspace.base("handbook")
-    base.exchange.import_file("many", "many.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file("many", "many.jsonl", "\n".join(map(json.dumps, rows)))
     workspace.close()
 
 

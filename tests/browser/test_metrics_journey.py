@@ -38,7 +38,7 @@ def test_evaluate_then_open_a_question_in_the_inspector(serve, warm_home, page, 
 
 def test_back_from_another_page_returns_to_the_set_and_the_tab(serve, warm_home, page):
     workspace = workspace_at(warm_home)
-    workspace.base("handbook").exchange.import_file("travel", "travel.jsonl", LABELLED)
+    workspace.base("handbook").questions.import_file("travel", "travel.jsonl", LABELLED)
     workspace.close()
     with serve(warm_home) as address:
         page.goto(f"{address}/metrics?kb=handbook")

@@ -66,7 +66,7 @@ def test_an_edit_stays_with_its_question_when_others_change_the_set(serve, warm_
         page.get_by_role("button", name="Edit questions").click()
         _replace(page, opened.value, 1, ASKED)
         workspace = workspace_at(warm_home)
-        workspace.base("handbook").question_edits.delete_questions("checks", ["leave.md"])
+        workspace.base("handbook").questions.delete_questions("checks", ["leave.md"])
         workspace.close()
         page.get_by_role("button", name="Save", exact=True).click()
         page.get_by_role("dialog").wait_for(state="detached")

@@ -148,7 +148,7 @@ def test_a_change_of_another_state_than_the_one_seen_is_refused(api, workspace, 
     problem(api.patch(f"{manuals}/recipe", json={"fields": {"search.top_k": 8}}, headers=tag), 412)
     assert workspace.base("manuals").recipe().search.top_k == 7
 
-    workspace.base("manuals").question_edits.create_set("checks")
+    workspace.base("manuals").questions.create_set("checks")
     checks = f"{manuals}/question-sets/checks"
     tag = {"If-Match": api.get(checks).headers["etag"]}
     assert api.post(f"{checks}/questions", json={"question": "When?"}).status_code == 201

@@ -30,8 +30,8 @@ def _schema() -> tuple[schemathesis.BaseSchema, dict[str, str]]:
     workspace = Workspace(Settings.from_env({"TOUCHSTONE_API_RATE": "1000000"}, home=home))
     base = workspace.create("sample", QUICK)
     add(workspace, base, {"leave.md": "Leave is thirty days."})
-    base.question_edits.create_set("policies")
-    base.question_edits.add_question("policies", "How long?")
+    base.questions.create_set("policies")
+    base.questions.add_question("policies", "How long?")
     secret, _ = workspace.access.tokens.create("fuzz", SCOPES)
     headers = {"Authorization": f"Bearer {secret}"}
     app = Starlette(routes=Api(lambda: workspace).routes())

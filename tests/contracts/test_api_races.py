@@ -37,8 +37,8 @@ def test_no_address_breaks_when_its_base_changes_meanwhile(tmp_path, monkeypatch
         if "{kb}" not in each.path:
             continue
         base = open_or_create(workspace, "manuals")
-        base.question_edits.create_set("policies")
-        base.question_edits.add_question("policies", "How long?")
+        base.questions.create_set("policies")
+        base.questions.add_question("policies", "How long?")
         with monkeypatch.context() as patch:
             patch.setattr(resource, "base_called", meanwhile)
             path = each.path.format(**{name: REAL.get(name, "q1") for name, _ in each.parameters})

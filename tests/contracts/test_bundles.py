@@ -51,8 +51,8 @@ def test_another_machine_gets_every_figure_to_the_last_digit(here, there, tmp_pa
 
 def test_a_run_without_users_questions_is_repeated_with_the_same_questions(here, there, tmp_path):
     base = here.base("handbook")
-    asked = base.question_edits.collect(SET, "Which train do we take?", origin=FROM_USERS)
-    base.question_edits.edit_question(SET, asked, answerable=False)
+    asked = base.questions.collect(SET, "Which train do we take?", origin=FROM_USERS)
+    base.questions.edit_question(SET, asked, answerable=False)
     run = base.evaluator.evaluate(SET, QUICK, (1, 3, 10), without_users=True).run
     assert base.evaluator.evaluate(SET, QUICK, (1, 3, 10)).run.questions == run.questions + 1
     here.bundle(run.id, tmp_path / "run.zip", with_documents=True)
@@ -147,7 +147,7 @@ def test_the_same_run_gives_the_same_bytes(here, tmp_path):
 def test_a_run_whose_questions_or_documents_changed_is_not_bundled(here, tmp_path):
     base = here.base("handbook")
     first = base.runs.list_all()[0].id
-    base.question_edits.add_question(SET, "Who pays for lunch?", answerable=False)
+    base.questions.add_question(SET, "Who pays for lunch?", answerable=False)
     with pytest.raises(InvalidInput, match="questions changed since run"):
         here.bundle(first, tmp_path / "run.zip")
     second = base.evaluator.evaluate(SET, QUICK).run.id

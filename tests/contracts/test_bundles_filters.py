@@ -38,7 +38,7 @@ def here(tmp_path: Path) -> Workspace:
         for name, year in (("leave.md", 2020), ("pump.txt", 2022)):
             moment = datetime(year, 3, 4, 23, 30, tzinfo=UTC)
             documents.set_added(connection, base.id, ids[name], moment)
-    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)
+    base.questions.import_file(SET, "questions.jsonl", QUESTIONS)
     return workspace
 
 

@@ -170,7 +170,7 @@ def handbook(home: Path) -> None:
     workspace = workspace_at(home)
     base = workspace.create("notes", QUICK)
     add(workspace, base, FILES)
-    base.exchange.import_file("set", "set.jsonl", json.dumps(QUESTION).encode())
+    base.questions.import_file("set", "set.jsonl", json.dumps(QUESTION).encode())
     base.evaluator.evaluate("set", QUICK)
     base.save_recipe(QUICK)
     workspace.close()

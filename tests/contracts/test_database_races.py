@@ -53,7 +53,7 @@ def test_a_build_is_registered_once(base):
 
 def test_a_question_is_collected_once_into_a_set_that_is_made_once(base):
     def collect(number: int, _thread: int) -> None:
-        base.question_edits.collect(f"set {number}", f"Who is it {number}?")
+        base.questions.collect(f"set {number}", f"Who is it {number}?")
 
     assert _race(collect) == Counter()
     sets = {item.name: item.questions for item in base.questions.list_all()}
@@ -64,7 +64,7 @@ def test_the_same_evaluation_is_queued_once(workspace, base):
     add(workspace, base, {"pump.txt": "The bearing is dry."})
     evidence = '[{"document": "pump.txt", "quote": "bearing is dry"}]'
     line = f'{{"id": "q", "text": "Why the noise?", "evidence": {evidence}}}'
-    base.exchange.import_file("checks", "checks.jsonl", line)
+    base.questions.import_file("checks", "checks.jsonl", line)
 
     def start(number: int, _thread: int) -> None:
         base.evaluations.start("checks", QUICK.with_fields({"search.top_k": 1 + number}))

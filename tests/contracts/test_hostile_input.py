@@ -141,8 +141,8 @@ def workspace(tmp_path: Path) -> Workspace:
     found = Workspace(settings)
     base = found.create("manuals", QUICK)
     add(found, base, {"leave.md": "# Leave\n\nLeave is thirty days."})
-    base.question_edits.create_set("policies")
-    base.question_edits.add_question("policies", "How long?")
+    base.questions.create_set("policies")
+    base.questions.add_question("policies", "How long?")
     return found
 
 

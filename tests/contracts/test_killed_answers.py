@@ -53,7 +53,7 @@ def filled(tmp_path: Path) -> tuple[Workspace, KnowledgeBase]:
         }
         for n in range(QUESTIONS)
     ]
-    base.exchange.import_file(SET, "many.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "many.jsonl", "\n".join(map(json.dumps, rows)))
     return workspace, base
 
 

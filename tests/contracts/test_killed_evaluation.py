@@ -51,7 +51,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Knowled
         }
         for number in range(QUESTIONS)
     ]
-    base.exchange.import_file(SET, "many.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "many.jsonl", "\n".join(map(json.dumps, rows)))
     return workspace, base
 
 

@@ -68,13 +68,13 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     add(workspace, base, {"leave.md": LEAVE, **pets})
     base.save_recipe(QUICK)
     (document,) = (d.id for d in base.documents.documents(QUICK.index) if d.name == "leave.md")
-    base.question_edits.create_set("policies")
-    question = base.question_edits.add_question("policies", "When is leave lost?", answerable=True)
-    label = base.labels.label(
+    base.questions.create_set("policies")
+    question = base.questions.add_question("policies", "When is leave lost?", answerable=True)
+    label = base.questions.label(
         "policies", question_id=question, document_id=document, start=0, end=20, grade=1
     )
-    base.question_edits.create_set("replaced")
-    base.question_edits.add_question("replaced", "Who pays lunch?")
+    base.questions.create_set("replaced")
+    base.questions.add_question("replaced", "Who pays lunch?")
     number = base.questions.save("replaced", ())
     job = base.evaluations.start("policies", QUICK)
     workspace.jobs.run(job)
@@ -96,7 +96,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "against": other,
         "number": str(number),
         "replaced": str(base.questions.named("replaced").id),
-        "question": base.question_edits.add_question("policies", "Who pays lunch?"),
+        "question": base.questions.add_question("policies", "Who pays lunch?"),
         "question_id": question,
         "member": "guest@example.org",
         "link": base.links.create("fair")[1].id,

@@ -165,7 +165,7 @@ def test_private_addresses_are_a_note_by_default(workspace, server, monkeypatch)
 def test_measuring_with_tools_is_refused(workspace):
     base = workspace.base("notes")
     row = {"id": "q", "text": QUESTION, "evidence": [{"document": "leave.txt", "quote": LEAVE}]}
-    base.exchange.import_file("checks", "checks.jsonl", json.dumps(row))
+    base.questions.import_file("checks", "checks.jsonl", json.dumps(row))
     with pytest.raises(InvalidInput, match="docs"):
         base.evaluator.evaluate("checks", ASKING)
     with pytest.raises(InvalidInput, match="docs"):

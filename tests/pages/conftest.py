@@ -155,7 +155,7 @@ def _prepare(home: Path) -> None:
 @pytest.fixture
 def labelled(filled: Workspace) -> Workspace:
     """``filled`` with the question set "checks": three answerable questions and one that is not."""
-    filled.base("notes").exchange.import_file("checks", "checks.jsonl", questions_file())
+    filled.base("notes").questions.import_file("checks", "checks.jsonl", questions_file())
     return filled
 
 

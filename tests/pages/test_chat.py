@@ -39,8 +39,8 @@ def test_a_question_that_the_newest_run_fails_is_not_suggested(base):
         {"id": f"a{n}", "text": text, "evidence": [{"document": document, "quote": quote}]}
         for n, (text, document, quote) in enumerate(zip(texts_of, documents, quotes, strict=True))
     ]
-    base.question_edits.delete_set("questions")
-    base.exchange.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.delete_set("questions")
+    base.questions.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
     assert visit("chat.py").get("pills")[0].options == [plain(text) for text in texts_of]
     words = base.recipe().with_fields({"search.mode": "lexical"})
     base.evaluator.evaluate("asked", words, (1, 2, 10))
@@ -51,9 +51,9 @@ def test_a_question_that_the_newest_run_fails_is_not_suggested(base):
 
 def test_a_question_without_a_sure_answer_is_not_suggested(base):
     questions = "Who won in 1954?", "What may a hotel cost?", "When does leave lapse?"
-    base.question_edits.delete_set("questions")
+    base.questions.delete_set("questions")
     lines = [{"id": f"a{n}", "text": text} for n, text in enumerate(questions)]
-    base.exchange.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
     assert visit("chat.py").get("pills")[0].options == [plain(text) for text in questions]
     app = ask(ask(visit("chat.py"), questions[0]), questions[1])
     assert [turn.state for turn in base.conversations.turns(1)] == ["doubtful", "answered"]

@@ -59,17 +59,17 @@ def test_a_question_is_stored_as_one_without_an_answer(base):
     assert not question.answerable
     found = base.search(LEAVE, base.recipe()).hits[0].chunk
     span = found.document_id, found.start, found.end
-    base.passage_labels.grade("questions", LEAVE, *span, 3)  # a set needs one that has an answer
+    base.questions.grade("questions", LEAVE, *span, 3)  # a set needs one that has an answer
     strict = base.recipe().with_fields({"search.threshold": 1})
     assert base.evaluator.evaluate("questions", strict).run.metrics["correct_refusal"] == 1.0
 
 
 def test_labels_go_to_a_set_of_one_s_own_and_where_there_are_several_one_is_asked(base):
-    base.question_edits.rename_set("questions", SAMPLE)
+    base.questions.rename_set("questions", SAMPLE)
     assert targets(base) == ([FIRST_SET, SAMPLE], 0)
-    base.question_edits.create_set("mine")
+    base.questions.create_set("mine")
     assert targets(base) == (["mine", SAMPLE], 0)
-    base.question_edits.create_set("ours")
+    base.questions.create_set("ours")
     assert targets(base) == (["mine", "ours", SAMPLE], None)
     app = ask(visit("chat.py"), LEAVE)
     app.button(key="chat_collect_1").click().run()

@@ -81,7 +81,7 @@ def test_labels_are_made_where_a_set_lacks_some_and_else_questions(labelled, ope
         app.button(key="metrics_label_more")
     app.button(key="metrics_add_more").click().run()
     assert app.query_params["metrics"] == "Question sets"
-    labelled.base("notes").question_edits.add_question("checks", "Who has the keys?")
+    labelled.base("notes").questions.add_question("checks", "Who has the keys?")
     app = _diagnosed(labelled, open_page)
     with pytest.raises(KeyError):
         app.button(key="metrics_add_more")
@@ -146,7 +146,7 @@ def test_what_next_names_a_confirmed_fix(labelled, open_page, monkeypatch):
         }
         for name in names
     ]
-    base.exchange.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, lines)))
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": 1.0})
     base.save_recipe(recipe)
     base.evaluator.evaluate("checks", recipe)

@@ -49,7 +49,7 @@ def test_the_import_says_before_that_labels_name_documents(base, quotes, said):
 
 
 def test_results_call_documents_what_the_labels_name(base, open_page):
-    base.exchange.import_file("checks", "checks.csv", _table())
+    base.questions.import_file("checks", "checks.csv", _table())
     run = base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": None}))
     app = open_page("metrics.py")
     assert any(each.value.startswith(f"2 labels name {NAMED}") for each in app.info)

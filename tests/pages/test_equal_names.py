@@ -68,7 +68,7 @@ def many(labelled: Workspace) -> KnowledgeBase:
     base = labelled.base("notes")
     rows = [json.loads(line) for line in questions_file().splitlines()]
     copies = [row | {"id": f"{row['id']}-{n}", "group": "-"} for n in range(8) for row in rows]
-    base.exchange.import_file("many", "many.jsonl", "\n".join(map(json.dumps, copies)))
+    base.questions.import_file("many", "many.jsonl", "\n".join(map(json.dumps, copies)))
     base.save_recipe(base.recipe().with_fields({"search.mode": "dense"}))
     return base
 

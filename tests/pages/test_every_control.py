@@ -64,11 +64,11 @@ class Stocked:
         words = recipe.with_fields({"search.mode": "lexical", "search.threshold": 0.9})
         other = base.evaluator.evaluate("questions", words).run.id
         base.runs.pin(one)
-        base.question_edits.set_split("questions", 1)
+        base.questions.set_split("questions", 1)
         job = base.documents.build(recipe.with_fields({"index.chunk_size": 40}).index)
         assert job is not None
         workspace.jobs.run(job)
-        workspace.jobs.run(base.proposals.request("questions", ["cloze"], 2, recipe))
+        workspace.jobs.run(base.questions.request_proposals("questions", ["cloze"], 2, recipe))
         add(workspace, base, {"late.md": "# Late\n\nCome late.", "shut.pdf": _locked()})
         secret, link = base.links.create("fair")
         self.secret = secret

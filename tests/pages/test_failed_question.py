@@ -22,7 +22,7 @@ def test_the_inspector_opens_with_the_passage_that_was_missed(labelled, open_pag
     base.save_recipe(strict)
     found = base.evaluator.evaluate("checks", strict)
     failed = next(each for each in found.results if each.answerable)
-    labels = base.passage_labels.of("checks", failed.text, strict.index)
+    labels = base.questions.labels_of("checks", failed.text, strict.index)
     [missed] = labels.grades
     parameters = address(base, found.run, failed)
     assert parameters == {
@@ -127,7 +127,7 @@ def test_a_passage_below_top_k_is_not_returned(filled, open_page):
         {"id": label["document"], "text": f"{asked}{' ' * at}", "evidence": [label]}
         for at, label in enumerate(labels)
     ]
-    base.exchange.import_file("low", "low.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file("low", "low.jsonl", "\n".join(map(json.dumps, rows)))
     run = base.evaluator.evaluate("low", one).run
     low, first = (row.first_relevant for row in base.runs.results(run.id))
     assert (low or 0) > 1

@@ -77,7 +77,7 @@ def test_a_question_is_added_without_a_grade(base):
 
 
 def test_labels_go_to_the_set_that_has_the_question_whatever_was_used_last(base):
-    base.question_edits.create_set("another set")
+    base.questions.create_set("another set")
     app = visit("metrics.py", set="another set")
     app.query_params["q"] = LEAVE
     app.switch_page("inspector.py").run()
@@ -91,7 +91,7 @@ def test_labels_go_to_the_set_that_has_the_question_whatever_was_used_last(base)
     other = next(each.text for each in base.questions.labelled(SET) if each.text != LEAVE)
     app.text_input(key="q").set_value(other).run()
     assert app.selectbox(key="set").value == SET
-    base.question_edits.collect("another set", LEAVE)
+    base.questions.collect("another set", LEAVE)
     app = visit("metrics.py", set="another set")
     app.query_params["q"] = LEAVE
     app.switch_page("inspector.py").run()

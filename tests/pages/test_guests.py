@@ -59,7 +59,7 @@ def test_a_guest_is_led_to_no_page_that_is_not_there(visit, world, monkeypatch):
 def test_a_guest_gets_runs_where_there_are_some(visit, world, monkeypatch):
     base = world.workspace.create("shared")
     assert set(add(world.workspace, base, DOCUMENTS)) == {"added"}
-    base.exchange.import_file("checks", "checks.jsonl", questions_file())
+    base.questions.import_file("checks", "checks.jsonl", questions_file())
     assert not base.runs.has_runs()
     secret, _ = base.links.create("runs")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
@@ -85,7 +85,7 @@ def test_a_guest_gets_runs_where_there_are_some(visit, world, monkeypatch):
 def test_a_guest_is_offered_no_judge_of_answers(visit, world, monkeypatch):
     base = world.workspace.create("answered")
     assert set(add(world.workspace, base, DOCUMENTS)) == {"added"}
-    base.exchange.import_file("checks", "checks.jsonl", questions_file())
+    base.questions.import_file("checks", "checks.jsonl", questions_file())
     for top_k in (1, 2):
         recipe = base.recipe().with_fields({"search.top_k": top_k})
         world.workspace.jobs.run(base.answer_evaluations.start("checks", recipe))

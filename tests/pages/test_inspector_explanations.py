@@ -155,7 +155,7 @@ def test_labels_that_each_recipe_shows_are_told(base):
         "text": LEAVE,
         "evidence": [{"document": "travel.md", "quote": "Trains are booked in second class."}],
     }
-    base.exchange.import_file("labelled", "labelled.jsonl", json.dumps(row))
+    base.questions.import_file("labelled", "labelled.jsonl", json.dumps(row))
     app = visit("inspector.py", q=LEAVE, view="Compare", set="labelled", changes="threshold=null")
     assert {each.label: each.value for each in app.metric}["Labels found"] == "1 of 1"
     table = app.dataframe[0].value

@@ -63,9 +63,9 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
 def test_an_evaluation_that_failed_says_why_until_another_is_there(labelled, open_page):
     base = labelled.base("notes")
     job = base.evaluations.start("checks", base.recipe())
-    base.question_edits.rename_set("checks", "other")
+    base.questions.rename_set("checks", "other")
     assert labelled.jobs.run(job).status == "failed"
-    base.question_edits.rename_set("other", "checks")
+    base.questions.rename_set("other", "checks")
     (error,) = open_page("metrics.py").error
     assert error.value.startswith("**Evaluating checks failed\\.**")
     assert "There are\\: other" in error.value
@@ -109,7 +109,7 @@ def test_the_last_search_is_shown_after_a_reload_until_its_questions_change(labe
     for _ in range(2):
         tables = [each.value for each in open_page("tuning.py").dataframe]
         assert ["MRR@10 on all questions", "Mode"] in [list(table.columns) for table in tables]
-    base.question_edits.edit_question("checks", "q1", tags=["changed"])
+    base.questions.edit_question("checks", "q1", tags=["changed"])
     app = open_page("tuning.py")
     assert "The last search is discarded:" in "".join(info.value for info in app.info)
     tables = [each.value for each in app.dataframe]

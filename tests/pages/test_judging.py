@@ -31,7 +31,7 @@ def _said(app: AppTest) -> str:
 
 def test_a_grade_is_stored_and_the_next_passage_follows(base, open_page):
     run = _run(base, threshold=None)
-    queue = base.judging_queue.ordered(run)
+    queue = base.questions.judging_queue(run)
     before = _labels(base)
     app = open_page("metrics.py")
     app.button(key=f"judging_{run}").click().run()
@@ -44,7 +44,7 @@ def test_a_grade_is_stored_and_the_next_passage_follows(base, open_page):
     )
     last = question.labels[-1]
     assert (last.document_id, last.start, last.grade) == (queue[0].document_id, queue[0].start, 2)
-    rest = base.judging_queue.ordered(run)
+    rest = base.questions.judging_queue(run)
     assert (queue[0].question_id, queue[0].start) not in {
         (each.question_id, each.start) for each in rest if each.document_id == queue[0].document_id
     }
@@ -67,7 +67,7 @@ def _dialog() -> None:
 
 
 def test_the_last_grade_is_taken_back(base):
-    queue = base.judging_queue.ordered(_run(base, threshold=None))
+    queue = base.questions.judging_queue(_run(base, threshold=None))
     before = _labels(base)
     app = AppTest.from_function(_dialog, default_timeout=60)
     app.session_state["judging_queue"] = queue
@@ -89,7 +89,7 @@ def test_the_last_grade_is_taken_back(base):
 
 def test_nothing_left_says_so(base, open_page):
     run = _run(base, threshold=1.0)
-    assert base.judging_queue.ordered(run) == []
+    assert base.questions.judging_queue(run) == []
     app = open_page("metrics.py")
     app.button(key=f"judging_{run}").click().run()
 
@@ -97,7 +97,7 @@ def test_nothing_left_says_so(base, open_page):
 def test_two_runs_are_judged_where_they_differ(base, open_page):
     good, words = _run(base, threshold=None), _run(base, threshold=None, mode="lexical")
     base.runs.pin(good)
-    queue = base.judging_queue.ordered(words, good)
+    queue = base.questions.judging_queue(words, good)
     app = open_page("runs.py", runs=words)
     app.button(key=f"judging_{words}").click().run()
     assert f"0 results judged, {len(queue)} to go." in _said(app)

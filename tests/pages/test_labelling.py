@@ -14,7 +14,7 @@ TEXTS = [text for _, text, _, _ in QUESTIONS]
 def unlabelled(filled: Workspace) -> Workspace:
     """``filled`` with the set "asked": three questions without labels."""
     content = "\n".join(["question", *TEXTS])
-    filled.base("notes").exchange.import_file("asked", "asked.csv", content)
+    filled.base("notes").questions.import_file("asked", "asked.csv", content)
     return filled
 
 
@@ -90,7 +90,7 @@ def test_only_labelled_questions_tell_recipes_apart(unlabelled, open_page):
 
 
 def test_the_suggestions_are_of_the_chosen_set_alone(unlabelled, open_page):
-    unlabelled.base("notes").exchange.import_file("pets", "pets.csv", "question\nWho feeds cats?")
+    unlabelled.base("notes").questions.import_file("pets", "pets.csv", "question\nWho feeds cats?")
     pets = open_page("inspector.py", set="pets")
     assert pets.get("pills")[0].options == [r"Who feeds cats\?"]
     asked = open_page("inspector.py", set="asked")

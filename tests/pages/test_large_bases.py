@@ -56,7 +56,7 @@ def test_figures_of_a_run_are_read_once_for_each_state(evaluated):
     with statements() as rerun:
         assert not app.run().exception
     assert _reads(rerun) == []
-    base.question_edits.add_question(SET, "Who pays?")
+    base.questions.add_question(SET, "Who pays?")
     with statements() as changed:
         assert not app.run().exception
     assert _reads(changed)

@@ -48,7 +48,7 @@ def test_later_answers_offer_no_model(base: KnowledgeBase) -> None:
 @pytest.mark.usefixtures("_ollama")
 def test_the_next_step_leads_to_settings_which_list_the_models(base: KnowledgeBase) -> None:
     for item in base.questions.list_all():
-        base.question_edits.delete_set(item.name)
+        base.questions.delete_set(item.name)
     app = visit("chat.py")
     app.button(key="frame_next_go").click().run()
     shown = "\n".join(one.value for one in app.markdown)

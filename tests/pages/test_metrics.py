@@ -72,7 +72,7 @@ def test_the_table_has_every_measure_at_every_k(labelled, open_page):
 
 def test_figures_stand_by_tag(labelled, open_page):
     base = labelled.base("notes")
-    base.question_edits.edit_question("checks", "q1", tags=["codes"])
+    base.questions.edit_question("checks", "q1", tags=["codes"])
     found = base.evaluator.evaluate("checks", base.recipe()).results
     own = next(each.metrics for each in found if each.question_id == "q1")
     table = open_page("metrics.py").dataframe[1].value.set_index("Tag")
@@ -139,7 +139,7 @@ def test_questions_are_listed_failures_first(labelled, open_page):
 
 def test_nothing_is_tuned_by_refusals_alone(labelled, open_page):
     line = '{"id": "u", "text": "Who won in 1954?", "answerable": false}'
-    labelled.base("notes").exchange.import_file("refusals", "refusals.jsonl", line)
+    labelled.base("notes").questions.import_file("refusals", "refusals.jsonl", line)
     app = open_page("metrics.py", set="refusals")
     assert "1 question, 1 of them without an answer" in "".join(each.value for each in app.caption)
     (error,) = open_page("tuning.py", set="refusals").error
@@ -167,7 +167,7 @@ def test_questions_are_imported_from_a_file(filled, open_page):
 @pytest.mark.parametrize("form", sorted(EXAMPLES))
 def test_the_example_of_a_question_file_has_an_expected_answer(labelled, form):
     base = labelled.base("notes")
-    base.exchange.import_file("example", f"example.{form}", EXAMPLES[form])
+    base.questions.import_file("example", f"example.{form}", EXAMPLES[form])
     listed = {item.text: item.answer for item in base.questions.usable("example")}
     assert listed == {"How long is the warranty?": "24 months", "Who won the 1954 world cup?": ""}
 
@@ -340,7 +340,7 @@ def test_a_set_is_deleted_only_after_a_second_look(labelled, open_page):
 
 
 def test_a_set_is_chosen_in_the_table(labelled, open_page):
-    labelled.base("notes").exchange.import_file("more", "more.jsonl", questions_file())
+    labelled.base("notes").questions.import_file("more", "more.jsonl", questions_file())
     app = open_page("metrics.py", metrics="Question sets", set="checks")
     table = app.dataframe[0].value
     assert list(table["Name"]) == ["checks", "more"]
@@ -370,8 +370,8 @@ def test_questions_are_made_and_wait_for_a_decision(labelled, open_page):
     app.button(key="questions_make").click().run()
     app.button(key="questions_make_go").click().run()
     assert finished(labelled, "generate").status == "done"
-    assert base.proposals.list_all("checks") == []  # made questions do not mix with one's own
-    waiting = base.proposals.list_all("made questions")
+    assert base.questions.proposals("checks") == []  # made questions do not mix with one's own
+    waiting = base.questions.proposals("made questions")
     assert waiting
     app = open_page("metrics.py")
     assert app.selectbox(key="set").value == "checks"  # not a set of proposals alone
@@ -391,7 +391,7 @@ def test_questions_are_made_and_wait_for_a_decision(labelled, open_page):
 def test_questions_that_could_not_be_made_say_why(labelled, open_page):
     base = labelled.base("notes")
     for _ in range(2):
-        base.proposals.request("more", ["cloze"], 500, base.recipe())
+        base.questions.request_proposals("more", ["cloze"], 500, base.recipe())
         made = finished(labelled, "generate")
     assert made.message.endswith(" could not be made")
     app = open_page("metrics.py", metrics="Question sets", set="more")
@@ -409,7 +409,7 @@ def test_a_job_that_makes_no_questions_says_why(labelled, open_page, monkeypatch
         raise ProviderUnavailable("The model cannot be reached.", "Start it.")
 
     monkeypatch.setattr(generate_job, "cut_question", unreachable)
-    base.proposals.request("more", ["cloze"], 1, base.recipe())
+    base.questions.request_proposals("more", ["cloze"], 1, base.recipe())
     assert finished(labelled, "generate").status == "failed"
     app = open_page("metrics.py", metrics="Question sets", set="more")
     (error,) = app.error

@@ -120,10 +120,10 @@ def test_failures_are_counted_by_what_they_fail_by():
 
 def test_answers_without_the_expected_one_are_counted_and_listed_first(labelled, open_page):
     base = labelled.base("notes")
-    base.question_edits.edit_question("checks", "q2", answer="Because the bearing is dry")
-    base.question_edits.edit_question("checks", "q3", answer="At most 139 euros")
+    base.questions.edit_question("checks", "q2", answer="Because the bearing is dry")
+    base.questions.edit_question("checks", "q3", answer="At most 139 euros")
     first, second = (item.text for item in base.questions.usable("checks") if item.answer)
-    base.question_edits.edit_question("checks", "q1", answer="Yes")
+    base.questions.edit_question("checks", "q1", answer="Yes")
     third = next(item.text for item in base.questions.usable("checks") if item.answer == "Yes")
     job = base.answer_evaluations.start("checks", base.recipe())
     assert labelled.jobs.run(job).status == "done"

@@ -68,7 +68,7 @@ def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(labelled, open_page
     evaluated(labelled)
     rows = [json.loads(line) for line in questions_file().splitlines()]
     rows[0]["evidence"] = rows[1]["evidence"]
-    base.exchange.import_file("checks", "checks.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file("checks", "checks.jsonl", "\n".join(map(json.dumps, rows)))
     evaluated(labelled)
     app = open_page("metrics.py")
     assert {metric.delta for metric in app.metric} == {""}

@@ -22,7 +22,7 @@ def _button(app: AppTest) -> str:
 
 def _add(base: KnowledgeBase, question: dict[str, object]) -> None:
     content = json.dumps(question).encode()
-    base.exchange.import_file("checks", "more.jsonl", content, existing="add")
+    base.questions.import_file("checks", "more.jsonl", content, existing="add")
 
 
 def test_an_empty_base_needs_documents_then_questions(
@@ -113,7 +113,7 @@ def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
         "text": "Grease the bearing?",
         "evidence": [{"document": "leave.md", "quote": "Sick leave is reported"}],
     }
-    base.exchange.import_file("checks", "l.jsonl", json.dumps(lost).encode(), existing="add")
+    base.questions.import_file("checks", "l.jsonl", json.dumps(lost).encode(), existing="add")
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": None})
     base.save_recipe(recipe)
     base.evaluator.evaluate("checks", recipe)
@@ -130,7 +130,7 @@ def test_runs_comes_up_with_the_set_that_its_step_names(
     base = labelled.base("notes")
     quote = {"document": "pump.txt", "quote": "Grease the bearing"}
     one = json.dumps({"id": "b1", "text": "What is greased?", "evidence": [quote]})
-    base.exchange.import_file("bearings", "b.jsonl", one.encode())
+    base.questions.import_file("bearings", "b.jsonl", one.encode())
     base.evaluator.evaluate("checks", base.recipe())
     run = base.runs.list_all()[0].id
     base.evaluator.evaluate("bearings", base.recipe())
@@ -149,7 +149,7 @@ def test_all_pages_name_one_set_the_one_with_enough_questions_or_the_last_chosen
     asked = [
         {"id": f"l{n}", "text": f"What is greased {n}?", "evidence": [quote]} for n in range(12)
     ]
-    base.exchange.import_file("large", "l.jsonl", "\n".join(map(json.dumps, asked)).encode())
+    base.questions.import_file("large", "l.jsonl", "\n".join(map(json.dumps, asked)).encode())
     app = open_page("chat.py")
     assert "*large* has 12 labelled questions" in _line(app)
     base.evaluator.evaluate("checks", base.recipe())  # a newer run of the small set

@@ -32,7 +32,7 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
     made = workspace.create("sources", RECIPE.with_fields({"search.threshold": None}))
     add(workspace, made, {"manual.pdf": pdf(*PAGES), "note.md": "A zircon is a mineral."})
     row = {"id": "q1", "text": ZIRCON, "evidence": [{"document": "manual.pdf", "quote": WORDS}]}
-    made.exchange.import_file("checks", "checks.jsonl", json.dumps(row))
+    made.questions.import_file("checks", "checks.jsonl", json.dumps(row))
     yield made
     workspace.close()
     st.cache_resource.clear()

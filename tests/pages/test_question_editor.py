@@ -27,7 +27,7 @@ def test_a_group_that_was_found_has_the_words_of_its_first_question(labelled, op
         "b1,Who tests it?,people",
         "b2,Where is the pump?,people",
     )
-    base.exchange.import_file("alike", "alike.csv", "\n".join(lines))
+    base.questions.import_file("alike", "alike.csv", "\n".join(lines))
     app = open_page("metrics.py", metrics="Question sets", set="alike")
     app.button(key="questions_edit").click().run()
     table = next(each.value for each in app.dataframe if "Counted with" in each.value)

@@ -35,7 +35,7 @@ def test_a_replaced_version_is_brought_back(labelled, open_page):
         for each in open_page("metrics.py", metrics="Question sets").button
         if each.key == "set_versions"
     ]
-    base.exchange.import_file("checks", "new.jsonl", REPLACED)
+    base.questions.import_file("checks", "new.jsonl", REPLACED)
     app = open_page("metrics.py", metrics="Question sets")
     app.button(key="set_versions").click().run()
     assert app.selectbox(key="set_version").options == [

@@ -109,7 +109,7 @@ def test_runs_on_other_documents_say_so(base, pair, open_page):
 def test_runs_on_other_labels_get_no_verdict(base, pair, open_page):
     good, _ = pair
     graded = questions_file().replace('"quote"', '"grade": 3, "quote"', 1)
-    base.exchange.import_file("checks", "checks.jsonl", graded)
+    base.questions.import_file("checks", "checks.jsonl", graded)
     again = _run(base, threshold=1.0)
     app = open_page("runs.py", runs=f"{good},{again}")
     (found,) = base.runs.compare([again], good)
@@ -303,7 +303,7 @@ def test_a_run_that_cannot_be_repeated_has_no_bundle(base, pair, open_page):
     files = ["Report (HTML)", "Recipe (JSON)", "Experiment (ZIP)", "TREC run", "TREC qrels"]
     assert list(bundle) == files
     assert not bundle["Experiment (ZIP)"].disabled
-    base.question_edits.add_question("checks", "And what about this?")
+    base.questions.add_question("checks", "And what about this?")
     changed = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
     assert changed["Experiment (ZIP)"].disabled
     assert not changed["Report (HTML)"].disabled

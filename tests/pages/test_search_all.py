@@ -70,10 +70,10 @@ def test_search_all_without_labels_to_choose_by_says_what_is_missing(labelled, o
     unanswerable = {each.id for each in base.questions.usable("checks") if not each.answerable}
     for each in base.questions.usable("checks"):  # a group stays on one side
         if each.answerable:
-            base.question_edits.edit_question("checks", each.id, group="one")
+            base.questions.edit_question("checks", each.id, group="one")
     for share in (0.5, 0.4, 0.3, 0.2):
         with contextlib.suppress(InvalidInput):  # a part got no question at all
-            base.question_edits.set_split("checks", 0, share)
+            base.questions.set_split("checks", 0, share)
         if unanswerable.issuperset(base.questions.split("checks").tuning):
             break
     app = open_page("tuning.py")

@@ -108,7 +108,7 @@ def test_every_curve_has_a_sentence(
 def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     for seed in range(2):
-        base.question_edits.set_split("checks", seed, 0.5)
+        base.questions.set_split("checks", seed, 0.5)
         parts = base.questions.split("checks")
         shown = f"{len(parts.tuning)} for tuning, {len(parts.held_out)} held out"
         said = _said(open_page("tuning.py"), "held out")
@@ -308,7 +308,7 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     app.button(key="tuning_cut_use").click().run()
     assert not app.exception
     assert app.session_state["recipe_working"][base.id].working.index == whole.index
-    base.question_edits.set_split("checks", 7, 0.5)
+    base.questions.set_split("checks", 7, 0.5)
     app = open_page("tuning.py", cuts="true")
     app.multiselect(key="tuning_cut_chunkers").set_value(["markdown", "whole"]).run()
     assert [info.value[:33] for info in app.info] == ["The last comparison is discarded:"]

@@ -26,7 +26,7 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(labell
     base = labelled.base("notes")
     rows = [{"id": name, "text": text, "answerable": False} for name, text in _FOREIGN]
     content = "\n".join(json.dumps(row) for row in rows)
-    base.exchange.import_file("foreign", "foreign.jsonl", content)
+    base.questions.import_file("foreign", "foreign.jsonl", content)
     strict = base.recipe().with_fields({"search.threshold": 1.0})
     lax = base.recipe().with_fields({"search.threshold": None, "search.refuse": "off"})
     refused = base.evaluator.evaluate("foreign", strict).run
@@ -71,7 +71,7 @@ def _every_question_thrice(base: KnowledgeBase, more: Mapping[str, str]) -> tupl
     rows = [json.loads(line) for line in questions_file().splitlines()]
     many = [row | more | {"id": f"{row['id']}-{n}"} for n in range(3) for row in rows]
     content = "\n".join(json.dumps(row) for row in many)
-    base.exchange.import_file("many", "many.jsonl", content)
+    base.questions.import_file("many", "many.jsonl", content)
     good, bad = (
         base.evaluator.evaluate(
             "many", base.recipe().with_fields({"search.threshold": value})

@@ -117,7 +117,7 @@ def _filled(home: Path) -> KnowledgeBase:
         for number, (text, evidence) in enumerate(ASKED)
     ]
     rows.append({"id": "none", "text": "Who won the cup in 1954?", "answerable": False})
-    base.exchange.import_file(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
     learned = Calibration({"cosine": 4.0, "bm25": 0.8}, -3.0).to_dict()
     bm25 = {name: getattr(BASE.search, name) for name in BM25_FIELDS}
     row = CalibrationRow(

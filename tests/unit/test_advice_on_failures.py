@@ -29,7 +29,7 @@ def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(workspac
         {"id": f"{n}", "text": f"{asked}{n * '?'}", "evidence": [label]} for n in range(20)
     ]
     lines.append({"id": "none", "text": "Who sells RX-77 permits?", "answerable": False})
-    base.exchange.import_file("limited", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file("limited", "x.jsonl", "\n".join(map(json.dumps, lines)))
     monkeypatch.setattr("rag.runs.doubts.FLAGGED", ())
 
     def advised(on_topic: float) -> tuple[str, str]:
@@ -113,7 +113,7 @@ def test_a_question_with_the_expected_answer_does_not_fail_by_its_rank(workspace
     add(workspace, base, {"parking.md": PARKING})
     label = {"document": "parking.md", "quote": PARKING}
     line = {"id": "p", "text": "Where are permits sold?", "evidence": [label]}
-    base.exchange.import_file("answered", "x.jsonl", json.dumps(line))
+    base.questions.import_file("answered", "x.jsonl", json.dumps(line))
     strict = WORDS.with_fields({"search.threshold": 1.0})
     right = {"false_doubt": 0.0, "answer_containment": 1.0}
     for beside, causes in (({}, {"threshold": 1}), ({"p": right}, {})):

@@ -133,12 +133,12 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
     assert {(each.judge, each.rubric, each.probability, each.grade) for each in stored} == {
         ("ollama:judge", "relevance-1", 1.0, 3)
     }
-    queue = base.judging_queue.ordered(run.id, sampled=True)
+    queue = base.questions.judging_queue(run.id, sampled=True)
     before = base.runs.open_hits(run.id)
     assert (before.pool, before.sampled, before.graded) == (len(queue), 0, len(queue))
     for place, hit in enumerate(queue[:10]):
         spot = hit.document_id, hit.start, hit.end
-        base.labels.label(SET, hit.question_id, *spot, place % 2, hit.origin)
+        base.questions.label(SET, hit.question_id, *spot, place % 2, hit.origin)
     found = base.runs.open_hits(run.id)
     assert (found.pool, found.sampled) == (before.pool, min(len(queue), 10))
     assert found.questions == ASKED
@@ -166,7 +166,7 @@ def test_an_answer_whose_sources_disagree_is_told_apart(home):
         {"id": "fee", "text": "How much is the fee of a course?", "evidence": [label]},
         {"id": "who", "text": "Who decided on the fee?", "evidence": [label]},
     ]
-    base.exchange.import_file("fees", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file("fees", "x.jsonl", "\n".join(map(json.dumps, lines)))
     states = {row["id"]: base.ask(row["text"], recipe).answer.state for row in lines}
     assert states["fee"] == "conflicting"
     assert workspace.jobs.run(base.answer_evaluations.start("fees", recipe)).status == "done"

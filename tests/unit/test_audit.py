@@ -52,7 +52,7 @@ def test_what_is_done_is_kept_in_the_audit_log(workspace):
     base.members.add("ben@example.org", "labeller")
     base.search("leave", QUICK)
     base.ask("When is leave lost?", QUICK)
-    ben.base("manuals").question_edits.create_set("mine")
+    ben.base("manuals").questions.create_set("mine")
     with pytest.raises(NotAllowed):
         ben.base("manuals").save_recipe(QUICK)
     ben.create("more", QUICK)
@@ -89,7 +89,7 @@ def test_details_are_names_without_switches_and_ids_of_people(workspace):
     base.links.create("fair", 3, ann.id)
     evidence = [{"document": "leave.md", "quote": "Unused leave lapses"}]
     question = {"id": "q", "text": "When is leave lost?", "evidence": evidence}
-    base.exchange.import_file("mine", "mine.jsonl", json.dumps(question))
+    base.questions.import_file("mine", "mine.jsonl", json.dumps(question))
     base.evaluations.start("mine", QUICK, ignore_identical=False)
     found = {line.entry.action: line.entry.detail for line in workspace.access.audit.lines()}
     assert found["links.create"] == "fair"
@@ -150,7 +150,7 @@ def test_texts_are_not_in_the_log(workspace):
     ann = view(workspace, signed_in(workspace, "ann"))
     base = ann.base("manuals")
     base.prompts.save("strict", base.prompts.wording().text("strict") + " Rosebud.")
-    base.exchange.import_file("mine", "mine.jsonl", '{"id": "q1", "text": "Rosebud?"}')
+    base.questions.import_file("mine", "mine.jsonl", '{"id": "q1", "text": "Rosebud?"}')
     told = [line.entry.detail for line in reversed(ann.audit(base="manuals"))]
     assert told == ["strict", "mine, mine.jsonl"]
 

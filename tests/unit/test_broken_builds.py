@@ -122,7 +122,7 @@ def test_a_document_deleted_meanwhile_ends_no_build(workspace):
 def test_an_index_that_was_never_built_is_not_measured(base, field):
     label = {"document": "leave.md", "quote": "carried over"}
     line = json.dumps({"text": "Until when?", "evidence": [label]})
-    base.exchange.import_file("checks", "checks.jsonl", line)
+    base.questions.import_file("checks", "checks.jsonl", line)
     other = QUICK.with_fields({field: "page" if field == "index.chunker" else "wordllama"})
     with pytest.raises(InvalidInput, match="none of the labelled documents"):
         base.evaluator.evaluate("checks", other)

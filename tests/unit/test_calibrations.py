@@ -39,7 +39,7 @@ def _workspace(home: Path, questions: int = 60) -> tuple[Workspace, KnowledgeBas
         {"id": f"n{number}", "text": f"Who painted the {name}ix?", "answerable": False}
         for number, name in enumerate(_PARTS[:10])
     ]
-    base.exchange.import_file(SET, "parts.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "parts.jsonl", "\n".join(map(json.dumps, rows)))
     return workspace, base
 
 

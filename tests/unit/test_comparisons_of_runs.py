@@ -30,7 +30,7 @@ def _misled(base: KnowledgeBase) -> tuple[str, str]:
         }
         for key, text, name, right, misleading in ASKED
     ]
-    base.exchange.import_file("misled", "misled.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file("misled", "misled.jsonl", "\n".join(map(json.dumps, rows)))
     loose = VECTORS.with_fields({"search.threshold": None})
     first, second = (
         base.evaluator.evaluate("misled", recipe, (3,)).run for recipe in (loose, STRICT)

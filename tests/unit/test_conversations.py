@@ -291,8 +291,8 @@ def test_questions_of_users_know_that_and_can_be_left_out(workspace):
     assert add(workspace, base, {"leave.md": text}) == ["added"]
     [document] = base.documents.documents(QUICK.index)
     for question, origin in (("When is leave lost?", ""), ("What is a hotel?", FROM_USERS)):
-        base.question_edits.collect("mixed", question, origin=origin)
-        base.passage_labels.grade("mixed", question, document.id, 0, 47, 2, origin or "hand")
+        base.questions.collect("mixed", question, origin=origin)
+        base.questions.grade("mixed", question, document.id, 0, 47, 2, origin or "hand")
     by_text = {item.text: item for item in base.questions.labelled("mixed")}
     [label] = by_text["What is a hotel?"].labels
     assert (by_text["What is a hotel?"].origin, label.origin) == ("users", "users")

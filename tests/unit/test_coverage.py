@@ -145,7 +145,7 @@ def test_the_newest_run_says_what_is_reached(workspace):
         json.dumps({"id": f"p{number}", "text": f"Why noise {number}?", "evidence": quote})
         for number in range(20)
     )
-    base.exchange.import_file("noises", "noises.jsonl", questions)
+    base.questions.import_file("noises", "noises.jsonl", questions)
     base.evaluator.evaluate("noises", WORDS, (1,))
     findings = base.examinations.examine().open
     assert [(each.kind, each.places[0].document) for each in findings if each.places] == [

@@ -48,7 +48,7 @@ def opened(
         }
         for number, name in enumerate(NAMES)
     ]
-    base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
     run, other = (base.evaluator.evaluate(SET, each, (5,)).run.id for each in (LEFT, RIGHT))
     return workspace, base, run, other
 
@@ -87,9 +87,9 @@ def test_the_verdict_is_that_of_all_labels(opened, relevant, verdict):
     assert decided.state.verdict == verdict
     assert decided.next_hits == ()
     assert decided.state.labels < 47 or verdict == "equal"
-    for hit in base.judging_queue.ordered(run, other, k=5):
+    for hit in base.questions.judging_queue(run, other, k=5):
         grade = int(hit.document.startswith(tuple(relevant)))
-        base.labels.label(SET, hit.question_id, hit.document_id, hit.start, hit.end, grade)
+        base.questions.label(SET, hit.question_id, hit.document_id, hit.start, hit.end, grade)
     low, high = decided.state.interval
     assert low - 1e-9 <= _difference(base, run, other) <= high + 1e-9
 
@@ -115,7 +115,7 @@ def test_a_label_made_elsewhere_counts_when_its_turn_comes(opened):
     base.decisions.start(run, other, P)
     hits = base.decisions.state(run, other, P, most=100).next_hits
     third = hits[2]
-    base.labels.label(SET, third.question_id, third.document_id, third.start, third.end, 0)
+    base.questions.label(SET, third.question_id, third.document_id, third.start, third.end, 0)
     waiting = base.decisions.state(run, other, P, most=100)
     assert waiting.state.labels == 0
     assert waiting.next_hits == (*hits[:2], *hits[3:])
@@ -140,14 +140,14 @@ def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(opened):
     assert base.decisions.state(run, other, P).state.labels == 2
     assert judge(run, other, P, [(first.question_id, first.item, 1)]) == [label]
     with pytest.raises(InvalidInput, match="changed this grade meanwhile"):
-        base.labels.remove_label(SET, label, 2)
-    base.labels.remove_label(SET, label, 1)
+        base.questions.remove_label(SET, label, 2)
+    base.questions.remove_label(SET, label, 1)
     assert base.decisions.state(run, other, P).next_hits[0] == first
 
 
 def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(opened):
     _, base, run, other = opened
-    base.exchange.import_file("others", "x.jsonl", json.dumps({"id": "o", "text": "Which oil?"}))
+    base.questions.import_file("others", "x.jsonl", json.dumps({"id": "o", "text": "Which oil?"}))
     assert entries(base, SET) == []
     base.decisions.start(run, other, P)
     assert base.decisions.started(SET) == [(run, other, P)]

@@ -86,7 +86,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def base(workspace: Workspace) -> KnowledgeBase:
     base = workspace.create("manuals", WORDS)
     add(workspace, base, FILES)
-    base.exchange.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, LINES)))
+    base.questions.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, LINES)))
     return base
 
 
@@ -148,13 +148,13 @@ def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_o
     )
     add(workspace, base, {"rounds.md": f"Rounds begin at eight o'clock. {sentence}"})
     line = _line("cut", "Who sees to the older cooling pump?", "rounds.md", sentence)
-    base.exchange.import_file("checks", "x.jsonl", json.dumps(line))
+    base.questions.import_file("checks", "x.jsonl", json.dumps(line))
     assert _causes(base.diagnoses.diagnose("checks", APART)) == {"cut": "cut"}
 
 
 def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(base, monkeypatch):
     lines = [*LINES[3:4], {"id": "none", "text": "Who sells RX-77 permits?", "answerable": False}]
-    base.exchange.import_file("mixed", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file("mixed", "x.jsonl", "\n".join(map(json.dumps, lines)))
     measured = base.evaluator.evaluate("mixed", WORDS).run.metrics
     assert (measured["correct_refusal"], measured["correct_doubt"]) == (0.0, 1.0)
     assert _causes(base.diagnoses.diagnose("mixed", WORDS)) == {}
@@ -178,7 +178,7 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(bas
 
 
 def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(base):
-    base.exchange.import_file("doubted", "x.jsonl", json.dumps(LINES[3]))
+    base.questions.import_file("doubted", "x.jsonl", json.dumps(LINES[3]))
     name = str(LINES[3]["id"])
     base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
     assert _causes(base.diagnoses.diagnose("doubted", WORDS)) == {}
@@ -202,7 +202,7 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(workspa
     line = _line("pay", "How much severance pay is there at most?", "severance.md", text)
     other = {**line, "id": "right", "answer": "6 months"}
     lines = [{**line, "answer": "Four months"}, other]
-    base.exchange.import_file("pay", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file("pay", "x.jsonl", "\n".join(map(json.dumps, lines)))
     assert _causes(base.diagnoses.diagnose("pay", WORDS)) == {}
     job = base.answer_evaluations.start("pay", WORDS)
     assert workspace.jobs.run(job).status == "done"
@@ -225,7 +225,7 @@ def test_synonyms_are_a_fix_where_the_label_has_one(workspace):
     boats = {f"{name} boats.md": f"In {name} a boat is let by Ann." for name in places}
     add(workspace, base, boats | {f"{name}.md": let[name] for name in names})
     lines = [_line(name, f"a bike in {name}", f"{name}.md", let[name]) for name in names]
-    base.exchange.import_file("rentals", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file("rentals", "x.jsonl", "\n".join(map(json.dumps, lines)))
     diagnosis = base.diagnoses.diagnose("rentals", off)
     assert diagnosis.causes == {"synonym": 16}
     (fix,) = diagnosis.trials.fixes
@@ -247,7 +247,7 @@ def _cut_apart(workspace: Workspace, name: str) -> KnowledgeBase:
         _line(name, f"Who sees to the pump of {name}?", f"{name}.md", label.format(name))
         for name in names
     ]
-    base.exchange.import_file(name, "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file(name, "x.jsonl", "\n".join(map(json.dumps, lines)))
     return base
 
 

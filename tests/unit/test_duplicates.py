@@ -27,11 +27,13 @@ def workspace(tmp_path: Path) -> Workspace:
     base.save_recipe(NARROW)
     base.runs.name_recipe(NARROW, "narrow")
     base.prompts.save("strict", "Fence {mark}. Without an answer say {no_answer}")
-    base.question_edits.create_set("policies")
-    first = base.question_edits.add_question("policies", "When is leave lost?", tags=["leave"])
-    base.question_edits.add_question("policies", "Who pays lunch?", answerable=False)
+    base.questions.create_set("policies")
+    first = base.questions.add_question("policies", "When is leave lost?", tags=["leave"])
+    base.questions.add_question("policies", "Who pays lunch?", answerable=False)
     document = next(d.id for d in held(base) if d.name == "leave.md")
-    base.labels.label("policies", question_id=first, document_id=document, start=0, end=12, grade=2)
+    base.questions.label(
+        "policies", question_id=first, document_id=document, start=0, end=12, grade=2
+    )
     base.questions.save("empty", [])
     workspace.jobs.run(base.evaluations.start("policies", QUICK))
     base.conversations.ask(base.conversations.open(None), "Leave?", QUICK)

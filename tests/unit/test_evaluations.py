@@ -133,19 +133,19 @@ def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(workspace, base
 
 def test_a_set_that_is_deleted_meanwhile_fails_the_job(workspace, base):
     job = base.evaluations.start(SET, WORDS)
-    base.question_edits.delete_set(SET)
+    base.questions.delete_set(SET)
     failed = workspace.jobs.run(job)
     assert failed.status == "failed"
 
 
 def test_a_set_that_is_renamed_meanwhile_keeps_its_run(workspace, base):
-    heard = _Heard(3, lambda: base.question_edits.rename_set(SET, "other"))
+    heard = _Heard(3, lambda: base.questions.rename_set(SET, "other"))
     evaluate(_services(workspace), _job(workspace, base), heard)
     assert [run.question_set for run in base.runs.list_all()] == ["other"]
 
 
 def test_what_cannot_be_evaluated_is_not_queued(workspace, base):
-    base.exchange.import_file("unlabelled", "r.jsonl", '{"id": "u", "text": "Who?"}')
+    base.questions.import_file("unlabelled", "r.jsonl", '{"id": "u", "text": "Who?"}')
     with pytest.raises(InvalidInput, match="No question of 'unlabelled' has a label"):
         base.evaluations.start("unlabelled", WORDS)
     with pytest.raises(NotFound):

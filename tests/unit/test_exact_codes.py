@@ -25,7 +25,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     workspace: Workspace = workspace_at(tmp_path_factory.mktemp("home"))
     base = workspace.create("codes", STRICT)
     add(workspace, base, FILES)
-    base.exchange.import_file("codes", "codes.jsonl", LINE % QUESTION)
+    base.questions.import_file("codes", "codes.jsonl", LINE % QUESTION)
     return base
 
 

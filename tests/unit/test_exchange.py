@@ -43,23 +43,23 @@ QUESTIONS = [
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
     _, made = stocked(home, DOCUMENTS, WORDS)
-    made.exchange.import_file(SET, "checks.jsonl", "\n".join(map(json.dumps, QUESTIONS)))
+    made.questions.import_file(SET, "checks.jsonl", "\n".join(map(json.dumps, QUESTIONS)))
     return made
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_a_text_comes_back_the_same(base, form):
-    text = base.exchange.export_text(SET, form)
-    assert base.exchange.import_file("again", f"x.{form}", "\ufeff" + text).number == 4
-    assert base.exchange.export_text("again", form) == text
+    text = base.questions.export_text(SET, form)
+    assert base.questions.import_file("again", f"x.{form}", "\ufeff" + text).number == 4
+    assert base.questions.export_text("again", form) == text
     assert base.questions.usable("again") == base.questions.usable(SET)
     assert len(base.questions.lost_labels("again")) == 1
 
 
 @pytest.mark.parametrize("with_documents", [False, True])
 def test_a_beir_zip_comes_back_the_same(base, with_documents):
-    packed = base.exchange.export_beir(SET, split="dev", with_documents=with_documents)
-    base.exchange.import_file("again", "again.zip", packed)
+    packed = base.questions.export_beir(SET, split="dev", with_documents=with_documents)
+    base.questions.import_file("again", "again.zip", packed)
     # A question nobody judged is not part of a BEIR collection; this set has none.
     by_id = {item.id: item for item in base.questions.usable("again")}
     assert by_id == {item.id: item for item in base.questions.usable(SET)}
@@ -80,7 +80,7 @@ def test_a_beir_zip_comes_back_the_same(base, with_documents):
 
 
 def test_an_exported_collection_is_imported_whole(base, home):
-    packed = base.exchange.export_beir(SET, with_documents=True)
+    packed = base.questions.export_beir(SET, with_documents=True)
     folder = home / "collection"
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         archive.extractall(folder)
@@ -100,15 +100,15 @@ def test_a_beir_folder_names_its_split(base, tmp_path):
     (tmp_path / "qrels").mkdir()
     (tmp_path / "queries.jsonl").write_text('{"_id": "a", "text": "Goggles?"}\n')
     with pytest.raises(InvalidFile, match="several qrels files"):
-        base.exchange.import_folder("given", tmp_path)
+        base.questions.import_folder("given", tmp_path)
     for name in ("train", "dev"):
         (tmp_path / "qrels" / f"{name}.tsv").write_text(f"a\tsafety.md\t{len(name) - 2}\n")
     with pytest.raises(InvalidFile, match="several qrels files"):
-        base.exchange.import_folder("given", tmp_path)
-    base.exchange.import_folder("given", tmp_path, "train")
+        base.questions.import_folder("given", tmp_path)
+    base.questions.import_folder("given", tmp_path, "train")
     assert base.questions.usable("given")[0].evidence[0].grade == 3
     (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\na\tsafety.md\t2\n")
-    base.exchange.import_folder("given", tmp_path)
+    base.questions.import_folder("given", tmp_path)
     assert base.questions.usable("given")[0].evidence[0].grade == 2
 
 
@@ -124,10 +124,10 @@ def test_a_beir_folder_names_its_split(base, tmp_path):
     ],
 )
 def test_files_that_are_not_what_they_say(base, name, content, said):
-    before = base.exchange.export_text(SET, "jsonl")
+    before = base.questions.export_text(SET, "jsonl")
     with pytest.raises(InvalidFile, match=said):
-        base.exchange.import_file(SET, name, content)
-    assert base.exchange.export_text(SET, "jsonl") == before
+        base.questions.import_file(SET, name, content)
+    assert base.questions.export_text(SET, "jsonl") == before
 
 
 def test_a_zip_without_questions_is_refused(base):
@@ -135,7 +135,7 @@ def test_a_zip_without_questions_is_refused(base):
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("notes.txt", "nothing")
     with pytest.raises(InvalidFile, match=r"queries\.jsonl"):
-        base.exchange.import_file("x", "x.zip", packed.getvalue())
+        base.questions.import_file("x", "x.zip", packed.getvalue())
 
 
 def collection(queries: str) -> bytes:
@@ -149,7 +149,7 @@ def collection(queries: str) -> bytes:
 def test_a_zip_unpacks_to_no_more_than_questions_take(base):
     packed = collection(json.dumps({"_id": "q1", "text": "x" * 101_000_000}))
     with pytest.raises(InvalidFile, match=r"x\.zip is too large unpacked"):
-        base.exchange.import_file("x", "x.zip", packed)
+        base.questions.import_file("x", "x.zip", packed)
 
 
 def test_a_zip_is_unpacked_and_parsed_outside_of_this_process(base):
@@ -157,7 +157,7 @@ def test_a_zip_is_unpacked_and_parsed_outside_of_this_process(base):
     packed = collection(f'{{"_id": "q1", "text": " Why? ", "metadata": {{"a": [{lists}]}}}}')
     tracemalloc.start()
     try:
-        assert base.exchange.import_file("x", "x.zip", packed).number == 1
+        assert base.questions.import_file("x", "x.zip", packed).number == 1
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()
@@ -166,7 +166,7 @@ def test_a_zip_is_unpacked_and_parsed_outside_of_this_process(base):
 
 
 def test_qrels_judge_documents_and_leave_spans_alone(base):
-    text = base.exchange.export_text(SET, "qrels")
+    text = base.questions.export_text(SET, "qrels")
     assert text.splitlines() == [
         "q1 0 leave%20policy.md 3",
         "q1 0 travel.md 0",
@@ -175,15 +175,15 @@ def test_qrels_judge_documents_and_leave_spans_alone(base):
         "q4 0 travel.md 0",
     ]
     before = base.questions.usable(SET)
-    base.exchange.import_file(SET, "x.qrels", text)
+    base.questions.import_file(SET, "x.qrels", text)
     assert base.questions.usable(SET) == before
     given = "q%202 0 safety.md 1\nq%202 0 leave%20policy.md 3\nq4 Q0 gone.md 1\n"
-    base.exchange.import_file(SET, "x.qrels", given)
+    base.questions.import_file(SET, "x.qrels", given)
     found = {item.id: item for item in base.questions.usable(SET)}
     assert [(each.end, each.grade) for each in found["q 2"].evidence] == [(None, 1), (None, 3)]
     assert [label.grade for name, label in base.questions.lost_labels(SET) if name == "q4"] == [1]
     with pytest.raises(NotFound, match="no question set"):
-        base.exchange.import_file("unknown", "x.qrels", given)
+        base.questions.import_file("unknown", "x.qrels", given)
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -211,10 +211,10 @@ def test_a_run_and_its_qrels_repeat_the_figures_elsewhere(base, whole):
             ]
         )
     ]
-    base.exchange.import_file("judged", "x.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file("judged", "x.jsonl", "\n".join(map(json.dumps, rows)))
     run = base.evaluator.evaluate("judged", WORDS, (1, 3, 10)).run
-    ranked = pytrec_eval.parse_run(base.exchange.export_run(run.id).splitlines())
-    qrels = pytrec_eval.parse_qrel(base.exchange.export_run_qrels(run.id).splitlines())
+    ranked = pytrec_eval.parse_run(base.questions.export_run(run.id).splitlines())
+    qrels = pytrec_eval.parse_qrel(base.questions.export_run_qrels(run.id).splitlines())
     measures = {"ndcg_cut.1,3,10", "recall.1,3,10", "P.1,3,10"}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(ranked)
     for result in base.runs.results(run.id):
@@ -260,8 +260,8 @@ def test_the_command_line_tells_forms_by_name(base, home, capsys, monkeypatch):
     run = base.evaluator.evaluate(SET, WORDS, (3,)).run.id
     files = [str(home / "x.run"), "--qrels", str(home / "x.qrels")]
     assert main(["export-run", "handbook", run, "-o", *files, *at]) == 0
-    assert (home / "x.run").read_text() == base.exchange.export_run(run)
-    assert (home / "x.qrels").read_text() == base.exchange.export_run_qrels(run)
+    assert (home / "x.run").read_text() == base.questions.export_run(run)
+    assert (home / "x.qrels").read_text() == base.questions.export_run_qrels(run)
     assert main(["export-run", "handbook", "unknown", "-o", *files, *at]) == 2
 
 
@@ -272,7 +272,7 @@ def test_a_run_is_no_better_for_having_been_exported(base, home, capsys):
         evaluation = base.evaluator.evaluate(SET, recipe)
         missing = sum(not result.ranking for result in evaluation.results)
         assert missing >= 1
-        (home / "x.run").write_text(base.exchange.export_run(evaluation.run.id))
+        (home / "x.run").write_text(base.questions.export_run(evaluation.run.id))
         assert main(command) == 0
         told = json.loads(capsys.readouterr().out)
         assert (told["complete"], len(told["unasked"])) == (True, missing)

@@ -53,7 +53,7 @@ def _imported(workspace: Workspace, name: str, unanswerable: int = 0) -> Knowled
         {"id": f"cost {room}", "text": f"What does {room} cost?", "answerable": False}
         for room in ROOMS[:unanswerable]
     ]
-    base.exchange.import_file(name, "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.questions.import_file(name, "x.jsonl", "\n".join(map(json.dumps, lines)))
     return base
 
 
@@ -154,7 +154,7 @@ def test_the_found_passage_with_the_expected_answer_is_named(workspace):
         "evidence": [{"document": "severance.md", "quote": text}],
         "answer": "6 months",
     }
-    base.exchange.import_file("severance", "x.jsonl", json.dumps(line))
+    base.questions.import_file("severance", "x.jsonl", json.dumps(line))
     scored = {"false_doubt": 0.0, "answer_containment": 0.0}
     base.evaluator.evaluate("severance", WORDS, beside={"pay": scored})
     (question,) = base.diagnoses.diagnose("severance", WORDS).questions

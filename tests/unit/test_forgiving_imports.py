@@ -58,7 +58,7 @@ def row(**evidence: object) -> str:
 
 
 def labels(base: KnowledgeBase, line: str) -> list[tuple[str, str, int, int | None]]:
-    base.exchange.import_file("s", "s.jsonl", line)
+    base.questions.import_file("s", "s.jsonl", line)
     (question,) = base.questions.labelled("s")
     return [(each.document_name, each.quote, each.start, each.end) for each in question.labels]
 
@@ -130,7 +130,7 @@ def test_all_bad_lines_are_told_at_once():
 
 
 def test_bad_lines_are_left_out_and_listed(base):
-    came = base.exchange.import_file("s", "x.jsonl", BAD, skip_bad=True)
+    came = base.questions.import_file("s", "x.jsonl", BAD, skip_bad=True)
     assert came.number == 2
     assert [each.split()[1].rstrip(":") for each in came.skipped] == ["2", "3", "4", "5", "6"]
     assert [item.text for item in base.questions.export("s")] == ["Fine?", "Fine too?"]
@@ -138,7 +138,9 @@ def test_bad_lines_are_left_out_and_listed(base):
 
 def test_a_bad_row_of_a_table_takes_only_its_label(base):
     lines = "id,question,document,page,Author\na,Why?,rules,0,Kim\na,,rules,1,\nb,,,,\nc,How?,,,\n"
-    came = base.exchange.import_file("s", "x.csv", lines, ignored_columns=["Author"], skip_bad=True)
+    came = base.questions.import_file(
+        "s", "x.csv", lines, ignored_columns=["Author"], skip_bad=True
+    )
     assert came.skipped == (
         "Line 2: there is no page 0, as pages count from 1.",
         "Line 3 has no question.",
@@ -146,7 +148,7 @@ def test_a_bad_row_of_a_table_takes_only_its_label(base):
     )
     assert (came.number, came.unused) == (1, ("Author",))
     fine = lines.replace(",0,", ",2,").replace("b,,,,\n", "")
-    assert base.exchange.import_file("s", "x.csv", fine, ignored_columns=["Author"]).number == 2
+    assert base.questions.import_file("s", "x.csv", fine, ignored_columns=["Author"]).number == 2
     assert [each.quote for each in base.questions.export("s")[0].labels] == [SECOND, FIRST]
 
 
@@ -181,7 +183,7 @@ def test_questions_that_nothing_can_be_measured_with_are_counted(base, tmp_path,
         "Who won the cup?,false,,,\n"
         "Is there a canteen?,,,,\n"
     )
-    assert base.exchange.import_file("s", "s.csv", table).unlabelled == 2
+    assert base.questions.import_file("s", "s.csv", table).unlabelled == 2
     (tmp_path / "s.csv").write_text(table)
     command = ["import-questions", "rules", str(tmp_path / "s.csv"), "--home"]
     assert main([*command, str(tmp_path / "home")]) == 0
@@ -198,7 +200,7 @@ def test_a_document_named_like_its_question_is_no_result(base):
         {"id": "claim-0", "text": "leave lapses 0", "evidence": [{"document": "claim-1"}]},
         {"id": "other", "text": "leave lapses 1", "evidence": [{"document": "claim-1"}]},
     ]
-    base.exchange.import_file("s", "s.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file("s", "s.jsonl", "\n".join(map(json.dumps, rows)))
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": None})
     assert base.evaluations.alike("s") == 1
     with_own = base.evaluator.evaluate("s", recipe, (1, 3))

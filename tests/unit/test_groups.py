@@ -83,26 +83,26 @@ def base(home: Path) -> KnowledgeBase:
     workspace = workspace_at(home)
     made = workspace.create("handbook", QUICK)
     add(workspace, made, {"leave.md": "Unused leave may be carried over for three months."})
-    made.question_edits.create_set("checks")
+    made.questions.create_set("checks")
     return made
 
 
 def test_a_group_is_stored_edited_and_goes_out_and_in(base):
-    first = base.question_edits.add_question("checks", "How long?")
-    second = base.question_edits.add_question("checks", "Who pays?")
+    first = base.questions.add_question("checks", "How long?")
+    second = base.questions.add_question("checks", "Who pays?")
     assert base.questions.groups("checks") == {}
     before = [QuestionRow(first, "How long?"), QuestionRow(second, "Who pays?")]
     after = [QuestionRow(each.id, each.text, group=" leave ") for each in before]
-    base.question_edits.save_table("checks", before, after)
+    base.questions.save_table("checks", before, after)
     assert base.questions.groups("checks") == {first: "leave", second: "leave"}
     for form in ("jsonl", "csv"):
-        content = base.exchange.export_text("checks", form)
-        base.exchange.import_file(f"copy of {form}", f"x.{form}", content.encode())
+        content = base.questions.export_text("checks", form)
+        base.questions.import_file(f"copy of {form}", f"x.{form}", content.encode())
         assert base.questions.groups(f"copy of {form}") == {first: "leave", second: "leave"}
-    base.question_edits.edit_question("checks", first, group="-")
+    base.questions.edit_question("checks", first, group="-")
     assert base.questions.groups("checks") == {second: "leave"}
     with pytest.raises(InvalidInput, match="A group has a name"):
-        base.question_edits.edit_question("checks", first, group="x" * 101)
+        base.questions.edit_question("checks", first, group="x" * 101)
 
 
 @pytest.mark.parametrize("documents", [12, 96])
@@ -121,8 +121,8 @@ def test_groups_are_kept_of_the_states_that_were_asked_for_last(home, monkeypatc
     workspace = workspace_at(home)
     base = workspace.create("handbook", QUICK)
     for name in ("one", "two", "three"):
-        base.question_edits.create_set(name)
-        base.question_edits.add_question(name, f"What is {name}?")
+        base.questions.create_set(name)
+        base.questions.add_question(name, f"What is {name}?")
     made: list[str] = []
 
     def noted(asked: list[Question]) -> dict[str, str]:

@@ -58,7 +58,7 @@ def test_names_of_macos_are_those_that_people_type(workspace):
     name = "Hafengebühren.md"
     add(workspace, base, {unicodedata.normalize("NFD", name): LEAVE})
     content = f'{{"id": "q", "text": "How long?", "evidence": [{{"document": "{name}"}}]}}'
-    base.exchange.import_file("set", "set.jsonl", content)
+    base.questions.import_file("set", "set.jsonl", content)
     assert not base.questions.lost_labels("set")
     for spelling in ("NFC", "NFD"):
         names = [unicodedata.normalize(spelling, name)]

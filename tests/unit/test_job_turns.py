@@ -372,8 +372,8 @@ def test_questions_of_two_bases_are_made_in_turns(workspace: Workspace) -> None:
     bases = [workspace.create(name, QUICK) for name in ("one", "two")]
     for base in bases:
         add(workspace, base, TEXTS)
-    jobs = [base.proposals.request("checks", ["heading"], 3, QUICK) for base in bases]
+    jobs = [base.questions.request_proposals("checks", ["heading"], 3, QUICK) for base in bases]
     workspace.jobs.start()
     over = [ended(workspace.jobs, job) for job in jobs]
     assert [job.message for job in over] == ["3 of 3 questions proposed"] * 2
-    assert [len(base.proposals.list_all("checks")) for base in bases] == [3, 3]
+    assert [len(base.questions.proposals("checks")) for base in bases] == [3, 3]

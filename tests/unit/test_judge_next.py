@@ -59,7 +59,7 @@ def _base(workspace: Workspace, *, whole: bool) -> KnowledgeBase:
         {"id": "q2", "text": "beta train", "evidence": [label]},
         {"id": "q3", "text": "gamma", "answerable": False},
     ]
-    base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
     return base
 
 
@@ -71,7 +71,7 @@ def _run(base: KnowledgeBase, recipe: Recipe) -> str:
 def test_judging_empties_the_queue(workspace, whole):
     base = _base(workspace, whole=whole)
     first, second = _run(base, WORDS), _run(base, VECTORS)
-    queue = base.judging_queue.ordered(first, second, k=5)
+    queue = base.questions.judging_queue(first, second, k=5)
     assert queue
     assert {each.question_id for each in queue} <= {"q1", "q2"}
     assert [each.weight for each in queue] == sorted((e.weight for e in queue), reverse=True)
@@ -90,10 +90,10 @@ def test_judging_empties_the_queue(workspace, whole):
     remaining = len(queue)
     while queue:
         each = queue[0]
-        base.labels.label(
+        base.questions.label(
             SET, each.question_id, each.document_id, each.start, each.end, remaining % 2
         )
-        queue = base.judging_queue.ordered(first, second, k=5)
+        queue = base.questions.judging_queue(first, second, k=5)
         assert len(queue) == remaining - 1
         remaining -= 1
 
@@ -101,13 +101,13 @@ def test_judging_empties_the_queue(workspace, whole):
 def test_one_run_and_a_limit(workspace):
     base = _base(workspace, whole=False)
     run = _run(base, WORDS)
-    every = base.judging_queue.ordered(run)
-    assert base.judging_queue.ordered(run, limit=2) == every[:2]
+    every = base.questions.judging_queue(run)
+    assert base.questions.judging_queue(run, limit=2) == every[:2]
     assert all(each.ranks[1] is None for each in every)
     ranks = [each.ranks[0] or 0 for each in every]
     assert ranks == sorted(ranks)
     base.documents.delete_documents([each.document_id for each in every])
-    assert base.judging_queue.ordered(run) == []
+    assert base.questions.judging_queue(run) == []
 
 
 def test_without_a_limit_there_are_fifty_at_most(workspace):
@@ -117,22 +117,22 @@ def test_without_a_limit_there_are_fifty_at_most(workspace):
         {"id": f"q{number}", "text": f"leave train rotor {number}", "evidence": [label]}
         for number in range(17)
     ]
-    base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
     run = _run(base, WORDS)
-    every = base.judging_queue.ordered(run, k=5, limit=1000)
+    every = base.questions.judging_queue(run, k=5, limit=1000)
     assert len(every) == 51
-    assert base.judging_queue.ordered(run, k=5) == every[:50]
+    assert base.questions.judging_queue(run, k=5) == every[:50]
 
 
 def test_runs_that_do_not_belong_together(workspace):
     base = _base(workspace, whole=False)
     run = _run(base, WORDS)
-    base.exchange.import_file("other", "x.jsonl", base.exchange.export_text(SET, "jsonl"))
+    base.questions.import_file("other", "x.jsonl", base.questions.export_text(SET, "jsonl"))
     other = base.evaluator.evaluate("other", WORDS, (5,)).run.id
     with pytest.raises(InvalidInput, match="different question sets"):
-        base.judging_queue.ordered(run, other)
+        base.questions.judging_queue(run, other)
     with pytest.raises(NotFound, match="no run"):
-        base.judging_queue.ordered(run, "unknown")
+        base.questions.judging_queue(run, "unknown")
 
 
 def test_a_sample_goes_on_where_it_was_interrupted():
@@ -156,12 +156,12 @@ def test_hits_of_questions_with_few_relevant_passages_weigh_more():
 def test_a_label_knows_the_runs_that_it_came_from(workspace):
     base = _base(workspace, whole=False)
     first, second = _run(base, WORDS), _run(base, VECTORS)
-    sampled = base.judging_queue.ordered(first, second, k=5, sampled=True)[0]
-    telling = base.judging_queue.ordered(first, second, k=5)[0]
+    sampled = base.questions.judging_queue(first, second, k=5, sampled=True)[0]
+    telling = base.questions.judging_queue(first, second, k=5)[0]
     runs = " ".join(sorted((first, second)))
     assert (telling.origin, sampled.origin) == (f"runs {runs}", f"sample of runs {runs}")
     place = sampled.document_id, sampled.start, sampled.end
-    made = base.labels.label(SET, sampled.question_id, *place, 0, sampled.origin)
+    made = base.questions.label(SET, sampled.question_id, *place, 0, sampled.origin)
     kept = {
         label.id: label.origin for item in base.questions.labelled(SET) for label in item.labels
     }

@@ -51,9 +51,9 @@ def words(passage: Chunk, quote: str) -> tuple[str, int, int]:
 @pytest.fixture
 def two_labels(base: KnowledgeBase, passage: Chunk) -> object:
     """Two labels on words of the passage, made by two clicks."""
-    question = base.question_edits.collect(SET, TEXT)
-    base.labels.label(SET, question, *words(passage, "carried over"), 1)
-    base.labels.label(SET, question, *words(passage, "Illness stops it"), 2)
+    question = base.questions.collect(SET, TEXT)
+    base.questions.label(SET, question, *words(passage, "carried over"), 1)
+    base.questions.label(SET, question, *words(passage, "Illness stops it"), 2)
     return state(base)
 
 
@@ -75,61 +75,61 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, name: str, call: int) -> None:
 @pytest.mark.parametrize("grade", [-2, 4])
 def test_a_grade_that_is_none_leaves_no_question_behind(base, passage, grade):
     with pytest.raises(InvalidInput, match="no grade"):
-        base.passage_labels.grade(SET, TEXT, *whole(passage), grade)
+        base.questions.grade(SET, TEXT, *whole(passage), grade)
     with pytest.raises(InvalidInput, match="no grade"):
-        base.passage_labels.grade_words(SET, TEXT, passage, *words(passage, "lapses")[1:], grade)
+        base.questions.grade_words(SET, TEXT, passage, *words(passage, "lapses")[1:], grade)
     assert state(base) is None
     with pytest.raises(NotFound):
-        base.passage_labels.grade(SET, TEXT, "no document", 0, 5, 1)
+        base.questions.grade(SET, TEXT, "no document", 0, 5, 1)
     assert state(base) is None
 
 
 def test_one_click_is_one_version(base, passage, two_labels):
     version = two_labels[0]
-    base.passage_labels.grade(SET, TEXT, *whole(passage), 3)
+    base.questions.grade(SET, TEXT, *whole(passage), 3)
     held = [(TEXT, True, [("carried over", 3), ("Illness stops it", 3)])]
     assert state(base) == (version + 1, held)
-    base.passage_labels.grade(SET, "And who may?", *whole(passage), 1)
+    base.questions.grade(SET, "And who may?", *whole(passage), 1)
     assert state(base) == (version + 2, [*held, ("And who may?", True, [(LEAVE, 1)])])
-    base.passage_labels.grade_words(SET, "And who may?", passage, *words(passage, "lapses")[1:], 2)
+    base.questions.grade_words(SET, "And who may?", passage, *words(passage, "lapses")[1:], 2)
     held = [*held, ("And who may?", True, [("lapses", 2)])]
     assert state(base) == (version + 3, held)
-    assert base.passage_labels.remove(SET, TEXT, *whole(passage)) == 2
+    assert base.questions.remove_grades(SET, TEXT, *whole(passage)) == 2
     assert state(base) == (version + 4, [(TEXT, True, []), held[1]])
-    assert base.passage_labels.remove(SET, TEXT, *whole(passage)) == 0
-    assert base.passage_labels.remove("no set", TEXT, *whole(passage)) == 0
+    assert base.questions.remove_grades(SET, TEXT, *whole(passage)) == 0
+    assert base.questions.remove_grades("no set", TEXT, *whole(passage)) == 0
     assert base.questions.named(SET).version == version + 4
 
 
 def test_a_click_on_a_set_that_is_not_there_makes_its_first_version(base, passage):
-    base.passage_labels.grade(SET, TEXT, *whole(passage), 3)
+    base.questions.grade(SET, TEXT, *whole(passage), 3)
     assert state(base) == (1, [(TEXT, True, [(LEAVE, 3)])])
 
 
 def test_grading_that_ends_in_the_middle_leaves_nothing(base, passage, two_labels, monkeypatch):
     fail_at(monkeypatch, "set_grade", 2)
     with pytest.raises(KeyboardInterrupt):
-        base.passage_labels.grade(SET, TEXT, *whole(passage), 3)
+        base.questions.grade(SET, TEXT, *whole(passage), 3)
     assert state(base) == two_labels
     fail_at(monkeypatch, "insert_all", 2)  # the first one is that of a question without labels
     with pytest.raises(KeyboardInterrupt):
-        base.passage_labels.grade(SET, "And who may?", *whole(passage), 3)
+        base.questions.grade(SET, "And who may?", *whole(passage), 3)
     assert state(base) == two_labels
 
 
 def test_grading_words_that_ends_in_the_middle_leaves_nothing(base, passage, monkeypatch):
-    base.passage_labels.grade(SET, TEXT, *whole(passage), 2)
+    base.questions.grade(SET, TEXT, *whole(passage), 2)
     before = state(base)
     fail_at(monkeypatch, "remove", 1)
     with pytest.raises(KeyboardInterrupt):
-        base.passage_labels.grade_words(SET, TEXT, passage, *words(passage, "lapses")[1:], 3)
+        base.questions.grade_words(SET, TEXT, passage, *words(passage, "lapses")[1:], 3)
     assert state(base) == before
 
 
 def test_removing_that_ends_in_the_middle_leaves_all(base, passage, two_labels, monkeypatch):
     fail_at(monkeypatch, "remove", 2)
     with pytest.raises(KeyboardInterrupt):
-        base.passage_labels.remove(SET, TEXT, *whole(passage))
+        base.questions.remove_grades(SET, TEXT, *whole(passage))
     assert state(base) == two_labels
 
 
@@ -139,7 +139,7 @@ def test_a_question_is_collected_with_all_that_was_said_of_it(base, passage, mon
         PassageGrade(*words(passage, "Illness"), 0),
     ]
     fail_at(monkeypatch, "insert_all", 3)
-    collect = base.passage_labels.collect
+    collect = base.questions.collect_with_grades
     with pytest.raises(KeyboardInterrupt):
         collect(SET, TEXT, given, answer="After that day.", origin=FROM_USERS)
     assert state(base) is None

@@ -52,7 +52,7 @@ def _evaluate_answers(workspace: Workspace, base: KnowledgeBase) -> int:
 )
 def test_a_job_is_cancelled_in_its_last_step(tmp_path, monkeypatch, start, step, times):
     workspace, base = stocked(tmp_path, {"leave.md": "Leave lapses in June."}, name="notes")
-    base.exchange.import_file("leave", "leave.jsonl", QUESTIONS)
+    base.questions.import_file("leave", "leave.jsonl", QUESTIONS)
     reported, report = list[str](), Reporter.report
 
     def cancelled(self: Reporter, done: int, total: int, message: str, *rest: float) -> None:

@@ -52,7 +52,7 @@ def test_a_lost_span_counts_once(home):
     labels = [{"document": "note", "quote": "checked every spring"}]
     labels.append({"document": "gone.md", "quote": "and every autumn"})
     row = {"id": "q", "text": "When are pumps checked?", "evidence": labels}
-    base.exchange.import_file("s", "s.jsonl", json.dumps(row))
+    base.questions.import_file("s", "s.jsonl", json.dumps(row))
     metrics = base.evaluator.evaluate("s", QUICK, (5,)).run.metrics
     assert metrics["recall@5"] == 0.5
     assert metrics["mrr@5"] == 1.0
@@ -68,7 +68,7 @@ def test_a_recipe_is_measured_as_it_answers(home):
     workspace.jobs.run(base.documents.add_text("note", text))
     row = {"id": "q", "text": "Which pump has valve 2 and filter 3?"}
     row["evidence"] = [{"document": "note", "quote": "Pump 3 has valve 2 and filter 3."}]
-    base.exchange.import_file("s", "s.jsonl", json.dumps(row))
+    base.questions.import_file("s", "s.jsonl", json.dumps(row))
     results = base.evaluator.evaluate("s", recipe, (5, 100)).results
     ranked = [key for key, _, _ in results[0].ranking][:5]
     assert ranked == [hit.chunk.id for hit in base.search(row["text"], recipe).hits]

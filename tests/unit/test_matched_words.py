@@ -36,7 +36,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     workspace = workspace_at(tmp_path_factory.mktemp("home"))
     base = workspace.create("words", ON)
     add(workspace, base, FILES)
-    base.exchange.import_file("words", "words.jsonl", LINE % QUESTION)
+    base.questions.import_file("words", "words.jsonl", LINE % QUESTION)
     return base
 
 

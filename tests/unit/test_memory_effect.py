@@ -52,7 +52,7 @@ def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
         }
         for n, text in enumerate(QUESTIONS)
     ]
-    base.exchange.import_file(SET, "asked.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "asked.jsonl", "\n".join(map(json.dumps, rows)))
     return workspace, base
 
 

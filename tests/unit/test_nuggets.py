@@ -124,13 +124,13 @@ def test_labels_take_a_part_and_a_grade_below_zero(tmp_path):
     files = {"claims.txt": "Claims are due by 31 March.", "old.txt": "Claims were due by 31 May."}
     workspace, base = stocked(tmp_path, files)
     document, old = (row.id for row in base.documents.documents(QUICK.index))
-    base.passage_labels.grade("mine", "When are claims due?", document, 0, 27, 3)
+    base.questions.grade("mine", "When are claims due?", document, 0, 27, 3)
     ((label,),) = (question.labels for question in base.questions.labelled("mine"))
-    base.labels.set_nugget("mine", label.id, "  the   deadline ")
+    base.questions.set_nugget("mine", label.id, "  the   deadline ")
     (passage,) = base.documents.chunks(document, QUICK.index)
     with pytest.raises(InvalidInput, match="have the part “the deadline” already"):
-        base.passage_labels.grade_words("mine", "When are claims due?", passage, 0, 27, 3, "sum")
-    base.labels.label("mine", base.questions.labelled("mine")[0].id, old, 0, 26, MISLEADING)
+        base.questions.grade_words("mine", "When are claims due?", passage, 0, 27, 3, "sum")
+    base.questions.label("mine", base.questions.labelled("mine")[0].id, old, 0, 26, MISLEADING)
     (question,) = base.questions.labelled("mine")
     assert [(one.grade, one.nugget) for one in question.labels] == [
         (3, "the deadline"),
@@ -139,12 +139,12 @@ def test_labels_take_a_part_and_a_grade_below_zero(tmp_path):
     evaluation = base.evaluator.evaluate("mine", QUICK, (1, 5))
     assert evaluation.run.metrics["nugget_recall@5"] == 1.0
     assert evaluation.run.metrics["misleading@5"] == 1.0
-    exported = base.exchange.export_text("mine", "jsonl")
+    exported = base.questions.export_text("mine", "jsonl")
     assert '"nugget": "the deadline"' in exported
     with pytest.raises(InvalidInput, match="There is no grade -2"):
-        base.labels.set_grade("mine", label.id, -2)
+        base.questions.set_grade("mine", label.id, -2)
     with pytest.raises(InvalidInput, match="at most 200 characters"):
-        base.labels.set_nugget("mine", label.id, "x" * 201)
+        base.questions.set_nugget("mine", label.id, "x" * 201)
     workspace.close()
 
 
@@ -163,7 +163,7 @@ def test_a_question_with_a_missing_part_has_failed(tmp_path):
     )
     text = "When are claims of travel costs due, and what is the rate?"
     line = f'{{"id": "q", "text": "{text}", "evidence": [{labels}]}}'
-    base.exchange.import_file("parts", "parts.jsonl", line)
+    base.questions.import_file("parts", "parts.jsonl", line)
     recipe = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 1})
     diagnosis = base.diagnoses.diagnose("parts", recipe)
     (failed,) = diagnosis.questions

@@ -52,7 +52,7 @@ def test_every_place_says_that_nothing_is_decided_and_why(opened):
 @pytest.mark.parametrize("held_out", [False, True])
 def test_the_best_of_a_grid_is_not_called_better_for_its_labels(opened, held_out):
     _, base, _, _ = opened
-    base.question_edits.set_split(SET, 1, 0.2)
+    base.questions.set_split(SET, 1, 0.2)
     tuner = base.tuning.tuner(SET)
     grid = Grid.parse({"search.documents": [["old*"], ["new*"]]}, NEW)
     best = tuner.search(grid, NEW, M, held_out=held_out)

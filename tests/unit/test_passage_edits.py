@@ -108,7 +108,7 @@ def test_a_new_version_keeps_edits_at_their_words_and_lists_the_lost(workspace, 
 def test_edits_count_as_another_state_of_the_documents(base):
     label = {"document": "rules.txt", "quote": "carried over until 30 June"}
     row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}
-    base.exchange.import_file("s", "s.jsonl", json.dumps(row))
+    base.questions.import_file("s", "s.jsonl", json.dumps(row))
     first = base.evaluator.evaluate("s", WORDS, (3,)).run
     before = base.documents_hash()
     assert first.documents_hash == before
@@ -158,7 +158,7 @@ def test_a_bundle_brings_the_edits(workspace, base, tmp_path):
     edit(base, "exclude", OLD)
     label = {"document": "rules.txt", "quote": "carried over until 30 June"}
     row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}
-    base.exchange.import_file("s", "s.jsonl", json.dumps(row))
+    base.questions.import_file("s", "s.jsonl", json.dumps(row))
     run = base.evaluator.evaluate("s", WORDS, (3,)).run
     workspace.bundle(run.id, tmp_path / "run.zip", with_documents=True)
     again = workspace.import_bundle(tmp_path / "run.zip", "copy", None, lambda *_: None)

@@ -238,8 +238,8 @@ def test_a_run_of_somebody_else_is_not_told_from_none(workspace: Workspace, tmp_
     signed_in(workspace, "ann")
     ben = view(workspace, signed_in(workspace, "ben"))
     base = workspace.base("manuals")
-    base.question_edits.create_set("policies")
-    base.question_edits.add_question("policies", "When is leave lost?", answerable=False)
+    base.questions.create_set("policies")
+    base.questions.add_question("policies", "When is leave lost?", answerable=False)
     workspace.jobs.run(base.evaluations.start("policies", QUICK))
     (run,) = base.runs.list_all()
     for name in (run.id, "0" * len(run.id)):
@@ -285,7 +285,7 @@ def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None
     assert [info.name for info in guest.bases()] == ["manuals"]
     assert guest.base("manuals").ask("When is leave lost?", QUICK).answer.text
     for refused in (
-        lambda: guest.base("manuals").exchange.export_text("x", "jsonl"),
+        lambda: guest.base("manuals").questions.export_text("x", "jsonl"),
         lambda: guest.base("manuals").save_recipe(QUICK),
         lambda: guest.create("mine"),
         lambda: guest.tokens.create("mine", ["read"]),

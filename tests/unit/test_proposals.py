@@ -56,7 +56,7 @@ def _sentence(messages: Sequence[Message]) -> str:
 
 def _made(workspace: Workspace, base: KnowledgeBase, kinds: Sequence[Kind], number: int) -> int:
     recipe = WITH_MODEL if set(kinds) & set(MODEL_KINDS) else QUICK
-    job = base.proposals.request(SET, kinds, number, recipe)
+    job = base.questions.request_proposals(SET, kinds, number, recipe)
     workspace.jobs.run(job)
     return job
 
@@ -64,7 +64,7 @@ def _made(workspace: Workspace, base: KnowledgeBase, kinds: Sequence[Kind], numb
 def test_without_a_model_queries_are_cut_and_wait(workspace, base):
     job = _made(workspace, base, OFFLINE_KINDS, 3)
     assert workspace.jobs.get(job).message == "3 of 3 questions proposed"
-    found = base.proposals.list_all(SET)
+    found = base.questions.proposals(SET)
     assert sorted(item.origin for item in found) == sorted(OFFLINE_KINDS)
     for item in found:
         assert item.state == "proposed"
@@ -81,40 +81,40 @@ def test_without_a_model_queries_are_cut_and_wait(workspace, base):
 
 def test_accepted_ones_count_and_rejected_ones_are_kept(workspace, base):
     _made(workspace, base, ["cloze"], 3)
-    one, two, three = [item.id for item in base.proposals.list_all(SET)]
-    base.question_edits.edit_question(SET, one, text="How long may it run?")
-    base.proposals.accept(SET, [one])
-    base.proposals.reject(SET, [two])
-    assert [item.id for item in base.proposals.list_all(SET)] == [three]
-    assert [item.id for item in base.proposals.list_all(SET, rejected=True)] == [two]
+    one, two, three = [item.id for item in base.questions.proposals(SET)]
+    base.questions.edit_question(SET, one, text="How long may it run?")
+    base.questions.accept_proposals(SET, [one])
+    base.questions.reject_proposals(SET, [two])
+    assert [item.id for item in base.questions.proposals(SET)] == [three]
+    assert [item.id for item in base.questions.proposals(SET, rejected=True)] == [two]
     (counting,) = base.questions.usable(SET)
     assert (counting.id, counting.text) == (one, "How long may it run?")
     assert base.questions.named(SET).version == 2  # a proposal that is edited counts nowhere
     run = base.evaluator.evaluate(SET, QUICK, (3,))
     assert [each.question_id for each in run.results] == [one]
-    base.proposals.accept(SET, [two])
+    base.questions.accept_proposals(SET, [two])
     assert len(base.questions.usable(SET)) == 2
     with pytest.raises(AlreadyExists, match="accepted"):
-        base.proposals.reject(SET, [two])
+        base.questions.reject_proposals(SET, [two])
     with pytest.raises(NotFound, match="no longer in this set"):
-        base.proposals.accept(SET, ["unknown"])
+        base.questions.accept_proposals(SET, ["unknown"])
 
 
 def test_importing_a_set_leaves_proposals_waiting(workspace, base):
     _made(workspace, base, ["cloze"], 2)
-    waiting = base.proposals.list_all(SET)
+    waiting = base.questions.proposals(SET)
     rows = [{"id": "q1", "text": "Why?"}, {"id": waiting[0].id, "text": "Mine now?"}]
-    base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
-    assert base.proposals.list_all(SET) == waiting[1:]
+    base.questions.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    assert base.questions.proposals(SET) == waiting[1:]
     assert [item.text for item in base.questions.usable(SET)] == ["Why?", "Mine now?"]
-    assert len(base.exchange.export_text(SET, "jsonl").splitlines()) == 2
+    assert len(base.questions.export_text(SET, "jsonl").splitlines()) == 2
 
 
 def test_a_model_writes_every_kind(workspace, base, monkeypatch):
     chat = ScriptedChat(_sentence)
     _speak(monkeypatch, chat)
     _made(workspace, base, ["factual", "two-passage", "unanswerable"], 6)
-    found = base.proposals.list_all(SET)
+    found = base.questions.proposals(SET)
     assert {item.origin: len(item.labels) for item in found} == {
         "factual": 1,
         "two-passage": 2,
@@ -133,9 +133,9 @@ def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(workspace, base, monk
     job = _made(workspace, base, ["factual"], 3)
     items = workspace.jobs.items(job)
     assert [item.status for item in items] == ["failed", "added", "added"]
-    again = base.proposals.request(SET, ["factual"], 3, WITH_MODEL)
+    again = base.questions.request_proposals(SET, ["factual"], 3, WITH_MODEL)
     workspace.jobs.run(again)
-    assert len(base.proposals.list_all(SET)) == 3
+    assert len(base.questions.proposals(SET)) == 3
 
 
 def test_an_unreachable_model_ends_the_job_but_loses_nothing(workspace, base, monkeypatch):
@@ -147,7 +147,7 @@ def test_an_unreachable_model_ends_the_job_but_loses_nothing(workspace, base, mo
     row = workspace.jobs.get(job)
     assert row.status == "failed"
     assert [item.status for item in workspace.jobs.items(job)] == ["added", "waiting", "waiting"]
-    assert len(base.proposals.list_all(SET)) == 1
+    assert len(base.questions.proposals(SET)) == 1
 
 
 @pytest.mark.parametrize(
@@ -162,21 +162,21 @@ def test_an_unreachable_model_ends_the_job_but_loses_nothing(workspace, base, mo
 )
 def test_what_cannot_be_asked_for(base, kinds, number, said):
     with pytest.raises(InvalidInput, match=said):
-        base.proposals.request(SET, kinds, number, QUICK)
+        base.questions.request_proposals(SET, kinds, number, QUICK)
     assert base.questions.list_all() == []
     for fewest_and_most in (1, 500):
-        base.proposals.request(SET, ["cloze"], fewest_and_most, QUICK)
+        base.questions.request_proposals(SET, ["cloze"], fewest_and_most, QUICK)
     assert [found.name for found in base.questions.list_all()] == [SET]
 
 
 def test_nothing_can_be_made_from_nothing(workspace):
     empty = workspace.create("empty", QUICK)
     with pytest.raises(InvalidInput, match="no passage"):
-        empty.proposals.request(SET, ["cloze"], 3, QUICK)
+        empty.questions.request_proposals(SET, ["cloze"], 3, QUICK)
 
 
 def test_a_passage_comes_again_only_with_another_kind(workspace, base):
-    job = base.proposals.request(SET, ["cloze", "keywords"], 500, QUICK)
+    job = base.questions.request_proposals(SET, ["cloze", "keywords"], 500, QUICK)
     items = [(each.payload["kind"], each.payload["key"]) for each in workspace.jobs.items(job)]
     assert len(items) == len(set(items)) == 2 * len({key for _, key in items})
 
@@ -186,7 +186,7 @@ def test_a_passage_with_nothing_to_ask_for_gives_way_to_another(workspace):
     pump = "The Hollin pump weighs 12 kg without its housing."
     add(workspace, base, {"short.md": "Grease it.", "pump.md": pump})
     for seed in range(6):  # some take the short one first
-        job = base.proposals.request(f"set {seed}", ["cloze"], 1, QUICK, seed)
+        job = base.questions.request_proposals(f"set {seed}", ["cloze"], 1, QUICK, seed)
         assert workspace.jobs.run(job).message == "1 of 1 questions proposed"
-        (made,) = base.proposals.list_all(f"set {seed}")
+        (made,) = base.questions.proposals(f"set {seed}")
         assert [label.document_name for label in made.labels] == ["pump.md"]

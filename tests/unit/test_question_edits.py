@@ -17,7 +17,7 @@ SET = "checks"
 def base(home: Path) -> KnowledgeBase:
     leave = "Unused leave may be carried over for three months."
     _, made = stocked(home, {"leave.md": leave})
-    made.question_edits.create_set(SET)
+    made.questions.create_set(SET)
     return made
 
 
@@ -35,7 +35,7 @@ def _rows(base: KnowledgeBase) -> list[QuestionRow]:
 
 
 def test_what_cannot_be_says_why_and_counts_no_version(base):
-    edits = base.question_edits
+    edits = base.questions
     for act in (
         lambda: edits.add_question(SET, "   "),
         lambda: edits.add_question(SET, "x" * 8001),
@@ -52,9 +52,9 @@ def test_what_cannot_be_says_why_and_counts_no_version(base):
 
 
 def test_a_question_of_the_chat_is_collected_once(base):
-    first = base.question_edits.collect("from chat", "How long may leave be kept?", tags=["chat"])
-    again = base.question_edits.collect("from chat", "how long  may leave be kept?")
-    other = base.question_edits.collect("from chat", "Who approves it?")
+    first = base.questions.collect("from chat", "How long may leave be kept?", tags=["chat"])
+    again = base.questions.collect("from chat", "how long  may leave be kept?")
+    other = base.questions.collect("from chat", "Who approves it?")
     assert again == first
     assert [item.id for item in base.questions.usable("from chat")] == [first, other]
     assert base.questions.usable("from chat")[0].tags == ("chat",)
@@ -62,48 +62,48 @@ def test_a_question_of_the_chat_is_collected_once(base):
 
 def test_a_table_stores_only_what_changed_in_it(base):
     for text in ("one?", "two?", "three?"):
-        base.question_edits.add_question(SET, text)
+        base.questions.add_question(SET, text)
     loaded = _rows(base)
     # Meanwhile someone else tags a question, and adds and deletes others.
-    base.question_edits.edit_question(SET, loaded[0].id, tags=["theirs"])
-    base.question_edits.add_question(SET, "theirs?")
-    base.question_edits.delete_questions(SET, [loaded[2].id])
+    base.questions.edit_question(SET, loaded[0].id, tags=["theirs"])
+    base.questions.add_question(SET, "theirs?")
+    base.questions.delete_questions(SET, [loaded[2].id])
     version = _version(base)
     edited = [QuestionRow(loaded[0].id, "one, indeed?"), loaded[2], QuestionRow("", "mine?")]
-    base.question_edits.save_table(SET, loaded, edited)
+    base.questions.save_table(SET, loaded, edited)
     assert _texts(base) == ["one, indeed?", "theirs?", "mine?"]
     assert base.questions.usable(SET)[0].tags == ("theirs",)
     assert _version(base) == version + 1
-    base.question_edits.save_table(SET, edited, edited)
+    base.questions.save_table(SET, edited, edited)
     assert _version(base) == version + 1
 
 
 def test_a_table_is_stored_whole_or_not_at_all(base):
-    base.question_edits.add_question(SET, "one?")
+    base.questions.add_question(SET, "one?")
     loaded = _rows(base)
     with pytest.raises(InvalidInput, match="1 to"):
-        base.question_edits.save_table(SET, loaded, [QuestionRow("", "new?"), QuestionRow("", " ")])
+        base.questions.save_table(SET, loaded, [QuestionRow("", "new?"), QuestionRow("", " ")])
     assert _texts(base) == ["one?"]
     with pytest.raises(InvalidInput, match="same id"):
-        base.question_edits.save_table(SET, loaded, [loaded[0], loaded[0]])
+        base.questions.save_table(SET, loaded, [loaded[0], loaded[0]])
     with pytest.raises(AlreadyExists, match="id"):
-        base.question_edits.save_table(SET, [], loaded)
-    base.question_edits.delete_questions(SET, [loaded[0].id])
+        base.questions.save_table(SET, [], loaded)
+    base.questions.delete_questions(SET, [loaded[0].id])
     with pytest.raises(NotFound, match="no longer in this set"):
-        base.question_edits.save_table(SET, loaded, [QuestionRow(loaded[0].id, "one more?")])
+        base.questions.save_table(SET, loaded, [QuestionRow(loaded[0].id, "one more?")])
 
 
 def test_users_who_edit_at_once_lose_nothing(base, home):
-    shared = base.question_edits.add_question(SET, "shared?")
+    shared = base.questions.add_question(SET, "shared?")
     others = [workspace_at(home).base("handbook") for _ in range(3)]
 
     def work(number: int, mine: KnowledgeBase) -> None:
         for turn in range(6):
-            mine.question_edits.add_question(SET, f"{number}.{turn}?")
+            mine.questions.add_question(SET, f"{number}.{turn}?")
         if number == 0:
-            mine.question_edits.edit_question(SET, shared, text="shared, reworded?")
+            mine.questions.edit_question(SET, shared, text="shared, reworded?")
         if number == 1:
-            mine.question_edits.edit_question(SET, shared, tags=["seen"])
+            mine.questions.edit_question(SET, shared, tags=["seen"])
 
     threads = [threading.Thread(target=work, args=pair) for pair in enumerate(others)]
     for thread in threads:
@@ -117,37 +117,37 @@ def test_users_who_edit_at_once_lose_nothing(base, home):
 
 
 def test_a_renamed_set_keeps_its_runs_and_baseline(base):
-    question = base.question_edits.add_question(SET, "How long may leave be carried over?")
+    question = base.questions.add_question(SET, "How long may leave be carried over?")
     document = base.documents.documents(QUICK.index)[0].id
-    base.labels.label(SET, question, document, 0, 11, 2)
+    base.questions.label(SET, question, document, 0, 11, 2)
     run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run.id
     base.runs.pin(run)
-    base.question_edits.rename_set(SET, "renamed")
+    base.questions.rename_set(SET, "renamed")
     assert [each.id for each in base.runs.list_all("renamed")] == [run]
     assert base.questions.named("renamed").version == base.runs.get(run).set_version
     pinned = base.runs.baseline("renamed")
     assert pinned.id == run
     # A new set of the old name must not look like what an old run has seen.
-    base.question_edits.rename_set("renamed", SET)
+    base.questions.rename_set("renamed", SET)
     seen = base.runs.get(run).set_version
-    base.question_edits.delete_set(SET)
-    base.question_edits.create_set(SET)
+    base.questions.delete_set(SET)
+    base.questions.create_set(SET)
     assert _version(base) == seen + 1
 
 
 def test_the_split_is_stored_with_the_set(base):
-    ids = [base.question_edits.add_question(SET, f"{number}?") for number in range(40)]
+    ids = [base.questions.add_question(SET, f"{number}?") for number in range(40)]
     first = base.questions.split(SET)
     assert sorted([*first.tuning, *first.held_out]) == sorted(ids)
     version = _version(base)
-    base.question_edits.set_split(SET, seed=7, tuning_share=0.25)
+    base.questions.set_split(SET, seed=7, tuning_share=0.25)
     second = base.questions.split(SET)
     assert second != first
     assert len(second.tuning) < len(second.held_out)
     found = base.questions.named(SET)
     assert (found.split_seed, found.split_share, found.version) == (7, 0.25, version)
-    base.question_edits.add_question(SET, "one more?")
+    base.questions.add_question(SET, "one more?")
     # Another question moves one at most: the share is kept.
     assert len(set(second.tuning) - set(base.questions.split(SET).tuning)) <= 1
     with pytest.raises(InvalidInput, match="share"):
-        base.question_edits.set_split(SET, seed=7, tuning_share=1.0)
+        base.questions.set_split(SET, seed=7, tuning_share=1.0)

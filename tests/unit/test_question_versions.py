@@ -42,7 +42,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
     ):
         start = LEAVE.index(words)
         span = document.id, start, start + len(words)
-        base.passage_labels.grade(SET, text, *span, grade)
+        base.questions.grade(SET, text, *span, grade)
     return base
 
 
@@ -63,7 +63,7 @@ FROM_FILE = [(WHEN, [("Illness stops that", 1, "file")])]
 def test_what_an_import_replaces_is_brought_back(base):
     assert held(base) == BY_HAND
     version = base.questions.named(SET).version
-    assert base.exchange.import_file(SET, "x.jsonl", FILE).replaced == version
+    assert base.questions.import_file(SET, "x.jsonl", FILE).replaced == version
     assert held(base) == FROM_FILE
     (kept,) = base.questions.kept_versions(SET)
     assert (kept.version, kept.questions, kept.labels) == (version, 2, 3)
@@ -76,7 +76,7 @@ def test_what_an_import_replaces_is_brought_back(base):
 
 
 def test_a_version_that_is_not_kept_is_named_with_those_that_are(base):
-    version = base.exchange.import_file(SET, "x.jsonl", FILE).replaced
+    version = base.questions.import_file(SET, "x.jsonl", FILE).replaced
     with pytest.raises(NotFound, match="Version 99") as raised:
         base.questions.restore_version(SET, 99)
     assert raised.value.hint == f"There are: {version}."
@@ -84,7 +84,7 @@ def test_a_version_that_is_not_kept_is_named_with_those_that_are(base):
 
 
 def test_labels_that_come_back_are_where_their_words_are_by_then(base, workspace):
-    version = base.exchange.import_file(SET, "x.jsonl", FILE).replaced
+    version = base.questions.import_file(SET, "x.jsonl", FILE).replaced
     assert version is not None
     add(workspace, base, {"leave.md": f"Of leave in general.\n\n{LEAVE}"})
     base.questions.restore_version(SET, version)
@@ -95,20 +95,20 @@ def test_labels_that_come_back_are_where_their_words_are_by_then(base, workspace
 
 
 def test_the_same_questions_again_replace_nothing(base):
-    base.exchange.import_file("other", "x.jsonl", FILE)
-    assert base.exchange.import_file("other", "x.jsonl", FILE).replaced is None
+    base.questions.import_file("other", "x.jsonl", FILE)
+    assert base.questions.import_file("other", "x.jsonl", FILE).replaced is None
     assert base.questions.kept_versions("other") == []
-    base.question_edits.create_set("empty")
-    assert base.exchange.import_file("empty", "x.jsonl", FILE).replaced is None
+    base.questions.create_set("empty")
+    assert base.questions.import_file("empty", "x.jsonl", FILE).replaced is None
 
 
 def test_the_newest_versions_are_kept(base):
     for number in range(MOST_KEPT + 2):
-        base.exchange.import_file("other", "x.jsonl", line(f"Number {number}?"))
+        base.questions.import_file("other", "x.jsonl", line(f"Number {number}?"))
     kept = [each.version for each in base.questions.kept_versions("other")]
     assert kept == list(range(MOST_KEPT + 1, 1, -1))
-    base.question_edits.delete_set("other")
-    base.exchange.import_file("other", "x.jsonl", FILE)
+    base.questions.delete_set("other")
+    base.questions.import_file("other", "x.jsonl", FILE)
     assert base.questions.kept_versions("other") == []
 
 
@@ -121,7 +121,7 @@ def test_adding_leaves_what_is_there_as_it_is(base):
         json.dumps({"id": "a", "text": f" {WHEN.upper()} ", "evidence": [again, more]}),
         json.dumps({"id": who, "text": "Another one?", "answerable": False}),
     ]
-    came = base.exchange.import_file(SET, "x.jsonl", "\n".join(lines), existing="add")
+    came = base.questions.import_file(SET, "x.jsonl", "\n".join(lines), existing="add")
     assert (came.number, came.replaced) == (2, None)
     first = (WHEN, [*BY_HAND[0][1], ("Illness stops that.", 2, "file")])
     assert held(base) == [first, BY_HAND[1], ("Another one?", [])]
@@ -132,8 +132,8 @@ def test_adding_leaves_what_is_there_as_it_is(base):
 
 
 def test_a_question_without_an_answer_gets_one_by_a_label_that_is_added(base):
-    base.exchange.import_file("other", "x.jsonl", line(WHEN, answerable=False))
-    base.exchange.import_file("other", "x.jsonl", FILE, existing="add")
+    base.questions.import_file("other", "x.jsonl", line(WHEN, answerable=False))
+    base.questions.import_file("other", "x.jsonl", FILE, existing="add")
     (question,) = base.questions.labelled("other")
     assert (question.answerable, len(question.labels)) == (True, 1)
 
@@ -141,8 +141,8 @@ def test_a_question_without_an_answer_gets_one_by_a_label_that_is_added(base):
 def test_a_question_without_an_answer_gets_none_by_a_label_of_no_relevance(base):
     nothing = {"document": "leave.md", "quote": "Illness stops that", "grade": 0}
     judged = json.dumps({"id": "a", "text": WHEN, "evidence": [nothing]})
-    base.exchange.import_file("other", "x.jsonl", line(WHEN, answerable=False))
-    base.exchange.import_file("other", "x.jsonl", judged, existing="add")
+    base.questions.import_file("other", "x.jsonl", line(WHEN, answerable=False))
+    base.questions.import_file("other", "x.jsonl", judged, existing="add")
     (question,) = base.questions.labelled("other")
     assert question.answerable is False
     assert [(label.quote, label.grade) for label in question.labels] == [("Illness stops that", 0)]
@@ -150,12 +150,12 @@ def test_a_question_without_an_answer_gets_none_by_a_label_of_no_relevance(base)
 
 def test_a_set_that_is_there_can_be_refused(base):
     with pytest.raises(AlreadyExists, match="'checks' exists already"):
-        base.exchange.import_file(SET, "x.jsonl", FILE, existing="refuse")
+        base.questions.import_file(SET, "x.jsonl", FILE, existing="refuse")
     assert held(base) == BY_HAND
-    base.exchange.import_file("new", "x.jsonl", FILE, existing="refuse")
+    base.questions.import_file("new", "x.jsonl", FILE, existing="refuse")
     assert [item.text for item in base.questions.labelled("new")] == [WHEN]
     with pytest.raises(InvalidInput, match="'merge'"):
-        base.exchange.import_file(SET, "x.jsonl", FILE, existing="merge")
+        base.questions.import_file(SET, "x.jsonl", FILE, existing="merge")
 
 
 def test_the_api_replaces_by_default_and_brings_back(base, workspace):
@@ -180,27 +180,27 @@ def test_the_api_replaces_by_default_and_brings_back(base, workspace):
 
 
 def test_an_edit_that_changes_nothing_makes_no_version(base):
-    base.question_edits.add_question(SET, "Who won?", answerable=False)
+    base.questions.add_question(SET, "Who won?", answerable=False)
     (when, who, won), version = base.questions.labelled(SET), base.questions.named(SET).version
     (label,) = who.labels
     span = str(label.document_id), label.start, label.end
     first = when.labels[0]
-    base.passage_labels.collect(SET, won.text, answerable=False)
-    base.labels.mark_unanswerable(SET, won.id)
-    base.labels.label(SET, who.id, *span, label.grade)
-    base.labels.set_grade(SET, label.id, label.grade)
-    base.labels.set_nugget(SET, label.id, "")
-    base.passage_labels.grade(SET, who.text, *span, label.grade)
-    base.passage_labels.collect(SET, who.text)
-    base.question_edits.edit_question(SET, who.id, text=who.text, tags=who.tags, answer="")
-    base.question_edits.delete_questions(SET, ["unknown"])
-    base.question_edits.collect(SET, who.text)
-    base.proposals.accept(SET, [who.id])
+    base.questions.collect_with_grades(SET, won.text, answerable=False)
+    base.questions.mark_unanswerable(SET, won.id)
+    base.questions.label(SET, who.id, *span, label.grade)
+    base.questions.set_grade(SET, label.id, label.grade)
+    base.questions.set_nugget(SET, label.id, "")
+    base.questions.grade(SET, who.text, *span, label.grade)
+    base.questions.collect_with_grades(SET, who.text)
+    base.questions.edit_question(SET, who.id, text=who.text, tags=who.tags, answer="")
+    base.questions.delete_questions(SET, ["unknown"])
+    base.questions.collect(SET, who.text)
+    base.questions.accept_proposals(SET, [who.id])
     base.questions.add_judgements(SET, {})
     base.questions.save(SET, base.questions.export(SET), "replace")
     base.questions.save(SET, base.questions.export(SET), "add")
     assert base.questions.named(SET).version == version
     assert base.questions.kept_versions(SET) == []
-    base.labels.set_grade(SET, first.id, 0)
-    base.passage_labels.collect(SET, who.text, answer="The works council.")
+    base.questions.set_grade(SET, first.id, 0)
+    base.questions.collect_with_grades(SET, who.text, answer="The works council.")
     assert base.questions.named(SET).version == version + 2

@@ -26,7 +26,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
     add(workspace, made, {"leave.txt": OLD, "other.txt": "Nothing to see here."})
     labels = [{"document": "leave.txt", "quote": quote, "grade": 2} for quote in (RULE, GONE)]
     row = {"id": "q", "text": "How much leave may be carried over?", "evidence": labels}
-    made.exchange.import_file("checks", "checks.jsonl", json.dumps(row))
+    made.questions.import_file("checks", "checks.jsonl", json.dumps(row))
     made.documents.tag("leave.txt", ["policy"])
     return made
 

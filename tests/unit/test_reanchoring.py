@@ -24,7 +24,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
 
 def _import(base: KnowledgeBase, *labels: dict[str, object]) -> None:
     row = {"id": "q", "text": "How much leave may be carried over?", "evidence": labels}
-    base.exchange.import_file(SET, "checks.jsonl", json.dumps(row))
+    base.questions.import_file(SET, "checks.jsonl", json.dumps(row))
 
 
 def _labels(base: KnowledgeBase) -> list[Label]:
@@ -86,7 +86,7 @@ def test_labels_that_come_before_their_document_wait_for_it(workspace, base):
         "notes.md",
         "notes.md",
     ]
-    exported = base.exchange.export_text(SET, "jsonl")
+    exported = base.questions.export_text(SET, "jsonl")
     assert json.loads(exported)["evidence"][0]["quote"] == "booked in  second class"
     add(workspace, base, {"travel.md": travel, "notes.md": "Notes on trains."})
     assert base.questions.lost_labels(SET) == []
@@ -103,7 +103,7 @@ def test_of_repeated_words_the_same_one_is_meant(workspace, base):
         each.id for each in base.documents.documents(QUICK.index) if each.name == "table.md"
     )
     start = table(20).index("Row 15") + len("Row 15: ")
-    base.labels.label(SET, "q", document, start, start + len("approved."), 1)
+    base.questions.label(SET, "q", document, start, start + len("approved."), 1)
     add(workspace, base, {"table.md": table(20).replace("Row 15:", "Line 15:")})
     moved = _labels(base)[1]
     text = base.documents.document(str(moved.document_id)).text

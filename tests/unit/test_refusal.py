@@ -34,7 +34,7 @@ def base(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
     workspace: Workspace = workspace_at(tmp_path)
     base = workspace.create("rules", RECIPE)
     add(workspace, base, FILES)
-    base.exchange.import_file("set", "set.jsonl", LINE % (ON_TOPIC, OFF_TOPIC))
+    base.questions.import_file("set", "set.jsonl", LINE % (ON_TOPIC, OFF_TOPIC))
     return base
 
 

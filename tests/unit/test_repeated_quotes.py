@@ -28,5 +28,5 @@ def test_an_import_names_quotes_in_several_places(home, quote, notes):
     add(workspace, base, {"tariff.md": TARIFF})
     label = {"document": "tariff.md", "quote": quote}
     line = json.dumps({"id": "q1", "text": "What does it cost?", "evidence": [label]})
-    came = base.exchange.import_file("fees", "questions.jsonl", line)
+    came = base.questions.import_file("fees", "questions.jsonl", line)
     assert list(came.repeated) == notes

@@ -125,7 +125,7 @@ def test_texts_of_misses_have_no_marks_of_markdown(home):
     add(workspace, base, {"setup.md": text, "travel.txt": DOCUMENTS["travel.txt"]})
     evidence = [{"document": "setup.md", "quote": "### Setup: **first** steps"}]
     row = {"id": "q", "text": "What may a hotel cost riders?", "evidence": evidence}
-    base.exchange.import_file(SET, "q.jsonl", json.dumps(row))
+    base.questions.import_file(SET, "q.jsonl", json.dumps(row))
     page = Page(base.runs.report(_run(base, threshold=None))).text
     section = page.partition("The worst questions")[2].partition("All figures")[0]
     expected, _, came = section.partition("Came first")
@@ -144,7 +144,7 @@ def test_only_what_is_relevant_was_expected(home):
         {"document": name, "grade": int(name == "travel.txt")} for name in sorted(DOCUMENTS)
     ]
     row = {"id": "q", "text": "Which class do we ride in?", "evidence": evidence}
-    base.exchange.import_file(SET, "q.jsonl", json.dumps(row))
+    base.questions.import_file(SET, "q.jsonl", json.dumps(row))
     text = Page(base.runs.report(_run(base, threshold=1.0))).text
     section = text.partition("Expected")[2].partition("Came first")[0]
     assert "travel.txt" in section
@@ -167,7 +167,7 @@ def test_text_of_users_never_becomes_markup(home):
     for row in rows:
         row["evidence"] = [{"document": "plain.txt", "quote": f"{HOSTILE} epsilon"}]
     name = f"set {HOSTILE}"
-    base.exchange.import_file(name, "q.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(name, "q.jsonl", "\n".join(map(json.dumps, rows)))
     runs = [
         base.evaluator.evaluate(name, recipe.with_fields({"search.b": b}), (1, 10)).run.id
         for recipe, b in ((WORDS, 0.0), (VECTORS, 0.5))
@@ -188,7 +188,7 @@ def test_changed_questions_and_documents_are_said(home):
     workspace, base = handbook(home)
     run = _run(base)
     assert "since this run" not in Page(base.runs.report(run)).text
-    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS.replace("hotel", "room"))
+    base.questions.import_file(SET, "questions.jsonl", QUESTIONS.replace("hotel", "room"))
     add(workspace, base, {"leave.md": DOCUMENTS["leave.md"].replace("29", "30")})
     text = Page(base.runs.report(run)).text
     assert "The questions or their labels have changed since this run." in text

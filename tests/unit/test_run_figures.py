@@ -118,7 +118,7 @@ def test_labels_that_changed_are_said(home):
     workspace, base = handbook(home)
     found = base.evaluator.evaluate(SET, WORDS, [5])
     line = {"id": "q1", "text": "?", "evidence": [{"document": "pump.txt", "quote": "Grease"}]}
-    base.exchange.import_file(SET, "questions.jsonl", json.dumps(line))
+    base.questions.import_file(SET, "questions.jsonl", json.dumps(line))
     share = base.runs.unjudged(found.run.id, k=5)
     assert not share.current
     workspace.close()

@@ -113,7 +113,7 @@ def test_one_run_is_corrected_for_those_that_are_not_shown(base):
     assert base.runs.compare([one], words)[0].figures.compared == 2
     # Nor are they if the questions stand in another order by then.
     backwards = "\n".join(reversed(QUESTIONS.splitlines()))
-    base.exchange.import_file(SET, "questions.jsonl", backwards)
+    base.questions.import_file(SET, "questions.jsonl", backwards)
     _run(base, VECTORS)
     assert base.runs.compare([one], words)[0].figures.compared == 2
 
@@ -139,7 +139,7 @@ def test_an_id_that_means_another_question_now_is_left_out(base):
     first = _run(base)
     rows = [json.loads(line) for line in QUESTIONS.splitlines()]
     rows[0]["text"] = "When does leave lapse?"
-    base.exchange.import_file(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
     (found,) = base.runs.compare([_run(base)], first)
     assert {row.question_id for row in found.rows} == {"q2", "q3", "q4"}
     assert found.figures.left_out == 1
@@ -176,7 +176,7 @@ def test_relevance_by_the_cosines_of_different_embedders_is_not_compared(home):
 
 def test_places_are_given_within_comparable_runs_alone(base):
     old = [_run(base), _run(base, VECTORS)]
-    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS.replace("30 June", "leave may"))
+    base.questions.import_file(SET, "questions.jsonl", QUESTIONS.replace("30 June", "leave may"))
     new = [_run(base), _run(base, VECTORS)]
     rows = base.runs.leaderboard(SET)
     assert {row.run.id for row in rows[:2]} == set(new)
@@ -247,7 +247,7 @@ def test_further_metrics_and_splits_share_one_risk_and_are_kept(base):
         ("report", "ndcg@10", None),
         ("gate", "ndcg@10", None),
     ]
-    base.question_edits.rename_set(SET, "other")
+    base.questions.rename_set(SET, "other")
     assert len(base.questions.tried("other")) == 5
     assert base.questions.tried(SET) == []
 

@@ -66,7 +66,7 @@ def test_an_evaluation_has_them_for_its_span_questions_only(home):
         {"id": "s", "text": "noise", "evidence": [{"document": "pump.txt", "quote": quote}]},
         {"id": "d", "text": "hotels", "evidence": [{"document": "travel.txt"}]},
     ]
-    base.exchange.import_file("mixed", "mixed.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file("mixed", "mixed.jsonl", "\n".join(map(json.dumps, rows)))
     found = base.evaluator.evaluate("mixed", WORDS, [1, 5])
     by_id = {result.question_id: result.metrics for result in found.results}
     assert "span_recall@1" not in by_id["d"]

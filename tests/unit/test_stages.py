@@ -77,7 +77,7 @@ def _filled(workspace: Workspace) -> KnowledgeBase:
     add(workspace, base, {"a.md": long, "b.md": "Pumps are checked.", "c.md": f"Valves. {long}"})
     label = {"document": "a.md", "quote": "every spring"}
     rows = [{"id": "q", "text": QUESTION, "evidence": [label]}]
-    base.exchange.import_file("checks", "checks.jsonl", "\n".join(map(json.dumps, rows)))
+    base.questions.import_file("checks", "checks.jsonl", "\n".join(map(json.dumps, rows)))
     return base
 
 

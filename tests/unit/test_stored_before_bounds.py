@@ -70,8 +70,8 @@ def test_a_recipe_that_would_be_refused_is_read_searched_and_repaired(workspace,
 
 def test_tags_that_are_no_text_are_read_and_repaired(workspace):
     base = workspace.base("manuals")
-    base.question_edits.create_set("policies")
-    base.question_edits.add_question("policies", "How long? \U0001f600", tags=["\U0001f600"])
+    base.questions.create_set("policies")
+    base.questions.add_question("policies", "How long? \U0001f600", tags=["\U0001f600"])
     with workspace._services.database.write() as connection:
         connection.exec_driver_sql('UPDATE question SET tags = \'["a\\ud800", "b\\u0000"]\'')
     tags = client(workspace).get(f"{BASES}/manuals/question-sets/policies/questions").json()

@@ -176,7 +176,7 @@ def test_tools_are_refused_before_anything_is_fetched(base):
 def test_unknown_and_unlabelled_sets_are_refused(base):
     with pytest.raises(NotFound):
         base.tuning.sweep("no such set", {}, WORDS)
-    base.exchange.import_file("bare", "bare.jsonl", '{"id": "a", "text": "What?"}')
+    base.questions.import_file("bare", "bare.jsonl", '{"id": "a", "text": "What?"}')
     with pytest.raises(InvalidInput, match="label"):
         base.tuning.sweep("bare", {}, WORDS)
 

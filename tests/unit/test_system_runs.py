@@ -74,7 +74,7 @@ def test_a_bundle_says_that_a_system_cannot_be_repeated(home, tmp_path):
     run = run_of_system(base)
     with pytest.raises(InvalidInput, match="measured a system"):
         workspace.bundle(run.id, tmp_path / "run.zip")
-    assert base.exchange.export_run(run.id).splitlines()[0].endswith("touchstone-abababababab")
+    assert base.questions.export_run(run.id).splitlines()[0].endswith("touchstone-abababababab")
 
 
 def test_texts_go_with_their_run_and_are_not_copied(home):

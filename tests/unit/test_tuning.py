@@ -133,7 +133,7 @@ def test_another_split_is_counted_and_said(tmp_path):
     seeds = iter(range(200))
     found = list[Best]()
     while len(found) < 3:
-        base.question_edits.set_split(SET, next(seeds), 0.5)
+        base.questions.set_split(SET, next(seeds), 0.5)
         with contextlib.suppress(InvalidInput):  # a part without labels
             found.append(base.tuning.tuner(SET).search(grid, WORDS, "ndcg@3", held_out=True))
     assert [each.attempt.split for each in found] == [1, 2, 3]
@@ -167,7 +167,7 @@ def test_a_set_too_small_is_not_split(base):
     question = (
         '{"id": "a", "text": "Hotel?", "evidence": [{"document": "travel.txt", "quote": "Hotels"}]}'
     )
-    base.exchange.import_file("one", "one.jsonl", question)
+    base.questions.import_file("one", "one.jsonl", question)
     tuner = base.tuning.tuner("one")
     assert tuner.split is None
     assert tuner.figures([WORDS], METRICS).labelled == ("a",)
@@ -185,8 +185,8 @@ def _mean(figures: QuestionFigures, name: str, number: int) -> float:
 def _only_unanswerable_to_choose_on(base: KnowledgeBase) -> None:
     """Splits the set so that nothing can be found for any of its tuning questions."""
     for number in range(1, 5):  # a group stays whole: too many to be the fifth of the set
-        base.question_edits.edit_question(SET, f"q{number}", group="one")
-    base.question_edits.set_split(SET, 0, 0.5)
+        base.questions.edit_question(SET, f"q{number}", group="one")
+    base.questions.set_split(SET, 0, 0.5)
     assert base.questions.split(SET).tuning == ("q5",)
 
 
@@ -196,7 +196,7 @@ def test_a_search_without_labels_to_choose_by_says_so(tmp_path, judged):
     _only_unanswerable_to_choose_on(base)
     if judged:
         [hit, *_] = base.search("Who won the cup in 1954?", VECTORS).hits
-        base.labels.label(SET, "q5", hit.chunk.document_id, 0, hit.chunk.end, 0)
+        base.questions.label(SET, "q5", hit.chunk.document_id, 0, hit.chunk.end, 0)
     tuner = base.tuning.tuner(SET)
     grid = Grid.parse({"search.k1": [0.9, 1.2]}, WORDS)
     with pytest.raises(InvalidInput):

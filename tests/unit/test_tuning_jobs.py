@@ -88,9 +88,9 @@ def test_a_result_of_an_earlier_version_that_cannot_be_read_is_none(workspace, b
 def test_what_is_measured_on_has_another_name_when_it_changes(base):
     names = [base.tuning.state(SET, WORDS)]
     assert base.tuning.state(SET, EMPTY) == names[0]
-    base.question_edits.edit_question(SET, "q1", tags=["changed"])
+    base.questions.edit_question(SET, "q1", tags=["changed"])
     names.append(base.tuning.state(SET, WORDS))
-    base.question_edits.set_split(SET, 3, 0.5)
+    base.questions.set_split(SET, 3, 0.5)
     names.append(base.tuning.state(SET, WORDS))
     base.documents.delete_documents([base.documents.documents(WORDS.index)[0].id])
     names.append(base.tuning.state(SET, WORDS))
@@ -129,7 +129,7 @@ def test_too_few_labels_end_a_fit_with_the_reason(workspace, base):
     failed = workspace.jobs.run(job)
     assert failed.status == "failed"
     assert base.tuning.fits.latest(SET, WORDS) == failed
-    base.question_edits.edit_question(SET, "q1", tags=["changed"])
+    base.questions.edit_question(SET, "q1", tags=["changed"])
     assert base.tuning.fits.latest(SET, WORDS) is None
 
 

@@ -128,7 +128,7 @@ def test_the_gate_lists_the_questions_that_got_worse(base, capsys):
 
 def test_the_gate_compares_what_both_were_asked(base, capsys):
     before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
-    base.question_edits.delete_questions(SET, ["q1"])
+    base.questions.delete_questions(SET, ["q1"])
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
     found = told["paired"]["ndcg@10"]
     assert (code, told["comparable"], found["difference"], found["left_out"]) == (0, False, 0.0, 1)
@@ -136,7 +136,7 @@ def test_the_gate_compares_what_both_were_asked(base, capsys):
 
 def test_the_gate_refuses_to_compare_over_other_labels(base, capsys):
     before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
-    base.question_edits.edit_question(SET, "q1", tags=["later"])  # a version without a difference
+    base.questions.edit_question(SET, "q1", tags=["later"])  # a version without a difference
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
     assert (code, told["outcome"]) == (4, "incomparable")
     main(["gate", "handbook", SET, "--baseline", before.id])
@@ -189,8 +189,8 @@ def test_a_gate_without_sense_ends_with_2(base, capsys, options, said):
 
 
 def test_a_baseline_of_another_set_is_refused(base, capsys):
-    other = base.exchange.export_text(SET, "jsonl")
-    base.exchange.import_file("other", "other.jsonl", other)
+    other = base.questions.export_text(SET, "jsonl")
+    base.questions.import_file("other", "other.jsonl", other)
     run = base.evaluator.evaluate("other", VECTORS, (1,)).run
     assert main(["gate", "handbook", SET, "--baseline", run.id]) == 2
     assert "measured 'other'" in capsys.readouterr().err

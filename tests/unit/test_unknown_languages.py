@@ -48,7 +48,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     add(workspace, made, {"pumpen.txt": GERMAN, "pumps.txt": ENGLISH})
     exported = '{"id": "q", "text": "%s", "evidence": [{"document": "pumpen.txt", "quote": "%s"}]}'
     quote = "Der Schlüssel zum Lager liegt beim diensthabenden Ingenieur."
-    made.exchange.import_file("q", "q.jsonl", exported % (QUESTION, quote))
+    made.questions.import_file("q", "q.jsonl", exported % (QUESTION, quote))
     yield made
     workspace.close()
 

@@ -59,7 +59,7 @@ def test_an_operation_writes_in_one_place():
                 for name, method in methods.items():
                     if "operation(" in " ".join(map(ast.unparse, method.decorator_list)):
                         counts[f"{node.name}.{name}"] = _transactions(method, methods)
-    assert counts["KnowledgeBase.save_and_build"] == counts["Proposals.request"] == 1
+    assert counts["KnowledgeBase.save_and_build"] == counts["Proposals.request_proposals"] == 1
     assert len(counts) > 200
     assert [name for name, count in counts.items() if count > 1] == []
 
@@ -91,10 +91,10 @@ def test_documents_that_are_added_get_into_the_index_of_a_saved_recipe(workspace
 
 
 def test_a_run_has_its_note_and_its_tags_or_neither(base, monkeypatch):
-    base.question_edits.create_set("checks")
-    question = base.question_edits.add_question("checks", "When does leave lapse?")
+    base.questions.create_set("checks")
+    question = base.questions.add_question("checks", "When does leave lapse?")
     (leave,) = base.documents.documents(QUICK.index)
-    base.labels.label("checks", question, leave.id, 0, 10, 1)
+    base.questions.label("checks", question, leave.id, 0, 10, 1)
     run = base.evaluator.evaluate("checks", QUICK).run.id
     base.runs.describe(run, note="As shipped", tags=["q3"])
     for more in ({"tags": ["x" * 41]}, {"tags": [str(number) for number in range(21)]}):
@@ -114,9 +114,9 @@ def test_a_set_of_proposals_is_made_with_its_job_or_not_at_all(base, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(jobs, "create", killed)
         with pytest.raises(KeyboardInterrupt):
-            base.proposals.request("checks", ["cloze"], 1, QUICK)
+            base.questions.request_proposals("checks", ["cloze"], 1, QUICK)
     assert base.questions.list_all() == []
-    base.proposals.request("checks", ["cloze"], 1, QUICK)
+    base.questions.request_proposals("checks", ["cloze"], 1, QUICK)
     assert [item.name for item in base.questions.list_all()] == ["checks"]
 
 

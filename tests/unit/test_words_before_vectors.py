@@ -173,7 +173,7 @@ def test_nothing_is_measured_while_vectors_are_not_in(workspace: Workspace) -> N
     add(workspace, base, {"leave.md": LEAVE})
     label = {"document": "leave.md", "quote": "carried over"}
     line = json.dumps({"text": "Until when?", "evidence": [label]})
-    base.exchange.import_file("checks", "checks.jsonl", line)
+    base.questions.import_file("checks", "checks.jsonl", line)
     take(base, "travel.md", TRAVEL)
     with pytest.raises(InvalidInput, match="Only lexical search finds 1 of 2 documents so far"):
         base.evaluator.evaluate("checks", QUICK)

@@ -217,7 +217,7 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
     text = str(st.session_state[_question(turn)] or "").strip()
     if not name:
         raise InvalidInput("No question set is chosen.", "Choose one, or type a name.")
-    collect = partial(base.passage_labels.collect, name, text, origin=FROM_USERS)
+    collect = partial(base.questions.collect_with_grades, name, text, origin=FROM_USERS)
     if st.session_state[_unanswerable(turn)]:
         collect(answerable=False)
         outcome = "as a question without an answer"
@@ -229,7 +229,7 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
             if grade is not None
         ]
         collect(grades, answer=str(st.session_state.get(_expected(turn)) or ""))
-        labels = base.passage_labels.of(name, text, turn.recipe.index)
+        labels = base.questions.labels_of(name, text, turn.recipe.index)
         outcome = f"which has {labels_in_words(labels)} for it"
     base.reviews.labelled(turn.id)
     st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}, {outcome}."

@@ -116,11 +116,11 @@ def _repair(base: KnowledgeBase, set_name: str, question: str, label: Label) -> 
             st.markdown(marked(chunk.text, [(start, end)], "green-background"))
         place = chunk.document_id, chunk.start + start, chunk.start + end
         confirm_button(
-            "Move it here", key, base.labels.move_label, set_name, label.id, *place, cancel=True
+            "Move it here", key, base.questions.move_label, set_name, label.id, *place, cancel=True
         )
     if st.button("Remove the label", key="lost_label_remove", type="tertiary"):
         with guard():
-            base.labels.remove_label(set_name, label.id)
+            base.questions.remove_label(set_name, label.id)
             st.rerun()
 
 

@@ -106,7 +106,7 @@ def _store(grading: Grading, hit: Hit) -> None:
     if span is None:
         raise InvalidInput("No words are chosen.", "Choose sentences, or paste the words.")
     start, end = span
-    grading.base.passage_labels.grade_words(
+    grading.base.questions.grade_words(
         grading.set_name,
         grading.question,
         hit.chunk,

@@ -98,8 +98,8 @@ class Grading:
 
     def _grade(self, chunk: Chunk, grade: int) -> None:
         span = (chunk.document_id, chunk.start, chunk.end)
-        self.base.passage_labels.grade(self.set_name, self.question, *span, grade)
-        now = self.base.passage_labels.of(self.set_name, self.question, self.recipe.index)
+        self.base.questions.grade(self.set_name, self.question, *span, grade)
+        now = self.base.questions.labels_of(self.set_name, self.question, self.recipe.index)
         if now.grades.get(chunk.key, grade) > grade:
             st.toast(
                 "This passage is part of a longer label, which still gives it a higher grade.",
@@ -113,7 +113,7 @@ class Grading:
 
     def _remove(self, chunk: Chunk) -> None:
         span = (chunk.document_id, chunk.start, chunk.end)
-        gone = self.base.passage_labels.remove(self.set_name, self.question, *span)
+        gone = self.base.questions.remove_grades(self.set_name, self.question, *span)
         if gone:
             st.toast(f"{counted(gone, 'label')} removed.", icon=":material/label_off:")
         else:
@@ -207,7 +207,7 @@ def _question_buttons(grading: Grading) -> None:
         options = {"key": "inspector_answerable", "icon": ":material/undo:"}
         options = offered(grading.base, "question_edits.edit_question", **options)
         if st.button("It has an answer", **options):
-            grading.base.question_edits.edit_question(
+            grading.base.questions.edit_question(
                 grading.set_name, _collect(grading), answerable=True
             )
             st.rerun()
@@ -232,11 +232,11 @@ def _question_buttons(grading: Grading) -> None:
 
 
 def _collect(grading: Grading) -> str:
-    return grading.base.question_edits.collect(grading.set_name, grading.question)
+    return grading.base.questions.collect(grading.set_name, grading.question)
 
 
 def _mark_unanswerable(grading: Grading) -> None:
-    grading.base.passage_labels.collect(
+    grading.base.questions.collect_with_grades(
         grading.set_name,
         grading.question,
         answerable=False,
@@ -267,11 +267,11 @@ def _labels(
 
 @shared_cache(16)
 def _is_question(base: KnowledgeBase, name: str, changed: str) -> Callable[[str], bool]:
-    return base.passage_labels.contains(name)
+    return base.questions.contains(name)
 
 
 @shared_cache(64)
 def _read(
     base: KnowledgeBase, name: str, changed: str, question: str, index: IndexRecipe
 ) -> QuestionLabels:
-    return base.passage_labels.of(name, question, index)
+    return base.questions.labels_of(name, question, index)

@@ -45,7 +45,7 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
 
 def _open_queue(base: KnowledgeBase, run: Run, other: Run | None, *, sampled: bool) -> None:
     with guard():
-        st.session_state[_QUEUE] = base.judging_queue.ordered(
+        st.session_state[_QUEUE] = base.questions.judging_queue(
             run.id, other.id if other else None, sampled=sampled
         )
         st.session_state[_DONE] = 0
@@ -136,7 +136,7 @@ def _page(base: KnowledgeBase, hit: Unjudged) -> str:
 def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> None:
     with guard(in_dialog=True):
         place = hit.document_id, hit.start, hit.end
-        label = base.labels.label(set_name, hit.question_id, *place, grade, hit.origin)
+        label = base.questions.label(set_name, hit.question_id, *place, grade, hit.origin)
         st.session_state[_DONE] += 1
         _next(label)
 
@@ -155,7 +155,7 @@ def _undo(base: KnowledgeBase, set_name: str) -> None:
     hit, label = st.session_state[_LAST]
     with guard(in_dialog=True):
         if label is not None:
-            base.labels.remove_label(set_name, label)
+            base.questions.remove_label(set_name, label)
             st.session_state[_DONE] -= 1
         del st.session_state[_LAST]
         st.session_state[_QUEUE] = [hit, *st.session_state[_QUEUE]]

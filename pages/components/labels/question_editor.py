@@ -76,7 +76,7 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
         cancel_button("questions_cancel", by_escape=not any(st.session_state[_TABLE].values()))
     if save:
         with guard():
-            base.question_edits.save_table(set_name, before, read_rows(edited))
+            base.questions.save_table(set_name, before, read_rows(edited))
             st.rerun()
     _split(base, set_name)
 
@@ -155,7 +155,7 @@ def _split(base: KnowledgeBase, set_name: str) -> None:
             "Split again",
             key="questions_split",
             icon=":material/shuffle:",
-            on_click=guard(in_dialog=True)(base.question_edits.set_split),
+            on_click=guard(in_dialog=True)(base.questions.set_split),
             args=(set_name, int(seed), float(share)),
         )
     notices()

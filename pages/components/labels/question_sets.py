@@ -83,7 +83,7 @@ def import_dialog(base: KnowledgeBase) -> None:
         type=["xlsx", "csv", "tsv", "txt", "jsonl", "zip", "qrels"],
         key="metrics_import_file",
     )
-    exchange, columns, ignored = base.exchange, dict[str, str](), list[str]()
+    exchange, columns, ignored = base.questions, dict[str, str](), list[str]()
     judged = file is not None and exchange.holds_judgements(file.name, file.getvalue())
     if file is not None and not judged:
         with guard():
@@ -219,7 +219,7 @@ def _import(
     skip_bad: bool,
 ) -> None:
     content = file.getvalue()
-    came = base.exchange.import_file(
+    came = base.questions.import_file(
         name,
         file.name,
         content,
@@ -228,7 +228,7 @@ def _import(
         skip_bad=skip_bad,
         existing=existing,
     )
-    judged = base.exchange.holds_judgements(file.name, content)
+    judged = base.questions.holds_judgements(file.name, content)
     what = "judgement" if judged else "question"
     version_note = f" {_kept(came.replaced)}" if came.replaced is not None else ""
     imported = f"{counted(came.number, what)} imported into {name}.{version_note}"
@@ -320,7 +320,7 @@ def has_choice() -> bool:
 
 def export_buttons(base: KnowledgeBase, name: str) -> None:
     """Downloads of a set, as files that can be imported again."""
-    exchange = base.exchange
+    exchange = base.questions
     for label, ending, data in (
         ("JSONL", "jsonl", partial(exchange.export_text, name, "jsonl")),
         ("CSV", "csv", partial(exchange.export_text, name, "csv")),
@@ -344,7 +344,7 @@ def _manage(base: KnowledgeBase, chosen: QuestionSet) -> None:
     name = (new_name or "").strip()
     if st.button("Rename", key="set_rename", disabled=name in ("", chosen.name)):
         with guard():
-            base.question_edits.rename_set(chosen.name, name)
+            base.questions.rename_set(chosen.name, name)
             choose_set(name)
             st.rerun()
     st.divider()
@@ -355,7 +355,7 @@ def _manage(base: KnowledgeBase, chosen: QuestionSet) -> None:
     sure = st.checkbox("Yes, delete the questions and their labels", key="set_sure")
     if filled_button("Delete", key="set_delete", disabled=not sure):
         with guard():
-            base.question_edits.delete_set(chosen.name)
+            base.questions.delete_set(chosen.name)
             st.rerun()
 
 

@@ -185,7 +185,7 @@ def _new_name(base: KnowledgeBase) -> str:
 
 def _request(base: KnowledgeBase, recipe: Recipe) -> None:
     name, kinds, number = (st.session_state[f"{_REQUEST_KEY}_{field}"] for field in _FIELDS)
-    base.proposals.request(name, kinds, int(number), recipe)
+    base.questions.request_proposals(name, kinds, int(number), recipe)
     question_sets.choose_set(name.strip())
     st.session_state[question_sets.TAB] = question_sets.SETS
     later(
@@ -195,7 +195,7 @@ def _request(base: KnowledgeBase, recipe: Recipe) -> None:
 
 def proposals(base: KnowledgeBase, chosen: QuestionSet) -> None:
     """Draw the proposals that wait for a decision."""
-    waiting = base.proposals.list_all(chosen.name)
+    waiting = base.questions.proposals(chosen.name)
     if not waiting:
         return
     tight = [item.id for item in waiting if (item.leak or 0.0) < _LEAKING]
@@ -235,7 +235,7 @@ def _decisions(
     picked: Sequence[str],
     tight: Sequence[str],
 ) -> None:
-    accept, reject = base.proposals.accept, base.proposals.reject
+    accept, reject = base.questions.accept_proposals, base.questions.reject_proposals
     rest = (
         ("accept_open", f"Accept the {len(tight):,} with little leak", accept, tight)
         if tight

@@ -275,7 +275,7 @@ def address(base: KnowledgeBase, run: Run, result: QuestionResult) -> dict[str, 
     """
     if run.recipe is None:
         return {"q": result.text}
-    labels = base.passage_labels.of(run.question_set, result.text, run.recipe.index)
+    labels = base.questions.labels_of(run.question_set, result.text, run.recipe.index)
     results = base.runs.results(run.id)
     ranking = next(other.ranking for other in results if other.question_id == result.question_id)
     chunk_keys = [int(name, 16) for name, *_ in ranking[: run.recipe.search.top_k]]

@@ -151,8 +151,8 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
             **_bundled(base, run),
         )
         for ending, export, explained in (
-            ("run", base.exchange.export_run, "The rankings, for trec_eval and its relatives."),
-            ("qrels", base.exchange.export_run_qrels, "The judgements that fit the rankings."),
+            ("run", base.questions.export_run, "The rankings, for trec_eval and its relatives."),
+            ("qrels", base.questions.export_run_qrels, "The judgements that fit the rankings."),
         ):
             key, name = f"runs_trec_{ending}", f"{run.id}.{ending}"
             options = offered(base, "exchange.export_run", help=explained, width="stretch")

@@ -268,4 +268,4 @@ def _skip(pair: Pair, hit: HitToJudge) -> None:
 def _undo(pair: Pair) -> None:
     label, grade = st.session_state[f"{pair.key}_done"].pop()
     with guard(in_dialog=True):
-        pair.base.labels.remove_label(pair.question_set, label, grade)
+        pair.base.questions.remove_label(pair.question_set, label, grade)

@@ -240,7 +240,7 @@ def _worst_open(
     ]
     if not lost:
         return None
-    queue = base.judging_queue.ordered(run_id, k=_FIRST, limit=_MOST_UNJUDGED)
+    queue = base.questions.judging_queue(run_id, k=_FIRST, limit=_MOST_UNJUDGED)
     unjudged = {hit.question_id for hit in queue}
     return next((result for result in lost if result.question_id in unjudged), None)
 

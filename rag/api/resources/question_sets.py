@@ -249,7 +249,7 @@ def create_question_set(request: Request, base: Base, body: NewSet, idempotent: 
     """Make an empty question set."""
 
     def make() -> Made:
-        base.question_edits.create_set(body.name)
+        base.questions.create_set(body.name)
         return _made(request, base, body.name.strip())
 
     return idempotent(body.model_dump(), make)
@@ -280,7 +280,7 @@ def import_question_set(
     content = file.file.read()
 
     def make() -> Made:
-        came = base.exchange.import_file(
+        came = base.questions.import_file(
             name,
             file.filename or "",
             content,
@@ -316,7 +316,7 @@ def rename_question_set(
     base: Base, questions: SetName, body: NewName, if_match: IfMatch = None
 ) -> QuestionSetData:
     """Give a question set another name, in its runs too; its id stays."""
-    base.question_edits.rename_set(_seen(base, questions, if_match), body.name)
+    base.questions.rename_set(_seen(base, questions, if_match), body.name)
     return QuestionSetData.of(base.questions.named(body.name.strip()))
 
 
@@ -325,7 +325,7 @@ def rename_question_set(
 )
 def delete_question_set(base: Base, questions: SetName, if_match: IfMatch = None) -> Response:
     """Delete a question set with its labels; its runs stay."""
-    base.question_edits.delete_set(_seen(base, questions, if_match))
+    base.questions.delete_set(_seen(base, questions, if_match))
     return Response(status_code=204)
 
 
@@ -380,7 +380,7 @@ def add_question(base: Base, questions: SetName, body: NewQuestion, idempotent: 
 
     def make() -> Made:
         name = set_called(base, questions).name
-        made = base.question_edits.add_question(
+        made = base.questions.add_question(
             name, body.question, answerable=body.answerable, tags=body.tags
         )
         return Made(201, _question(base, name, made).dump())
@@ -402,7 +402,7 @@ def edit_question(
     """Change a question; its labels stay."""
     name = _seen(base, questions, if_match)
     _question(base, name, question)
-    base.question_edits.edit_question(
+    base.questions.edit_question(
         name, question, text=body.question, answerable=body.answerable, tags=body.tags
     )
     return _question(base, name, question)
@@ -418,7 +418,7 @@ def remove_question(
     """Delete a question with its labels."""
     name = _seen(base, questions, if_match)
     _question(base, name, question)
-    base.question_edits.delete_questions(name, [question])
+    base.questions.delete_questions(name, [question])
     return Response(status_code=204)
 
 
@@ -428,7 +428,7 @@ def remove_question(
 )
 def export_question_set(base: Base, questions: SetName) -> JsonLines:
     """A question set as JSONL, which an import reads back."""
-    text = base.exchange.export_text(set_called(base, questions).name, "jsonl")
+    text = base.questions.export_text(set_called(base, questions).name, "jsonl")
     return JsonLines(text.encode("utf-8", "replace"))
 
 
@@ -447,7 +447,7 @@ def add_label(base: Base, questions: SetName, body: NewLabel, idempotent: Maker)
 
     def make() -> Made:
         name = set_called(base, questions).name
-        made = base.labels.label(name, **body.model_dump())
+        made = base.questions.label(name, **body.model_dump())
         return Made(201, _label(base, name, made).dump())
 
     return idempotent(body.model_dump(), make)
@@ -463,9 +463,9 @@ def change_grade(
     """Change the grade of a label, or name the part of the answer that it has."""
     name = _seen(base, questions, if_match)
     if body.grade is not None:
-        base.labels.set_grade(name, label, body.grade)
+        base.questions.set_grade(name, label, body.grade)
     if body.nugget is not None:
-        base.labels.set_nugget(name, label, body.nugget)
+        base.questions.set_nugget(name, label, body.nugget)
     return _label(base, name, label)
 
 
@@ -477,7 +477,7 @@ def remove_label(
     base: Base, questions: SetName, label: RowId, if_match: IfMatch = None
 ) -> Response:
     """Delete a label."""
-    base.labels.remove_label(_seen(base, questions, if_match), label)
+    base.questions.remove_label(_seen(base, questions, if_match), label)
     return Response(status_code=204)
 
 

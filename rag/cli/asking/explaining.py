@@ -104,7 +104,7 @@ def _set_with(base: KnowledgeBase, question: str) -> str | None:
     """The first question set that has the question."""
     index = base.recipe().index
     for question_set in base.questions.list_all():
-        if base.passage_labels.of(question_set.name, question, index).question_id is not None:
+        if base.questions.labels_of(question_set.name, question, index).question_id is not None:
             return question_set.name
     return None
 

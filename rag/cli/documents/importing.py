@@ -178,13 +178,13 @@ def import_questions(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
     name, skip = args.name or args.file.resolve().stem, args.skip_bad
     if args.file.is_dir():
-        came = base.exchange.import_folder(
+        came = base.questions.import_folder(
             name, args.file, args.split, skip_bad=skip, existing=args.existing
         )
     else:
         columns = dict(inputs.column(text) for text in args.column)
         content = inputs.bytes_in(args.file)
-        came = base.exchange.import_file(
+        came = base.questions.import_file(
             name,
             args.file.name,
             content,
@@ -226,7 +226,7 @@ def _kept(kb: str, name: str, version: int) -> str:
 
 
 def export_questions(args: argparse.Namespace) -> Output:
-    exchange, path = inputs.workspace(args).base(args.kb).exchange, args.output
+    exchange, path = inputs.workspace(args).base(args.kb).questions, args.output
     kind = path.suffix.lower() if path else ".jsonl"
     if path and (kind in ("", ".zip") or path.is_dir()):
         packed = exchange.export_beir(args.set_name, with_documents=args.with_documents)

@@ -38,7 +38,7 @@ class ReproductionData(VerbData):
 
 
 def export_run(args: argparse.Namespace) -> Output:
-    exchange = inputs.workspace(args).base(args.kb).exchange
+    exchange = inputs.workspace(args).base(args.kb).questions
     inputs.write(args.output, exchange.export_run(args.run).encode("utf-8", "replace"))
     if args.qrels:
         inputs.write(args.qrels, exchange.export_run_qrels(args.run).encode("utf-8", "replace"))

@@ -120,9 +120,9 @@ class Estimates(StoredRuns):
         """Return the estimate for the open hits among the first ten of one run, or of two runs.
 
         If ``judge`` is None, the judge with the most judgements is used. Raises NotFound and
-        InvalidInput in the same cases as ``JudgingQueue.ordered``.
+        InvalidInput in the same cases as ``JudgingQueue.judging_queue``.
         """
-        open_now = JudgingQueue(self._database, self._base_id).ordered(
+        open_now = JudgingQueue(self._database, self._base_id).judging_queue(
             run_id, other_id, limit=_ALL, sampled=True
         )
         run_ids = [run_id] if other_id is None else [run_id, other_id]
