@@ -17,7 +17,7 @@ class World:
         self.ann = signed_in(self.workspace, "ann")
         for role in ROLES:
             person = signed_in(self.workspace, role)
-            base.members.add(person.email, role)
+            base.access.add_member(person.email, role)
         signed_in(self.workspace, "stranger")
         view(self.workspace, signed_in(self.workspace, "ben")).create("mine", base.recipe())
         self.base: KnowledgeBase = view(self.workspace, self.ann).base("handbook")

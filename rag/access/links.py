@@ -22,12 +22,11 @@ _LARGEST_ID = 2**31 - 1  # what every database stores as an integer
 class Links:
     """The links to one knowledge base. The database has the SHA-256 of each, as of tokens."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
+    _database: Database
+    _base_id: int
 
     @operation("owner", audit="sharing", audited_arguments=1)
-    def create(
+    def create_link(
         self, name: str = "", days: int = 7, maker: str = "", tour_id: int | None = None
     ) -> tuple[str, LinkRow]:
         """Create a link; return its secret, which is stored nowhere, and its row.
@@ -69,13 +68,13 @@ class Links:
             )
 
     @operation("owner")
-    def list_all(self) -> list[LinkRow]:
+    def links(self) -> list[LinkRow]:
         """All links without their secrets, newest first."""
         with self._database.read() as connection:
             return links.of_base(connection, self._base_id)
 
     @operation("owner", audit="sharing", audited_arguments=ALL)
-    def revoke(self, link_id: str) -> None:
+    def revoke_link(self, link_id: str) -> None:
         """Let a link show nothing any more, from now on. Raises NotFound."""
         with self._database.write() as connection:
             if not links.revoke(connection, self._base_id, link_id):

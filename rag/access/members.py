@@ -16,18 +16,17 @@ from rag.storage.access.people import Person
 class Members:
     """The members of a knowledge base and their roles."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
+    _database: Database
+    _base_id: int
 
     @operation("viewer")
-    def list_all(self) -> list[Member]:
+    def members(self) -> list[Member]:
         """Its people by address."""
         with self._database.read() as connection:
             return people.members(connection, self._base_id)
 
     @operation("owner", audit="members", audited_arguments=ALL)
-    def add(self, email: str, role: str = "viewer") -> Person:
+    def add_member(self, email: str, role: str = "viewer") -> Person:
         """Make a person a member, also one who never signed in. Raises InvalidInput,
         AlreadyExists."""
         email = address(email)
@@ -40,7 +39,7 @@ class Members:
         return person
 
     @operation("owner", audit="members", audited_arguments=ALL)
-    def change(self, email: str, role: str) -> None:
+    def change_member(self, email: str, role: str) -> None:
         """Give a member another role. Raises NotFound, InvalidInput for the last owner."""
         _check(role)
         with self._database.write() as connection:
@@ -50,7 +49,7 @@ class Members:
             people.join(connection, self._base_id, member.id, role)
 
     @operation("owner", audit="members", audited_arguments=ALL)
-    def remove(self, email: str) -> None:
+    def remove_member(self, email: str) -> None:
         """Take a member out. Raises NotFound, InvalidInput for the last owner."""
         with self._database.write() as connection:
             member = people.member_called(connection, self._base_id, address(email))

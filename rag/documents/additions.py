@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from rag import providers, readers
 from rag.documents.library import Library, Upload
 from rag.documents.remaining_time import CHARACTERS
+from rag.documents.stored import StoredDocuments
 from rag.documents.throughput import Throughput
 from rag.lexical.languages import language_name
 from rag.operation import operation
-from rag.services import Services
 from rag.storage import files
 from rag.storage.files import LockedFile
 
@@ -48,11 +48,8 @@ class LanguageGap:
     installed: bool
 
 
-class Additions:
+class Additions(StoredDocuments):
     """A preview of files that somebody thinks of adding."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
 
     @operation("viewer")
     def amount(self, upload: Upload) -> Amount:
@@ -62,7 +59,7 @@ class Additions:
         return Amount(size if kind == "pdf" else 0.0, size * CHARACTERS.get(kind, 1.0))
 
     @operation("viewer")
-    def seconds(self, amounts: Sequence[Amount], embedder: str) -> float | None:
+    def seconds_to_add(self, amounts: Sequence[Amount], embedder: str) -> float | None:
         """Estimate the seconds that an embedder needs for files on this computer; None if unknown.
 
         A local model that no job has used yet is measured for about a second.
@@ -85,7 +82,7 @@ class Additions:
         return LanguageGap(language_name(language), instead, instead in ready)
 
     @operation("viewer")
-    def document(self, upload: Upload) -> Document:
+    def read_upload(self, upload: Upload) -> Document:
         """A file as it would be read. Raises UnreadableDocument."""
         limits = readers.Limits(
             max_bytes=self._services.settings.max_upload_mb << 20,
@@ -109,26 +106,21 @@ def _file(upload: Upload) -> Iterator[Path]:
     upload.content.seek(0)
 
 
-class LockedFiles:
+class LockedFiles(Library):
     """The files of a knowledge base that wait for a password.
 
     What is stored is a copy without encryption, and it is made before the job that reads it: so
     no job, process or database has the password, and pages can be drawn as of any other PDF.
     """
 
-    def __init__(self, services: Services, library: Library, base_id: int) -> None:
-        self._services = services
-        self._library = library
-        self._base_id = base_id
-
     @operation("viewer")
-    def list_waiting(self) -> list[LockedFile]:
+    def locked_files(self) -> list[LockedFile]:
         """List the files that wait, in the order they came."""
         with self._services.database.read() as connection:
             return files.locked_files(connection, self._base_id)
 
     @operation("editor", audit="documents")
-    def open(self, locked: LockedFile, password: str) -> int:
+    def open_locked_file(self, locked: LockedFile, password: str) -> int:
         """Decrypt a file and queue its reading; return the job.
 
         Raises UnreadableDocument for a wrong password, with which the file goes on waiting.
@@ -139,10 +131,10 @@ class LockedFiles:
             original = self._services.files.path(locked.file)
             readers.decrypt(original, target, password, limits=limits)
             with target.open("rb") as content:
-                return self._library.add_files([Upload(locked.name, content, locked.source)])
+                return self.add_files([Upload(locked.name, content, locked.source)])
 
     @operation("editor", audit="documents")
-    def leave_out(self, locked: LockedFile) -> None:
+    def leave_out_locked_file(self, locked: LockedFile) -> None:
         """Delete a file that waits."""
         with self._services.database.write() as connection:
             files.forget_locked(connection, locked)

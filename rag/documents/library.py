@@ -17,19 +17,19 @@ from rag.chunking import chunks, length_counter
 from rag.documents import build_job
 from rag.documents.file_names import Item, distinct, name_files
 from rag.documents.page_images import page_image
-from rag.documents.reading_again import PASTED, ReadingAgain
+from rag.documents.reading_again import PASTED
+from rag.documents.stored import StoredDocuments
 from rag.errors import InvalidFile, InvalidInput, NotFound, storage_error
 from rag.evaluation.formats import beir
 from rag.indexing.kinds import VectorChoice
 from rag.input_rules import storable
-from rag.jobs import Jobs
 from rag.network.requests import refuse_credentials
-from rag.operation import ALL, SERVER, operation, part
+from rag.operation import ALL, SERVER, operation
 from rag.questions.sets import checked_name
 from rag.readers import PageImage
 from rag.readers.encodings import checked_encoding
 from rag.recipe import IndexRecipe
-from rag.services import Models, Services
+from rag.services import Models
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
 from rag.storage.documents import DocumentInfo
@@ -128,21 +128,11 @@ class BeirImport:
         return jobs.create(connection, base_id, "import-beir", title, payload)
 
 
-class Library:
+class Library(StoredDocuments):
     """The documents of one knowledge base.
 
     Methods that add documents return a job. Once they return, no data can be lost.
     """
-
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
-        self._services = services
-        self._jobs = jobs
-        self._database = services.database
-        self._base_id = base_id
-
-    @part
-    def again(self) -> ReadingAgain:
-        return ReadingAgain(self._services, self._jobs, self._base_id)
 
     @operation("guest")
     def documents(self, recipe: IndexRecipe) -> list[DocumentInfo]:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rag.documents.ingestion import Ingestion
+from rag.documents.stored import StoredDocuments
 from rag.errors import InvalidInput
 from rag.evaluation.anchoring import Haystack
 from rag.input_rules import storable
 from rag.operation import operation
-from rag.services import Services
 from rag.storage import Connection, documents, passage_edits
 from rag.storage.passage_edits import StoredEdit
 from rag.types import Document, EditKind, Span
@@ -21,29 +21,24 @@ _BEGINNING = 80
 """Characters after a boundary that it is found by in another version."""
 
 
-class PassageEdits:
+class PassageEdits(StoredDocuments):
     """The edits of one knowledge base. Each cuts its document anew, in every build."""
 
-    def __init__(self, services: Services, base_id: int) -> None:
-        self._services = services
-        self._database = services.database
-        self._base_id = base_id
-
     @operation("viewer")
-    def of(self, document: str) -> list[StoredEdit]:
+    def passage_edits(self, document: str) -> list[StoredEdit]:
         """The edits of a document, named by id or by name, in the order of its text."""
         with self._database.read() as connection:
             document_id = documents.find_id_by_name(connection, self._base_id, document) or document
             return passage_edits.of_document(connection, self._base_id, document_id)
 
     @operation("viewer")
-    def lost(self) -> list[StoredEdit]:
+    def lost_edits(self) -> list[StoredEdit]:
         """Edits whose words no present document has; they come back with them."""
         with self._database.read() as connection:
             return passage_edits.lost(connection, self._base_id)
 
     @operation("viewer")
-    def find(self, document: str, quote: str, near: float = 0.0) -> Span:
+    def find_quote(self, document: str, quote: str, near: float = 0.0) -> Span:
         """Return the span of a quote in a document, given by id or name. White space is ignored.
 
         If the quote occurs several times, the result is the occurrence nearest to ``near``, from 0
@@ -59,7 +54,7 @@ class PassageEdits:
         return span
 
     @operation("editor", audit="documents")
-    def add(self, document: str, kind: EditKind, span: Span, words: str = "") -> int:
+    def edit_passages(self, document: str, kind: EditKind, span: Span, words: str = "") -> int:
         """Edit a span of a document, named by id or by name; return the id of the edit.
 
         ``split`` needs only the start of the span, and what follows it there. Raises NotFound,
@@ -88,7 +83,7 @@ class PassageEdits:
         return ids[0]
 
     @operation("editor", audit="documents")
-    def remove(self, edit_id: int) -> None:
+    def remove_edit(self, edit_id: int) -> None:
         """Take an edit back, also one that is lost. Raises NotFound, and what embedding raises."""
         with self._database.read() as connection:
             gone = passage_edits.get(connection, self._base_id, edit_id)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.documents.stored import StoredDocuments
 from rag.errors import InvalidInput
-from rag.jobs import Jobs
 from rag.operation import operation
 from rag.readers.encodings import checked_encoding
 from rag.readers.formats import reader_version
-from rag.services import Services
 from rag.storage import documents
 from rag.storage.documents import Reading
 from rag.types import chosen_encoding
@@ -28,13 +27,8 @@ class Outdated:
     kept: bool
 
 
-class ReadingAgain:
-    """Of one knowledge base. Labels look for their words in the new text."""
-
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
-        self._services = services
-        self._jobs = jobs
-        self._base_id = base_id
+class ReadingAgain(StoredDocuments):
+    """The documents to read again. Labels look for their words in the new text."""
 
     @operation("viewer")
     def outdated(self) -> list[Outdated]:
@@ -44,7 +38,7 @@ class ReadingAgain:
         return [Outdated(row.id, row.name, row.id not in missing) for row in readings]
 
     @operation("editor", audit="documents")
-    def queue(self, document_ids: Sequence[str] | None = None, encoding: str = "") -> int:
+    def read_again(self, document_ids: Sequence[str] | None = None, encoding: str = "") -> int:
         """Queue the reading of documents, or of all that are outdated; return the job.
 
         With an ``encoding``, current ones are read, too. Each keeps its id, tags and day. The job

@@ -127,17 +127,17 @@ class Examinations:
             span = self._visible(place)
             done = any(
                 stored.kind == "exclude" and stored.start <= span[0] and stored.end >= span[1]
-                for stored in self._edits.of(place.document_id)
+                for stored in self._edits.passage_edits(place.document_id)
             )
             if place.document_id != kept.document_id and not done:
-                self._edits.add(place.document_id, "exclude", span)
+                self._edits.edit_passages(place.document_id, "exclude", span)
 
     def _include_others(self, finding: DocumentFinding, kept: str) -> None:
         for place in finding.places:
-            for stored in self._edits.of(place.document_id):
+            for stored in self._edits.passage_edits(place.document_id):
                 same = stored.kind == "exclude" and (stored.start, stored.end)
                 if place.document != kept and same == self._visible(place):
-                    self._edits.remove(stored.id)
+                    self._edits.remove_edit(stored.id)
 
     def _visible(self, place: FindingPlace) -> tuple[int, int]:
         """Return the span of a place without white space at its ends, as edits have it."""

@@ -16,7 +16,6 @@ from rag import answering, telemetry
 from rag.answering import AnswerStream, QuotesExplanation
 from rag.conversations.answers import Answers, searches, unsearched
 from rag.conversations.turn_metrics import log_turn
-from rag.documents.additions import Additions, LockedFiles
 from rag.errors import NotFound
 from rag.indexing.index import Index
 from rag.indexing.lookup import lookup
@@ -39,18 +38,14 @@ from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.types import Document, Example, Hit, Message, Trace
 
 if TYPE_CHECKING:
-    from rag.access.links import Links
-    from rag.access.members import Members
+    from rag.access.base_access import BaseAccess
     from rag.answering.asking.prompt import Prompt
     from rag.conversations.arena import Arena
     from rag.conversations.conversations import Conversations
     from rag.conversations.operations import Operations
     from rag.conversations.prompts import Prompts
     from rag.conversations.reviews import Reviews
-    from rag.documents.additions import Additions, LockedFiles
-    from rag.documents.library import Library
-    from rag.documents.passage_edits import PassageEdits
-    from rag.documents.stores.imports import StoreImports
+    from rag.documents.all_documents import Documents
     from rag.examination.examinations import Examinations
     from rag.explanation.explainer import Explainer
     from rag.explanation.recipe_comparison import RetrievalComparison
@@ -70,8 +65,6 @@ if TYPE_CHECKING:
     from rag.runs.runs import Runs
     from rag.search.corpus import StoredSources
     from rag.systems.evaluate_job import SystemEvaluations
-    from rag.systems.measuring import SystemRuns
-    from rag.systems.registry import Systems
     from rag.tours import Tours
     from rag.tuning.diagnosis.job import Diagnoses
     from rag.tuning.tuning import Tuning
@@ -116,32 +109,10 @@ class KnowledgeBase:
         self.name = base.name
 
     @part
-    def documents(self) -> Library:
-        from rag.documents.library import Library
+    def documents(self) -> Documents:
+        from rag.documents.all_documents import Documents
 
-        return Library(self._services, self._jobs, self.id)
-
-    @part
-    def passage_edits(self) -> PassageEdits:
-        from rag.documents.passage_edits import PassageEdits
-
-        return PassageEdits(self._services, self.id)
-
-    @part
-    def locked_files(self) -> LockedFiles:
-
-        return LockedFiles(self._services, self.documents, self.id)
-
-    @part
-    def additions(self) -> Additions:
-
-        return Additions(self._services)
-
-    @part
-    def store_imports(self) -> StoreImports:
-        from rag.documents.stores.imports import StoreImports
-
-        return StoreImports(
+        return Documents(
             self._services,
             self._jobs,
             self.id,
@@ -210,22 +181,12 @@ class KnowledgeBase:
         return Tuning(self._services, self._jobs, self.id)
 
     @part
-    def systems(self) -> Systems:
-        from rag.systems.registry import Systems
-
-        return Systems(self._services, self.id, may_name_keys=self._limits.may_name_keys)
-
-    @part
-    def system_runs(self) -> SystemRuns:
-        from rag.systems.measuring import SystemRuns
-
-        return SystemRuns(self._services, self.id)
-
-    @part
-    def system_evaluations(self) -> SystemEvaluations:
+    def systems(self) -> SystemEvaluations:
         from rag.systems.evaluate_job import SystemEvaluations
 
-        return SystemEvaluations(self._services, self._jobs, self.id)
+        return SystemEvaluations(
+            self._services, self._jobs, self.id, may_name_keys=self._limits.may_name_keys
+        )
 
     @part
     def diagnoses(self) -> Diagnoses:
@@ -247,16 +208,10 @@ class KnowledgeBase:
         return BaseMaps(self._maps, self._jobs, self.id)
 
     @part
-    def members(self) -> Members:
-        from rag.access.members import Members
+    def access(self) -> BaseAccess:
+        from rag.access.base_access import BaseAccess
 
-        return Members(self._database, self.id)
-
-    @part
-    def links(self) -> Links:
-        from rag.access.links import Links
-
-        return Links(self._database, self.id)
+        return BaseAccess(self._database, self.id)
 
     @part
     def tours(self) -> Tours:
@@ -274,7 +229,7 @@ class KnowledgeBase:
     def examinations(self) -> Examinations:
         from rag.examination.examinations import Examinations
 
-        return Examinations(self._database, self.memory.scope, self.passage_edits)
+        return Examinations(self._database, self.memory.scope, self.documents)
 
     @part
     def conversations(self) -> Conversations:

@@ -52,24 +52,25 @@ class EvaluateSystem(Job[None]):
     cutoffs: Sequence[int]
 
 
-class SystemEvaluations:
-    """The evaluations of the systems of one knowledge base."""
+class SystemEvaluations(Systems, SystemRuns):
+    """The systems of one knowledge base, and their evaluations."""
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
-        self._services = services
+    def __init__(
+        self, services: Services, jobs: Jobs, base_id: int, *, may_name_keys: bool
+    ) -> None:
+        super().__init__(services, base_id, may_name_keys=may_name_keys)
         self._jobs = jobs
-        self._base_id = base_id
-        self._runs = SystemRuns(services, base_id)
-        self._systems = Systems(services, base_id)
 
     @operation("editor", audit="evaluation", audited_arguments=ALL)
-    def start(self, set_name: str, name: str, cutoffs: Sequence[int] = DEFAULT_CUTOFFS) -> int:
+    def start_evaluation(
+        self, set_name: str, name: str, cutoffs: Sequence[int] = DEFAULT_CUTOFFS
+    ) -> int:
         """Queue an evaluation; return the job, also where one is at the same already.
 
         Raises NotFound for a set or a system that is not there, InvalidInput without labels.
         """
-        stored = self._systems.get(name)
-        self._runs.questions(set_name)
+        stored = self.get(name)
+        self.questions(set_name)
         job = EvaluateSystem(
             set=set_name,
             run=new_run_id(),
@@ -86,13 +87,13 @@ class SystemEvaluations:
         return self._jobs.submit_once(self._base_id, f"Evaluating {name} on {set_name}", job)
 
     @operation("viewer")
-    def latest(self, set_name: str, name: str) -> JobRow | None:
+    def latest_evaluation(self, set_name: str, name: str) -> JobRow | None:
         """The last evaluation of a system on a set, at work or over. Raises NotFound."""
-        about = {"set": set_name, "system": name, "hash": self._systems.get(name).hash}
+        about = {"set": set_name, "system": name, "hash": self.get(name).hash}
         return self._jobs.latest(self._base_id, EvaluateSystem, **about)
 
     @operation("editor", audit="evaluation")
-    def check(
+    def gate(
         self,
         set_name: str,
         name: str,
@@ -105,7 +106,7 @@ class SystemEvaluations:
 
         Raises NotFound, InvalidInput, FailedRetrieval.
         """
-        stored = self._systems.get(name)
+        stored = self.get(name)
 
         def measure(cutoffs: Sequence[int]) -> Evaluation:
             return measured(

@@ -79,12 +79,11 @@ class SystemRuns:
     def __init__(self, services: Services, base_id: int) -> None:
         self._services = services
         self._base_id = base_id
-        self._evaluator = Evaluator(services, base_id)
 
     @operation("viewer")
     def questions(self, set_name: str) -> list[Question]:
         """Return the questions to ask a system. Raises NotFound, InvalidInput without labels."""
-        return self._evaluator.questions(set_name, refusals_alone=True)[1]
+        return Evaluator(self._services, self._base_id).questions(set_name, refusals_alone=True)[1]
 
     @operation("editor", audit="evaluation")
     def evaluate(
@@ -112,7 +111,9 @@ class SystemRuns:
         the set.
         """
         started = time.perf_counter()
-        question_set, questions = self._evaluator.questions(set_name, refusals_alone=True)
+        question_set, questions = Evaluator(self._services, self._base_id).questions(
+            set_name, refusals_alone=True
+        )
         matched = match_questions(retrievals, questions)
         others = match_questions(matched.unmatched, self._questions(question_set.id))
         answered = [item for item in questions if complete or item.id in matched.by_question]

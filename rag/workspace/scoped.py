@@ -287,7 +287,7 @@ class ScopedWorkspace:
         base = self.base(name)
         if self.principal.link is not None or self.principal.local:
             raise InvalidInput("You are not a member, so you cannot leave.")
-        self._workspace.base_with_id(base.id).members.remove(self.principal.person.email)
+        self._workspace.base_with_id(base.id).access.remove_member(self.principal.person.email)
         self.note("members", "leave", base=base)
 
     def bundle(self, run_id: str, target: Path) -> None:

@@ -227,7 +227,7 @@ def _by_document(
     base = bench.base("planted", files)
     for one in passages:
         if kind[one.name] == "excluded":
-            base.passage_edits.add(one.name, "exclude", (0, len(one.text)))
+            base.documents.edit_passages(one.name, "exclude", (0, len(one.text)))
     lines = {
         one.id: one.line(document=_newest(one.document))
         if kind[one.document] == "superseded"

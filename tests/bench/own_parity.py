@@ -34,7 +34,7 @@ def measure(
         base = workspace.base(SAMPLE)
         base.save_recipe(base.recipe().with_fields({"search.top_k": _DEPTH}))
         own = base.evaluator.evaluate(SAMPLE, base.recipe()).run
-        questions = base.system_runs.questions(SAMPLE)[:most]
+        questions = base.systems.questions(SAMPLE)[:most]
         with served(workspace) as url:
             for form in forms:
                 place = f"{url}{FORMS[form]}", SAMPLE, _DEPTH, "TOUCHSTONE_TOOL_OWN"
@@ -46,7 +46,7 @@ def measure(
                 )
                 assert not asked.errors, asked.errors
                 stored = base.systems.add(system)
-                run = base.system_runs.evaluate(SAMPLE, asked.retrievals, stored.source)
+                run = base.systems.evaluate(SAMPLE, asked.retrievals, stored.source)
                 parity = base.runs.parity(run.evaluation.run.id, own.id, _DEPTH)
                 figures[f"{form} | questions"] = float(len(parity.questions))
                 figures[f"{form} | same"] = parity.equal / len(parity.questions)

@@ -55,7 +55,7 @@ def served(
         ]
         base.runs.pin(runs[0])
         add(workspace, base, {"late.md": "# Late\n\nCome late."})  # since the runs were made
-        secret, _ = base.links.create("fair")
+        secret, _ = base.access.create_link("fair")
         tour = base.tours.create("For the board")
         base.tours.add(tour, _stops(base))
         workspace.close()

@@ -7,7 +7,7 @@ from tests.workspaces import workspace_at
 
 def test_a_guest_who_leaves_gets_no_other_page_where_nobody_signs_in(serve, warm_home, page):
     workspace = workspace_at(warm_home)
-    secret, _ = workspace.base("handbook").links.create("fair")
+    secret, _ = workspace.base("handbook").access.create_link("fair")
     workspace.close()
     with serve(warm_home) as address:
         page.goto(f"{address}/share/{secret}")

@@ -33,7 +33,7 @@ def test_two_people_and_a_link(serve, warm_home, tmp_path, open_page, shoot, mon
             expect(ben.get_by_role("heading", name="Sharing by link")).to_be_hidden()
 
             workspace = workspace_at(warm_home)
-            workspace.base("handbook").members.change("ben@example.org", "owner")
+            workspace.base("handbook").access.change_member("ben@example.org", "owner")
             ben.reload()
             expect(ben.get_by_role("heading", name="Sharing by link")).to_be_visible()
             ben.get_by_role("button", name="Make a link").click()
@@ -50,7 +50,10 @@ def test_two_people_and_a_link(serve, warm_home, tmp_path, open_page, shoot, mon
             expect(ann.get_by_role("tab", name="Audit log", selected=True)).to_be_visible()
             shoot(ann, "audit")
             told = {(line.email, line.entry.action) for line in workspace.access.audit.lines()}
-            assert {("ann@example.org", "members.add"), ("ben@example.org", "links.create")} <= told
+            assert {
+                ("ann@example.org", "access.add_member"),
+                ("ben@example.org", "access.create_link"),
+            } <= told
             people = workspace.access.people
             people.forget(people.by_email("ben@example.org"))
             workspace.close()

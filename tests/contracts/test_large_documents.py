@@ -68,7 +68,7 @@ def _through_all_changes(workspace: Workspace) -> list[Any]:
     infos = {info.name: info for info in base.documents.documents(QUICK.index)}
     leave = base.documents.document(infos["leave.txt"].id)
     start = leave.text.index("Leave number 20")
-    base.passage_edits.add("leave.txt", "exclude", (start, start + 30), "")
+    base.documents.edit_passages("leave.txt", "exclude", (start, start + 30), "")
     seen += [_seen(base)]
     workspace.jobs.run(workspace.duplicate("here", "there")[1])
     seen += [_seen(workspace.base("there"))]

@@ -99,13 +99,13 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "question": base.questions.add_question("policies", "Who pays lunch?"),
         "question_id": question,
         "member": "guest@example.org",
-        "link": base.links.create("fair")[1].id,
+        "link": base.access.create_link("fair")[1].id,
         "tour": str(base.tours.create("For the board")),
         "system": "rival",
         "kind": "linear",
         "finding": base.examinations.examine().open[0].id,
     }
-    base.members.add(ids["member"])
+    base.access.add_member(ids["member"])
     with scripted(Reply(body="[]")) as server:
         base.systems.add(HttpSystem.parse({"name": "rival", "url": f"{server.url}?q={{question}}"}))
         yield Filled(workspace, base.id, ids, _secrets(workspace))
@@ -115,11 +115,11 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
 def _secrets(workspace: Workspace) -> dict[str, str]:
     """A token with all scopes for each role, and what is no token or none any more."""
     tokens = workspace.access.tokens
-    secrets = {"local": "", "link": workspace.base("manuals").links.create()[0]}
+    secrets = {"local": "", "link": workspace.base("manuals").access.create_link()[0]}
     for name in ("owner", *(role for role in MEMBERS if role != "owner"), "stranger"):
         person = signed_in(workspace, name)  # the first one gets the base
         if name not in ("owner", "stranger"):
-            workspace.base("manuals").members.add(person.email, name)
+            workspace.base("manuals").access.add_member(person.email, name)
         secrets[name] = view(workspace, person).tokens.create("matrix", SCOPES)[0]
     owner = view(workspace, signed_in(workspace, "owner"))
     secrets["expired"], late = owner.tokens.create("late", SCOPES, days=1)
@@ -305,7 +305,7 @@ def test_a_stolen_database_lets_nobody_in(tmp_path, monkeypatch):
     add(workspace, base, {"leave.md": LEAVE})
     secrets = [secret for secret in _secrets(workspace).values() if secret]
     ann = view(workspace, signed_in(workspace, "ann"))
-    ann.create("hers", QUICK).links.create()
+    ann.create("hers", QUICK).access.create_link()
     assert workspace.statuses()
     workspace.access.audit.flush()
     dumped = stored_bytes(workspace)

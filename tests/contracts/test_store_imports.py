@@ -197,7 +197,7 @@ def test_a_store_comes_in_with_its_own_vectors_and_nothing_is_written(
     workspace: Workspace, base: KnowledgeBase, served: Served
 ) -> None:
     wanted = embedded(base)
-    job = workspace.jobs.run(base.store_imports.start(served.store, "fake"))
+    job = workspace.jobs.run(base.documents.import_store(served.store, "fake"))
     assert job.status == "done", job.message
     assert served.refused() == []
     assert "448 of 448 documents added" in job.message
@@ -220,7 +220,7 @@ def test_a_store_comes_in_with_its_own_vectors_and_nothing_is_written(
 
 
 def test_a_preview_names_fields_and_foreign_vectors(base: KnowledgeBase, served: Served) -> None:
-    preview = base.store_imports.preview(served.store, "fake")
+    preview = base.documents.preview_store(served.store, "fake")
     assert (preview.layout.rows, preview.store.text, preview.store.title) == (450, "body", "title")
     (vector,) = preview.layout.vectors
     assert (vector.dimension, vector.similarity) == (64, "dot product")
@@ -234,7 +234,7 @@ def test_a_preview_names_fields_and_foreign_vectors(base: KnowledgeBase, served:
     )
     assert base.documents.documents(base.recipe().index) == []
     only = {"title": "Note 9"}
-    some = base.store_imports.preview(served.store.model_copy(update={"only": only}))
+    some = base.documents.preview_store(served.store.model_copy(update={"only": only}))
     assert (some.layout.rows, [row.id for row in some.rows]) == (1, ["9"])
     assert served.refused() == []
 
@@ -251,7 +251,7 @@ def test_a_connection_that_ends_in_the_middle_leaves_nothing(
     monkeypatch.setattr(
         store_import_job, "document_row", lambda *row: (read.append(1), made(*row))[1]
     )
-    number = base.store_imports.start(served.fragile, "fake")
+    number = base.documents.import_store(served.fragile, "fake")
     served.cut()
     job = workspace.jobs.run(number)
     assert job.status == "failed"
@@ -263,7 +263,7 @@ def test_a_connection_that_ends_in_the_middle_leaves_nothing(
 
 
 def test_errors_name_what_is_wrong(base: KnowledgeBase, served: Served) -> None:
-    imports, store = base.store_imports, served.store
+    imports, store = base.documents, served.store
     missing = store.model_copy(update={"name": "passagez"})
     with pytest.raises(NotFound, match=r"There is no \w+ store passagez"):
         imports.start(missing, "fake")
@@ -289,7 +289,7 @@ def test_a_server_that_is_away(base: KnowledgeBase) -> None:
             {"kind": kind, "address": f"{scheme}://127.0.0.1:1/x", "name": "passages"}
         )
         with pytest.raises(ProviderError, match=r"cannot be reached|connection"):
-            base.store_imports.preview(store)
+            base.documents.preview_store(store)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_addresses_inside_the_network_are_refused(home: Path) -> None:
             {"kind": kind, "address": f"{scheme}://127.0.0.1:1/x", "name": "passages"}
         )
         with pytest.raises(BlockedAddress, match="inside this computer"):
-            base.store_imports.preview(store)
+            base.documents.preview_store(store)
     workspace.close()
 
 
@@ -326,13 +326,13 @@ def test_an_import_of_a_store_that_was_embedded_anew_replaces_vectors(
 ) -> None:
     first = embedded(base)
     with serve("qdrant", first, request) as one:
-        workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+        workspace.jobs.run(base.documents.import_store(one.store, "fake"))
     before, documents = stored_vectors(base), base.documents.documents(base.recipe().index)
     anew = first.copy()
     anew[20:30, 0] += 0.01
     with serve("qdrant", anew, request) as one:
-        job = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
-        again = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+        job = workspace.jobs.run(base.documents.import_store(one.store, "fake"))
+        again = workspace.jobs.run(base.documents.import_store(one.store, "fake"))
     assert job.message.startswith("0 of 448 documents added; 10 with another vector than before; ")
     assert "another vector than before" not in again.message
     assert base.documents.documents(base.recipe().index) == documents
@@ -361,7 +361,7 @@ def test_a_killed_import_goes_on_without_the_store(
         return store_group(*args, **named)
 
     with serve("qdrant", embedded(base), request) as one:
-        job = base.store_imports.start(one.store, "fake")
+        job = base.documents.import_store(one.store, "fake")
         with monkeypatch.context() as patch:
             patch.setattr(store_import_job.Ingestion, "store", killed)
             with pytest.raises(KeyboardInterrupt):
@@ -377,13 +377,13 @@ def test_a_base_with_other_documents_takes_no_store(
     with serve("qdrant", embedded(base), request) as one:
         workspace.jobs.run(base.documents.add_text("Own", "A text of its own."))
         with pytest.raises(InvalidInput, match="did not come from a store"):
-            base.store_imports.start(one.store, "fake")
+            base.documents.import_store(one.store, "fake")
         other = workspace.create("other", QUICK)
-        workspace.jobs.run(other.store_imports.start(one.store, "fake"))
-        again = workspace.jobs.run(other.store_imports.start(one.store, "fake"))
+        workspace.jobs.run(other.documents.import_store(one.store, "fake"))
+        again = workspace.jobs.run(other.documents.import_store(one.store, "fake"))
         assert "0 of 448 documents added" in again.message
         with pytest.raises(InvalidInput, match="are of fake, not of minilm"):
-            other.store_imports.start(one.store, "minilm")
+            other.documents.import_store(one.store, "minilm")
 
 
 def test_two_imports_into_one_empty_base_do_not_mix(
@@ -400,7 +400,7 @@ def test_two_imports_into_one_empty_base_do_not_mix(
 
     monkeypatch.setattr(store_import_job, "_store", overtaken)
     with serve("qdrant", embedded(base), request) as one:
-        job = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+        job = workspace.jobs.run(base.documents.import_store(one.store, "fake"))
     assert job.status == "failed"
     assert "names other vectors" in job.message
     assert base.documents.documents(base.recipe().index) == []
@@ -418,7 +418,7 @@ def test_a_store_without_end_is_not_read(
         for name, most in limits.items():
             object.__setattr__(workspace.settings, name, most)
         with serve("qdrant", embedded(base), request) as one:
-            job = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+            job = workspace.jobs.run(base.documents.import_store(one.store, "fake"))
         assert job.status == "failed"
         return job.message
 
@@ -435,7 +435,7 @@ def test_vectors_of_another_model_of_the_same_size(
 ) -> None:
     vectors = np.random.default_rng(0).normal(size=(NUMBER, 64)).astype(np.float32)
     with serve("qdrant", vectors, request) as one:
-        job = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+        job = workspace.jobs.run(base.documents.import_store(one.store, "fake"))
     assert job.status == "failed"
     assert "fake did not make these vectors" in job.message
     assert base.recipe() == QUICK

@@ -58,11 +58,11 @@ def test_an_answer_from_before_the_documents_changed_says_so(base):
     (document,) = [
         one for one in base.documents.documents(base.recipe().index) if one.name == "travel.md"
     ]
-    edit = base.passage_edits.add("travel.md", "exclude", (0, document.characters))
+    edit = base.documents.edit_passages("travel.md", "exclude", (0, document.characters))
     assert "Answered before the documents changed." in texts(visit("chat.py", talk="1"))
     ask(visit("chat.py", talk="1"), LEAVE)
     assert texts(visit("chat.py", talk="1")).count("before the documents changed") == 1
-    base.passage_edits.remove(edit)
+    base.documents.remove_edit(edit)
     assert texts(visit("chat.py", talk="1")).count("before the documents changed") == 2
 
 

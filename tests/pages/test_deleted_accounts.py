@@ -12,7 +12,7 @@ from tests.people import signed_in
 
 def test_whoever_is_deleted_is_out_with_the_next_click(visit, world):
     gone = signed_in(world.workspace, "gone")
-    world.base.members.add(gone.email, "owner")
+    world.base.access.add_member(gone.email, "owner")
     app = visit("gone", "settings.py", kb="handbook")
     assert "Sharing by link" in {each.value for each in app.header}
     world.workspace.access.people.forget(gone)

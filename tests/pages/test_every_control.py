@@ -70,7 +70,7 @@ class Stocked:
         workspace.jobs.run(job)
         workspace.jobs.run(base.questions.request_proposals("questions", ["cloze"], 2, recipe))
         add(workspace, base, {"late.md": "# Late\n\nCome late.", "shut.pdf": _locked()})
-        secret, link = base.links.create("fair")
+        secret, link = base.access.create_link("fair")
         self.secret = secret
         tour = base.tours.create("Fair")
         base.tours.add(tour, [TourStop("answer", LEAVE, "Until June."), TourStop("why", "Why?")])
@@ -212,9 +212,9 @@ def test_a_role_that_is_taken_meanwhile_ends_no_page(role, page, visit, monkeypa
     app = visit(role, page)
     base = session.opened().base("handbook")
     if role == GUEST:
-        base.links.revoke(base.links.list_all()[0].id)
+        base.access.revoke_link(base.access.links()[0].id)
     else:
-        base.members.remove(f"{role}@example.org")
+        base.access.remove_member(f"{role}@example.org")
     change_all(app)
     assert [each.message for each in app.run().exception] == []
 

@@ -20,7 +20,7 @@ from tests.workspaces import add
 
 def test_a_guest_sees_no_recipe_and_asks_with_the_saved_one(visit, world, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    secret, row = world.base.links.create("fair")
+    secret, row = world.base.access.create_link("fair")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
     named = {"provider": "openai", "hyde": "true", "k": "1", "cut": "Off", "also": "mine"}
     app = ask(visit("stranger", "chat.py", **named), LEAVE)
@@ -34,20 +34,20 @@ def test_a_guest_sees_no_recipe_and_asks_with_the_saved_one(visit, world, monkey
     assert draft.working == draft.saved == world.base.recipe()
     app = ask(visit("stranger", "chat.py"), "zebra quux")
     assert not [each for each in app.button if "threshold" in each.label]
-    world.base.links.revoke(row.id)
+    world.base.access.revoke_link(row.id)
 
 
 def test_a_guest_is_led_to_no_page_that_is_not_there(visit, world, monkeypatch):
-    secret, row = world.base.links.create("led")
+    secret, row = world.base.access.create_link("led")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
     app = visit("stranger", "chat.py")
     ask(app, LEAVE)
     labels = [each.label for each in app.button]
     assert "Answer again" in labels
     assert not {"Inspect this", "Add to questions"} & {*labels}
-    world.base.links.revoke(row.id)
+    world.base.access.revoke_link(row.id)
     empty = world.workspace.create("empty")
-    secret, _ = empty.links.create("led")
+    secret, _ = empty.access.create_link("led")
     for page, words in (("chat.py", "There are none here yet"), ("runs.py", "saved here as a run")):
         app = visit("stranger", page)
         assert words in said(app)
@@ -61,7 +61,7 @@ def test_a_guest_gets_runs_where_there_are_some(visit, world, monkeypatch):
     assert set(add(world.workspace, base, DOCUMENTS)) == {"added"}
     base.questions.import_file("checks", "checks.jsonl", questions_file())
     assert not base.runs.has_runs()
-    secret, _ = base.links.create("runs")
+    secret, _ = base.access.create_link("runs")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
     shown = _navigations(monkeypatch)
     visit("stranger", "chat.py")
@@ -90,7 +90,7 @@ def test_a_guest_is_offered_no_judge_of_answers(visit, world, monkeypatch):
         recipe = base.recipe().with_fields({"search.top_k": top_k})
         world.workspace.jobs.run(base.answer_evaluations.start("checks", recipe))
     newer, older = (each.id for each in base.runs.list_all("checks"))
-    secret, _ = base.links.create("fair")
+    secret, _ = base.access.create_link("fair")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
     app = visit("stranger", "runs.py", runs=f"{newer},{older}")
     app.session_state[f"runs_prefer_{newer}_{older}"] = True
@@ -104,7 +104,7 @@ def test_a_guest_of_a_tour_sees_it_alone(visit, world, monkeypatch):
         world.base.tours.create(title, [TourStop("answer", "Why?", "Because.")])
         for title in ("For the board", "For others")
     )
-    secret, row = world.base.links.create("board", tour_id=board)
+    secret, row = world.base.access.create_link("board", tour_id=board)
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
     shown = _navigations(monkeypatch)
     for address in ({"tour": str(board)}, {"tour": str(other)}, {}):
@@ -123,7 +123,7 @@ def test_a_guest_of_a_tour_sees_it_alone(visit, world, monkeypatch):
     assert "For others" not in said(app)
     assert shown[-1] == ["Chat"]
     assert "30 June" in said(ask(visit("stranger", "chat.py"), LEAVE))
-    world.base.links.revoke(row.id)
+    world.base.access.revoke_link(row.id)
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,14 @@ def test_the_address_of_a_link_says_where_it_works(url, warned, visit, world, mo
 
 def test_a_link_is_left_in_the_same_tab(visit, world, monkeypatch):
     """By a button, which has the browser go there: links open in another tab."""
-    secret, row = world.base.links.create("left")
+    secret, row = world.base.access.create_link("left")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
     app = visit("stranger", "chat.py")
     assert "/share/leave" not in said(app)
     assert _sent_to(app) == []
     app.button(key="door_leave").click().run()
     assert _sent_to(app) == ["/share/leave"]
-    world.base.links.revoke(row.id)
+    world.base.access.revoke_link(row.id)
     app = visit("stranger", "chat.py")
     assert "This link is not valid" in said(app)
     app.button(key="door_leave").click().run()

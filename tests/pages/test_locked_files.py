@@ -18,7 +18,7 @@ def _waiting(workspace: Workspace) -> tuple[KnowledgeBase, LockedFile, str]:
     base = workspace.base("notes")
     data = encrypted_pdf(WORDS, RIGHT, "owner", "AES-256")
     workspace.jobs.run(base.documents.add_files([Upload("lamp.pdf", io.BytesIO(data))]))
-    (locked,) = base.locked_files.list_waiting()
+    (locked,) = base.documents.locked_files()
     return base, locked, f"{locked.job_id}_{locked.position}"
 
 
@@ -37,12 +37,12 @@ def test_a_file_is_read_with_its_password(filled, home, open_page):
     assert any("lamp\\.pdf** The PDF is encrypted" in each.value for each in app.markdown)
     _read_again(app, key, WRONG)
     assert ["does not open this PDF" in error.value for error in app.error] == [True]
-    assert len(base.locked_files.list_waiting()) == 1
+    assert len(base.documents.locked_files()) == 1
     assert app.session_state[f"documents_password_{key}"] == ""
     _read_again(app, key, RIGHT)
     assert finished(filled, "ingest").status == "done"
     app.run()
-    assert base.locked_files.list_waiting() == []
+    assert base.documents.locked_files() == []
     assert [button.label for button in app.button if button.label == "Read again"] == []
     names = [info.name for info in base.documents.documents(RECIPE.index)]
     assert names == ["lamp.pdf", "leave.md", "pump.txt", "travel.txt"]
@@ -55,5 +55,5 @@ def test_a_file_is_left_out(filled, home, open_page):
     app = open_page("upload.py")
     app.button(key=f"documents_leave_out_{key}").click().run()
     assert not app.exception
-    assert base.locked_files.list_waiting() == []
+    assert base.documents.locked_files() == []
     assert list((home / "files").rglob(locked.file)) == []

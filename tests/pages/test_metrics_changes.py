@@ -35,7 +35,7 @@ def test_after_the_documents_changed_the_same_recipe_is_compared(labelled, open_
     evaluated(labelled)
     strict = base.recipe().with_fields({"search.threshold": 1.0})
     base.evaluator.evaluate("checks", strict)
-    base.passage_edits.add("travel.txt", "exclude", (0, len(DOCUMENTS["travel.txt"])))
+    base.documents.edit_passages("travel.txt", "exclude", (0, len(DOCUMENTS["travel.txt"])))
     evaluated(labelled)
     app = open_page("metrics.py")
     assert app.metric[2].delta == "no change"
@@ -77,7 +77,7 @@ def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(labelled, open_page
 def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(labelled, open_page):
     base = labelled.base("notes")
     evaluated(labelled)
-    base.passage_edits.add("travel.txt", "exclude", (0, len(DOCUMENTS["travel.txt"])))
+    base.documents.edit_passages("travel.txt", "exclude", (0, len(DOCUMENTS["travel.txt"])))
     evaluated(labelled)
     app = open_page("metrics.py")
     now, before = base.runs.list_all("checks")

@@ -12,7 +12,7 @@ OpenPage = Callable[..., AppTest]
 
 
 def test_documents_are_read_again_by_a_click(filled, open_page, monkeypatch):
-    again = filled.base("notes").documents.again
+    again = filled.base("notes").documents
     assert again.outdated() == []
     for module in (readers, reading_again):
         monkeypatch.setattr(module, "reader_version", lambda _type: 99)

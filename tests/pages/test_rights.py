@@ -155,7 +155,7 @@ def test_a_single_local_user_is_offered_everything(visit, world, monkeypatch):
 
 def test_a_link_shows_chat_and_runs_alone(visit, world, monkeypatch):
     other = world.workspace.create("hidden")
-    secret, row = world.base.links.create("fair")
+    secret, row = world.base.access.create_link("fair")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
     for page in ("chat.py", "runs.py"):
         app = visit("stranger", page)
@@ -164,7 +164,7 @@ def test_a_link_shows_chat_and_runs_alone(visit, world, monkeypatch):
         assert "Shown to you by a link until" in said(app)
         assert app.selectbox(key="kb").options == ["handbook"]
         assert "frame_new" not in {each.key for each in app.button}
-    world.base.links.revoke(row.id)
+    world.base.access.revoke_link(row.id)
     app = visit("", "")
     assert "This link is not valid" in said(app)
     assert "handbook" not in said(app)
@@ -188,7 +188,7 @@ def test_a_sign_in_that_is_not_set_up_any_more_opens_nothing(visit, world, monke
 def test_what_is_kept_of_another_base_is_shown_to_its_members_alone(visit, world):
     """Two share a base; of them one sees the other base, whose page was looked up before."""
     workspace, document = world.workspace, world.parameters["document"]
-    workspace.base("mine").members.add("stranger@example.org")
+    workspace.base("mine").access.add_member("stranger@example.org")
 
     def look() -> None:
         import streamlit as st
@@ -198,14 +198,14 @@ def test_what_is_kept_of_another_base_is_shown_to_its_members_alone(visit, world
 
         st.write(is_here(workspace().base("mine"), st.query_params["document"], "handbook"))
 
-    workspace.base("handbook").members.add("ben@example.org")
+    workspace.base("handbook").access.add_member("ben@example.org")
     for who, seen in (("ben", "True"), ("stranger", "False")):
         visit(who, "settings.py")
         app = AppTest.from_function(look, default_timeout=300)
         app.query_params["document"] = document
         assert [each.value for each in app.run().markdown] == [f"`{seen}`"]
-    workspace.base("handbook").members.remove("ben@example.org")
-    workspace.base("mine").members.remove("stranger@example.org")
+    workspace.base("handbook").access.remove_member("ben@example.org")
+    workspace.base("mine").access.remove_member("stranger@example.org")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_the_log_is_shown_to_owners(visit, world):
 
 
 def test_a_member_is_removed_only_after_the_question(visit, world):
-    members = world.base.members
+    members = world.base.access
     person = members.add("leaving@example.org", "viewer")
 
     def emails() -> set[str]:

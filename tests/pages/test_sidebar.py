@@ -36,7 +36,7 @@ def test_the_size_of_a_base_tells_how_many_documents_are_left_out(filled, open_p
     total = len(base.documents.documents(base.recipe().index))
     assert app.sidebar.caption[0].value.startswith(f"{total} documents · ")
     (document,) = base.documents.documents(base.recipe().index)[:1]
-    base.passage_edits.add(document.name, "exclude", (0, document.characters))
+    base.documents.edit_passages(document.name, "exclude", (0, document.characters))
     app.run()
 
 

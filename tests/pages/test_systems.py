@@ -46,7 +46,7 @@ def test_the_run_of_a_system_stands_beside_that_of_the_recipe(base, open_page, m
     own = base.evaluator.evaluate("checks", base.recipe()).run
     fields = {"name": "rival", "url": "https://x.example?q={question}"}
     stored = base.systems.add(HttpSystem.parse(fields))
-    questions = base.system_runs.questions("checks")
+    questions = base.systems.questions("checks")
     deep = base.recipe().with_fields({"search.top_k": 10})
     returned = [
         Returned(
@@ -55,7 +55,7 @@ def test_the_run_of_a_system_stands_beside_that_of_the_recipe(base, open_page, m
         )
         for item in questions
     ]
-    run = base.system_runs.evaluate("checks", returned, stored.source).evaluation.run
+    run = base.systems.evaluate("checks", returned, stored.source).evaluation.run
     ranked = rows(base, "checks", "ndcg@10", base.runs.list_all("checks"))
     assert reference(ranked) == "newest run of a recipe"
     assert reference([row for row in ranked if row.run.system]) == "newest run"

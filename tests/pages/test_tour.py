@@ -181,7 +181,7 @@ def test_a_link_leads_to_the_tour(base, tour, open_page):
     app.button(key="tour_share").click().run()
     app.selectbox(key="tour_life").set_value("30 days")
     app.button(key="tour_share_really").click().run()
-    (link,) = base.links.list_all()
+    (link,) = base.access.links()
     assert (link.name, link.tour_id) == ("For the board", tour)
     assert (link.expires - link.created).days == 30
     (code,) = app.main.code

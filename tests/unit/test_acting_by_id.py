@@ -53,7 +53,7 @@ def test_a_name_that_changes_hands_after_the_check_changes_nothing(act, workspac
 def test_one_of_another_role_is_refused_by_id_too(workspace):
     ann, ben = (signed_in(workspace, name) for name in ("ann", "ben"))
     theirs = workspace.create("secrets", QUICK, ben.id)
-    theirs.members.add(ann.email, "editor")
+    theirs.access.add_member(ann.email, "editor")
     for act in (ScopedWorkspace.delete, lambda mine, base: mine.duplicate(base, "copy")):
         with pytest.raises(NotAllowed):
             act(view(workspace, ann), theirs.id)

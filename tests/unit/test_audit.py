@@ -49,7 +49,7 @@ def test_what_is_done_is_kept_in_the_audit_log(workspace):
     assert workspace.access.audit.lines() == []  # nobody signs in: there is one user
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
     base = ann.base("manuals")
-    base.members.add("ben@example.org", "labeller")
+    base.access.add_member("ben@example.org", "labeller")
     base.search("leave", QUICK)
     base.ask("When is leave lost?", QUICK)
     ben.base("manuals").questions.create_set("mine")
@@ -68,10 +68,10 @@ def test_what_is_done_is_kept_in_the_audit_log(workspace):
         ]
 
     everything = [
-        ("ann@example.org", "manuals", "members", "members.add", "ben@example.org, labeller"),
+        ("ann@example.org", "manuals", "members", "access.add_member", "ben@example.org, labeller"),
         ("ann@example.org", "manuals", "search", "search", ""),
         ("ann@example.org", "manuals", "ask", "ask", ""),
-        ("ben@example.org", "manuals", "labels", "question_edits.create_set", "mine"),
+        ("ben@example.org", "manuals", "labels", "questions.create_set", "mine"),
         ("ben@example.org", "more", "base", "create", ""),
         ("ben@example.org", "more", "base", "delete", ""),
     ]
@@ -79,20 +79,20 @@ def test_what_is_done_is_kept_in_the_audit_log(workspace):
     assert told(ann, person="ben", kind="labels") == [everything[3]]
     assert told(ann, base="more") == everything[4:]
     assert told(ben) == []  # owns nothing
-    ann.base("manuals").members.change("ben@example.org", "owner")
+    ann.base("manuals").access.change_member("ben@example.org", "owner")
     assert {line.entry.base for line in ben.audit()} == {"manuals"}
 
 
 def test_details_are_names_without_switches_and_ids_of_people(workspace):
     ann = signed_in(workspace, "ann")
     base = view(workspace, ann).base("manuals")
-    base.links.create("fair", 3, ann.id)
+    base.access.create_link("fair", 3, ann.id)
     evidence = [{"document": "leave.md", "quote": "Unused leave lapses"}]
     question = {"id": "q", "text": "When is leave lost?", "evidence": evidence}
     base.questions.import_file("mine", "mine.jsonl", json.dumps(question))
     base.evaluations.start("mine", QUICK, ignore_identical=False)
     found = {line.entry.action: line.entry.detail for line in workspace.access.audit.lines()}
-    assert found["links.create"] == "fair"
+    assert found["access.create_link"] == "fair"
     assert found["evaluations.start"] == "mine"
 
 
@@ -108,7 +108,7 @@ def test_the_log_outlives_an_account_without_its_name(workspace):
         ben.forget(person)
     ben.delete("=more")
     shared = workspace.base("manuals")
-    shared.members.add("ben@example.org")
+    shared.access.add_member("ben@example.org")
     ben.base("manuals").conversations.open(None)
     assert ben.forget(person) == {"conversations": 1, "votes": 0, "tokens": 1, "memberships": 1}
     assert workspace.access.tokens.holder(secret) is None
@@ -123,7 +123,7 @@ def test_the_log_outlives_an_account_without_its_name(workspace):
 
 def test_what_others_did_with_an_account_outlives_it_without_its_address(workspace):
     ann, person = view(workspace, signed_in(workspace, "ann")), signed_in(workspace, "ben")
-    members = ann.base("manuals").members
+    members = ann.base("manuals").access
     for address in ("ben@example.org", "ruben@example.org"):
         members.add(address, "editor")
         members.change(address, "viewer")
@@ -159,14 +159,14 @@ def test_members_are_told_who_saved_the_recipe_last(workspace):
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
     base = ann.base("manuals")
     assert ann.recipe_saver(base.id) == ""
-    base.members.add("ben@example.org", "viewer")
+    base.access.add_member("ben@example.org", "viewer")
     base.save_recipe(QUICK)
     base.runs.name_recipe(QUICK, "quick")
     assert ben.recipe_saver(base.id) == "ann@example.org"
-    base.members.change("ben@example.org", "editor")
+    base.access.change_member("ben@example.org", "editor")
     wider = QUICK.with_fields({"search.top_k": 9})
     ben.base("manuals").save_recipe(wider, instead_of=QUICK)
     assert ann.recipe_saver(base.id) == "ben@example.org"
-    base.members.remove("ben@example.org")
+    base.access.remove_member("ben@example.org")
     with pytest.raises(NotFound):
         ben.recipe_saver(base.id)

@@ -34,7 +34,7 @@ def test_values_are_drawn_for_every_field_that_asks():
 
 def test_a_drawn_recipe_has_nothing_sent(workspace, sent):
     api = client(workspace, *(scope for scope in SCOPES if scope != "ask"))
-    _, row = workspace.base("manuals").links.create("fair", 3)
+    _, row = workspace.base("manuals").access.create_link("fair", 3)
     guest = ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id)).base(
         "manuals"
     )

@@ -82,7 +82,7 @@ def test_a_copy_holds_what_was_written_and_nobodys_traces(workspace):
     assert copy.documents.original(held(copy)[0].id) == base.documents.original(held(base)[0].id)
     assert copy.runs.list_all() == []
     assert copy.conversations.recent() == []
-    assert copy.members.list_all() == []
+    assert copy.access.members() == []
 
 
 def test_a_copy_and_its_source_go_their_own_ways(workspace):
@@ -146,12 +146,12 @@ def test_a_source_that_goes_meanwhile_ends_the_job(workspace):
 def test_only_an_owner_copies_and_owns_the_copy(workspace):
     ann = view(workspace, signed_in(workspace, "ann"))  # the first one gets the base
     editor = signed_in(workspace, "editor")
-    ann.base("manuals").members.add(editor.email, "editor")
+    ann.base("manuals").access.add_member(editor.email, "editor")
     with pytest.raises(NotAllowed, match="role owner"):
         view(workspace, editor).duplicate("manuals", "mine")
     copy, job = ann.duplicate("manuals", "mine")
     assert ann.jobs.get(job).base == "mine"
-    assert [(m.person.email, m.role) for m in copy.members.list_all()] == [
+    assert [(m.person.email, m.role) for m in copy.access.members()] == [
         ("ann@example.org", "owner")
     ]
     assert [info.name for info in view(workspace, editor).bases()] == ["manuals"]

@@ -178,8 +178,8 @@ def test_a_second_decision_excludes_nothing(base):
     with pytest.raises(InvalidInput, match="settled already"):
         base.examinations.settle(finding.id, "keep", "rules.md", "newer")
     base.examinations.settle(finding.id, "keep", "rules.md")
-    assert base.passage_edits.of("rules.md") == []
-    assert [edit.kind for edit in base.passage_edits.of("faq.md")] == ["exclude"]
+    assert base.documents.passage_edits("rules.md") == []
+    assert [edit.kind for edit in base.documents.passage_edits("faq.md")] == ["exclude"]
 
 
 @pytest.mark.parametrize(
@@ -201,15 +201,15 @@ def test_a_whole_edition_or_copy_is_excluded_until_its_finding_is_reopened(home,
         base.examinations.reopen(finding.id)
         assert base.examinations.examine().open == before
         assert _passages(base) == passages
-        assert base.passage_edits.of(other) == []
+        assert base.documents.passage_edits(other) == []
 
 
 def test_reopening_leaves_exclusions_that_were_there_before(base):
     (finding,) = base.examinations.examine().open
-    whole = base.passage_edits.add("faq.md", "exclude", (0, 20))
+    whole = base.documents.edit_passages("faq.md", "exclude", (0, 20))
     base.examinations.settle(finding.id, "keep", "rules.md")
     base.examinations.reopen(finding.id)
-    assert [edit.id for edit in base.passage_edits.of("faq.md")] == [whole]
+    assert [edit.id for edit in base.documents.passage_edits("faq.md")] == [whole]
 
 
 def _passages(base: KnowledgeBase) -> dict[str, list[str]]:

@@ -27,7 +27,7 @@ def _locked_pdf(algorithm: str = "AES-256", password: str = "open sesame 71") ->
 def _waiting(workspace: Workspace, data: bytes) -> tuple[KnowledgeBase, LockedFile]:
     base = workspace.create("handbook", QUICK)
     assert add(workspace, base, {"leave.pdf": data}) == ["failed"]
-    (locked,) = base.locked_files.list_waiting()
+    (locked,) = base.documents.locked_files()
     return base, locked
 
 
@@ -49,11 +49,11 @@ def test_the_password_opens_it_and_is_kept_nowhere(workspace, home, algorithm, c
     base, locked = _waiting(workspace, _locked_pdf(algorithm))
     assert locked.name == "leave.pdf"
     with pytest.raises(UnreadableDocument, match="does not open this PDF") as refused:
-        base.locked_files.open(locked, wrong)
+        base.documents.open_locked_file(locked, wrong)
     assert (refused.value.reason, bool(refused.value.hint)) == ("needs_password", True)
-    assert base.locked_files.list_waiting() == [locked]
-    job = base.locked_files.open(locked, right)
-    assert base.locked_files.list_waiting() == []
+    assert base.documents.locked_files() == [locked]
+    job = base.documents.open_locked_file(locked, right)
+    assert base.documents.locked_files() == []
     assert workspace.jobs.run(job).status == "done"
     assert [item.status for item in workspace.jobs.items(job)] == ["added"]
     assert found(base, "carried over") == [WORDS]
@@ -64,7 +64,7 @@ def test_the_password_opens_it_and_is_kept_nowhere(workspace, home, algorithm, c
 
 def test_its_pages_are_counted_and_drawn_as_of_any_other(workspace, home):
     base, locked = _waiting(workspace, _locked_pdf())
-    workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
+    workspace.jobs.run(base.documents.open_locked_file(locked, "open sesame 71"))
     (info,) = base.documents.documents(QUICK.index)
     original, document = base.documents.original(info.id), base.documents.document(info.id)
     assert original is not None
@@ -78,10 +78,10 @@ def test_its_pages_are_counted_and_drawn_as_of_any_other(workspace, home):
 def test_the_same_file_again_is_unchanged(workspace):
     data = _locked_pdf()
     base, locked = _waiting(workspace, data)
-    workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
+    workspace.jobs.run(base.documents.open_locked_file(locked, "open sesame 71"))
     assert add(workspace, base, {"leave.pdf": data}) == ["failed"]
-    (again,) = base.locked_files.list_waiting()
-    job = base.locked_files.open(again, "open sesame 71")
+    (again,) = base.documents.locked_files()
+    job = base.documents.open_locked_file(again, "open sesame 71")
     workspace.jobs.run(job)
     assert [item.status for item in workspace.jobs.items(job)] == ["unchanged"]
 
@@ -91,8 +91,8 @@ def test_it_waits_through_other_uploads_and_a_restart(workspace, home):
     assert add(workspace, base, {"other.md": "Other words."}) == ["added"]
     workspace.close()
     again = workspace_at(home)
-    assert again.base("handbook").locked_files.list_waiting() == [locked]
-    job = again.base("handbook").locked_files.open(locked, "open sesame 71")
+    assert again.base("handbook").documents.locked_files() == [locked]
+    job = again.base("handbook").documents.open_locked_file(locked, "open sesame 71")
     assert again.jobs.run(job).status == "done"
     again.close()
 
@@ -102,15 +102,15 @@ def test_what_nobody_opens_goes_with_its_bytes(workspace, home, way):
     base, locked = _waiting(workspace, _locked_pdf())
     assert _originals(home) == {locked.file}
     if way == "left out":
-        base.locked_files.leave_out(locked)
+        base.documents.leave_out_locked_file(locked)
     elif way == "replaced":
         assert add(workspace, base, {"leave.pdf": pdf("Open words.")}) == ["added"]
     else:
         workspace.delete("handbook")
-    assert base.locked_files.list_waiting() == []
+    assert base.documents.locked_files() == []
     assert locked.file not in _originals(home)
     with pytest.raises(UnreadableDocument, match="not kept here"):
-        base.locked_files.open(locked, "open sesame 71")
+        base.documents.open_locked_file(locked, "open sesame 71")
     if way == "left out":
         item = workspace.jobs.items(locked.job_id)[locked.position]
         assert item.status == "cancelled"  # no page names it as missing any more
@@ -181,7 +181,7 @@ def test_a_pdf_from_an_address_keeps_it(workspace, monkeypatch):
     monkeypatch.setattr(web, "fetch", lambda *_args, **_options: fetched)
     base = workspace.create("handbook", QUICK)
     workspace.jobs.run(base.documents.add_urls([address]))
-    (locked,) = base.locked_files.list_waiting()
-    workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
+    (locked,) = base.documents.locked_files()
+    workspace.jobs.run(base.documents.open_locked_file(locked, "open sesame 71"))
     (info,) = base.documents.documents(QUICK.index)
     assert (info.name, info.source) == ("leave.pdf", address)

@@ -123,7 +123,7 @@ def test_a_new_version_of_a_source_and_an_exclusion_count_as_a_change(workspace,
     assert add(workspace, base, {"leave.txt": LEAVE.replace("30 June", "31 May")}) == ["replaced"]
     assert shown(base) == []
     document = document_id(base, "pump.txt")
-    base.passage_edits.add(document, "exclude", (4, 8))
+    base.documents.edit_passages(document, "exclude", (4, 8))
     assert shown(base, noise) == []
     assert {held.interaction.turn for held in base.memory.list_all() if held.gone} == {turn, pump}
 

@@ -151,7 +151,7 @@ def test_labels_of_programs_are_no_pace(workspace):
 
     def entry(via: str, seconds: float) -> AuditEntry:
         at = start + timedelta(seconds=seconds)
-        return AuditEntry(at, "ann", via, "", base_id, "notes", "labels", "labels.label")
+        return AuditEntry(at, "ann", via, "", base_id, "notes", "labels", "questions.label")
 
     with workspace._services.database.write() as connection:
         audit.add(connection, [entry("api", number / 10) for number in range(40)])

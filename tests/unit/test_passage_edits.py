@@ -35,8 +35,8 @@ def texts(base: KnowledgeBase) -> list[str]:
 
 
 def edit(base: KnowledgeBase, kind: str, quote: str, words: str = "") -> int:
-    span = base.passage_edits.find("rules.txt", quote)
-    return base.passage_edits.add("rules.txt", kind, span, words)  # type: ignore[arg-type]
+    span = base.documents.find_quote("rules.txt", quote)
+    return base.documents.edit_passages("rules.txt", kind, span, words)  # type: ignore[arg-type]
 
 
 def test_excluded_text_is_not_found_and_comes_back(base):
@@ -45,7 +45,7 @@ def test_excluded_text_is_not_found_and_comes_back(base):
     assert found(base, "March", WORDS) == []
     assert not any("March" in each for each in texts(base))
     assert "30 June" in found(base, "leave", WORDS)[0]
-    base.passage_edits.remove(number)
+    base.documents.remove_edit(number)
     assert "March" in found(base, "March", WORDS)[0]
 
 
@@ -60,7 +60,7 @@ def test_a_document_is_left_out_once_all_of_its_words_are(base):
     for part in (LEAVE, TRAVEL, OLD):  # white space stays between them
         numbers.append(edit(base, "exclude", part))
         seen.append(left_out())
-    base.passage_edits.remove(numbers[0])
+    base.documents.remove_edit(numbers[0])
     assert [*seen, left_out()] == [False, False, False, True, False]
 
 
@@ -87,7 +87,7 @@ def test_added_words_find_a_passage_and_are_not_shown(base):
     assert "30 June" in text
     assert "4711" not in text
     assert found(base, "vacation", WORDS) == [text]
-    base.passage_edits.remove(number)
+    base.documents.remove_edit(number)
     assert found(base, "vacation PN-4711", WORDS) == []
 
 
@@ -97,10 +97,10 @@ def test_a_new_version_keeps_edits_at_their_words_and_lists_the_lost(workspace, 
     shorter = f"A new preface.\n\n{LEAVE}\n\n{OLD}\n"
     assert add(workspace, base, {"rules.txt": shorter}) == ["replaced"]
     assert found(base, "March", WORDS) == []
-    assert [(each.kind, each.quote) for each in base.passage_edits.lost()] == [("words", TRAVEL)]
-    assert [each.kind for each in base.passage_edits.of("rules.txt")] == ["exclude"]
+    assert [(each.kind, each.quote) for each in base.documents.lost_edits()] == [("words", TRAVEL)]
+    assert [each.kind for each in base.documents.passage_edits("rules.txt")] == ["exclude"]
     assert add(workspace, base, {"rules.txt": f"{TRAVEL}\n\n{OLD}"}) == ["replaced"]
-    assert base.passage_edits.lost() == []
+    assert base.documents.lost_edits() == []
     assert found(base, "railway", WORDS) == [TRAVEL]
     assert found(base, "March", WORDS) == []
 
@@ -118,7 +118,7 @@ def test_edits_count_as_another_state_of_the_documents(base):
     assert second.documents_hash == base.documents_hash()
     between = base.runs.differences(second.id, first.id)
     assert between.data == ("edits of passages",)
-    base.passage_edits.remove(number)
+    base.documents.remove_edit(number)
     assert base.documents_hash() == before
 
 
@@ -129,15 +129,15 @@ def test_what_cannot_be_is_refused_and_changes_nothing(base):
     with pytest.raises(InvalidInput, match="they need some"):
         edit(base, "words", LEAVE)
     with pytest.raises(InvalidInput, match="no text from 9999"):
-        base.passage_edits.add("rules.txt", "exclude", (9999, 10000))
+        base.documents.edit_passages("rules.txt", "exclude", (9999, 10000))
     with pytest.raises(NotFound):
-        base.passage_edits.add("gone.txt", "exclude", (0, 3))
+        base.documents.edit_passages("gone.txt", "exclude", (0, 3))
     with pytest.raises(NotFound):
-        base.passage_edits.remove(7)
+        base.documents.remove_edit(7)
     edit(base, "exclude", OLD)
     with pytest.raises(InvalidInput, match="exists already"):
         edit(base, "exclude", OLD)
-    base.passage_edits.remove(base.passage_edits.of("rules.txt")[0].id)
+    base.documents.remove_edit(base.documents.passage_edits("rules.txt")[0].id)
     assert texts(base) == before
 
 
@@ -164,6 +164,6 @@ def test_a_bundle_brings_the_edits(workspace, base, tmp_path):
     again = workspace.import_bundle(tmp_path / "run.zip", "copy", None, lambda *_: None)
     assert again.deviations == ()
     copy = workspace.base("copy")
-    assert [each.quote for each in copy.passage_edits.of("rules.txt")] == [OLD]
+    assert [each.quote for each in copy.documents.passage_edits("rules.txt")] == [OLD]
     assert found(copy, "March", WORDS) == []
     assert copy.documents_hash() == run.documents_hash

@@ -1,5 +1,6 @@
 """What each role may do, decided in one place: every name of a knowledge base is decided about."""
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from rag import (
 )
 from rag.operation import SERVER, guarded_copy, operation
 from rag.storage.quality import answers
-from rag.workspace.authorization import Authorization
+from rag.workspace.authorization import WHOLE_BASE, Authorization
 from tests import permissions
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, workspace_at
@@ -48,6 +49,21 @@ def names(thing: object, path: str = "") -> set[str]:
     return found
 
 
+def test_pages_ask_for_rights_by_names_of_operations(workspace):
+    asked = {
+        call.args[1].value
+        for path in (Path(__file__).parents[2] / "pages").rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in ("offered", "refusal", "allowed")
+        and len(call.args) > 1
+        and isinstance(call.args[1], ast.Constant)
+    }
+    assert "questions.grade" in asked
+    assert asked <= {*workspace.operations, *WHOLE_BASE}
+
+
 def test_every_method_of_a_knowledge_base_is_declared(workspace: Workspace) -> None:
     methods = names(workspace.base("manuals"))
     assert workspace.operations.keys() == methods
@@ -62,7 +78,7 @@ def test_the_page_of_permissions_is_that_of_the_declarations(workspace: Workspac
 
 def test_what_reads_files_of_the_server_is_for_the_command_line(workspace: Workspace) -> None:
     of_server = {path for path, one in workspace.operations.items() if one.role == SERVER}
-    assert of_server == {"documents.add_paths", "documents.import_beir", "exchange.import_folder"}
+    assert of_server == {"documents.add_paths", "documents.import_beir", "questions.import_folder"}
     base = view(workspace, signed_in(workspace, "ann")).base("manuals")
     with pytest.raises(NotAllowed, match="Only the command line"):
         base.documents.add_paths([Path("/etc/passwd")])
@@ -99,7 +115,7 @@ def test_all_that_changes_something_is_audited(workspace: Workspace) -> None:
     assert unrecorded == {
         "documents.prepare_build",
         "evaluator.measure",
-        "links.list_all",
+        "access.links",
         "maps.draw",
         "reviews.dismiss",
         "reviews.figures",
@@ -178,16 +194,16 @@ def test_the_last_owner_stays(workspace: Workspace) -> None:
     ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     base = view(workspace, ann).base("manuals")
     for act in (
-        lambda: base.members.remove("ann@example.org"),
-        lambda: base.members.change("ann@example.org", "viewer"),
+        lambda: base.access.remove_member("ann@example.org"),
+        lambda: base.access.change_member("ann@example.org", "viewer"),
         lambda: view(workspace, ann).leave("manuals"),
         lambda: view(workspace, ann).forget(ann),
     ):
         with pytest.raises(InvalidInput, match=r"last owner|only owner"):
             act()
-    base.members.add("ben@example.org", "owner")
+    base.access.add_member("ben@example.org", "owner")
     view(workspace, ann).leave("manuals")
-    assert [each.person for each in workspace.base("manuals").members.list_all()] == [ben]
+    assert [each.person for each in workspace.base("manuals").access.members()] == [ben]
 
 
 def test_a_first_start_queues_the_sample(workspace: Workspace, home: Path) -> None:
@@ -201,7 +217,7 @@ def test_a_first_start_queues_the_sample(workspace: Workspace, home: Path) -> No
 
 
 def test_who_is_no_member_cannot_leave(workspace: Workspace) -> None:
-    secret, _ = workspace.base("manuals").links.create("fair", 3)
+    secret, _ = workspace.base("manuals").access.create_link("fair", 3)
     link = workspace.access.link(secret)
     assert link is not None
     for principal in (Principal(), Principal(link=link, via="link", key_id=link.id)):
@@ -278,7 +294,7 @@ def test_only_an_administrator_changes_tools(workspace: Workspace) -> None:
 def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None:
     workspace.create("more", QUICK)
     base = workspace.base("manuals")
-    secret, row = base.links.create("fair", 3)
+    secret, row = base.access.create_link("fair", 3)
     link = workspace.access.link(secret)
     assert link == row
     guest = ScopedWorkspace(workspace, Principal(link=link, via="link", key_id=row.id))
@@ -297,17 +313,17 @@ def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None
             refused()
     with pytest.raises(NotFound):
         guest.base("more")
-    base.links.revoke(row.id)
+    base.access.revoke_link(row.id)
     assert workspace.access.link(secret) is None
     assert workspace.access.link("share_x") is None
 
 
 def test_links_without_a_name_are_called_by_their_time(workspace: Workspace) -> None:
     base = workspace.base("manuals")
-    _, row = base.links.create("  ")
+    _, row = base.access.create_link("  ")
     assert row.name == f"Link of {row.created:%Y-%m-%d %H:%M:%S} UTC"
-    _, former = base.links.create("link")  # the name that earlier versions stored
-    names = {stored.id: stored.name for stored in base.links.list_all()}
+    _, former = base.access.create_link("link")  # the name that earlier versions stored
+    names = {stored.id: stored.name for stored in base.access.links()}
     assert names == {
         row.id: row.name,
         former.id: f"Link of {former.created:%Y-%m-%d %H:%M:%S} UTC",
@@ -317,7 +333,7 @@ def test_links_without_a_name_are_called_by_their_time(workspace: Workspace) -> 
 def test_a_guest_has_conversations_apart_from_those_of_the_browser(workspace: Workspace) -> None:
     base = workspace.base("manuals")
     mine = base.conversations.open(None)
-    _, link = base.links.create()
+    _, link = base.access.create_link()
     guest = ScopedWorkspace(workspace, Principal(link=link)).base("manuals")
     assert guest.conversations.find(mine) is None
     theirs = guest.conversations.open(None)

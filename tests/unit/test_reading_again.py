@@ -47,9 +47,9 @@ def updated(base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_the_present_readers_read_is_not_read_again(base):
-    assert base.documents.again.outdated() == []
+    assert base.documents.outdated() == []
     with pytest.raises(InvalidInput, match="No document can be read again"):
-        base.documents.again.queue()
+        base.documents.read_again()
 
 
 def test_a_text_is_read_in_the_encoding_that_somebody_chose(workspace, base, home, capsys):
@@ -62,7 +62,7 @@ def test_a_text_is_read_in_the_encoding_that_somebody_chose(workspace, base, hom
     assert row.receipt is not None
     assert (row.receipt.read["encoding"], row.receipt.read["encoding_chosen"]) == ("cp1252", 1)
     assert "Grün" not in base.documents.document(row.id).text
-    job = base.documents.again.queue([row.id], "mac-roman")
+    job = base.documents.read_again([row.id], "mac-roman")
     workspace.jobs.run(job)
     assert base.documents.document(row.id).text == "Preis: 5 €, Grün\n"
     assert base.search("Grün", QUICK).hits[0].document == "fees.txt"
@@ -77,7 +77,7 @@ def test_the_chosen_encoding_stays(workspace, base, monkeypatch):
     row = next(row for row in base.documents.documents(QUICK.index) if row.name == "fees.txt")
     for module in (readers, reading_again):
         monkeypatch.setattr(module, "reader_version", lambda _type: 99)
-    workspace.jobs.run(base.documents.again.queue([row.id]))
+    workspace.jobs.run(base.documents.read_again([row.id]))
     document = base.documents.document(row.id)
     assert (document.text, document.reader_version) == ("Grün\n", 99)
 
@@ -85,8 +85,8 @@ def test_the_chosen_encoding_stays(workspace, base, monkeypatch):
 @pytest.mark.usefixtures("updated")
 def test_a_document_is_read_again_under_its_id_with_its_tags_and_day(workspace, base):
     before = {each.name: each for each in base.documents.documents(QUICK.index)}
-    assert [each.name for each in base.documents.again.outdated()] == ["leave.txt", "other.txt"]
-    job = base.documents.again.queue()
+    assert [each.name for each in base.documents.outdated()] == ["leave.txt", "other.txt"]
+    job = base.documents.read_again()
     assert workspace.jobs.run(job).status == "done"
     after = {each.name: each for each in base.documents.documents(QUICK.index)}
     leave = after["leave.txt"]
@@ -94,12 +94,12 @@ def test_a_document_is_read_again_under_its_id_with_its_tags_and_day(workspace, 
     assert leave.tags == ("policy",)
     assert base.documents.document(leave.id).text == NEW
     assert base.documents.document(leave.id).reader_version == 99
-    assert base.documents.again.outdated() == []
+    assert base.documents.outdated() == []
 
 
 @pytest.mark.usefixtures("updated")
 def test_labels_follow_their_words_and_those_that_are_lost_are_listed(workspace, base):
-    job = base.documents.again.queue([base.documents.again.outdated()[0].id])
+    job = base.documents.read_again([base.documents.outdated()[0].id])
     workspace.jobs.run(job)
     (item,) = workspace.jobs.items(job)
     assert (item.status, item.reason) == ("replaced", f"labels lost: “{GONE}”")
@@ -113,7 +113,7 @@ def test_labels_follow_their_words_and_those_that_are_lost_are_listed(workspace,
 def test_the_index_has_the_new_passages_and_no_old_ones(workspace, base):
     recipe = QUICK.with_fields({"search.mode": "lexical"})
     assert "drawer" in base.search("grey cabinet drawer", recipe).hits[0].chunk.text
-    workspace.jobs.run(base.documents.again.queue())
+    workspace.jobs.run(base.documents.read_again())
     assert base.search("grey cabinet drawer", recipe).hits == ()
     assert "head" in base.search("a head that was missing", recipe).hits[0].chunk.text
 
@@ -125,15 +125,15 @@ def test_a_document_without_its_file_is_named_but_not_read(base):
         path.unlink()
     with base._database.write() as connection:  # where PostgreSQL has it too
         connection.execute(delete(file_part))
-    assert [each.kept for each in base.documents.again.outdated()] == [False, False]
+    assert [each.kept for each in base.documents.outdated()] == [False, False]
     with pytest.raises(InvalidInput, match="can be read again"):
-        base.documents.again.queue()
+        base.documents.read_again()
 
 
 @pytest.mark.usefixtures("updated")
 def test_a_document_that_is_deleted_meanwhile_does_not_come_back(workspace, base):
-    leave = base.documents.again.outdated()[0]
-    job = base.documents.again.queue([leave.id])
+    leave = base.documents.outdated()[0]
+    job = base.documents.read_again([leave.id])
     base.documents.delete_documents([leave.id])
     workspace.jobs.run(job)
     assert [each.name for each in base.documents.documents(QUICK.index)] == ["other.txt"]

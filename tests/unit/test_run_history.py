@@ -270,7 +270,7 @@ def test_a_relevant_passage_that_the_threshold_cuts_is_told_from_one_that_is_not
 
 
 def _leave_out(base: KnowledgeBase, name: str) -> int:
-    return base.passage_edits.add(name, "exclude", (0, len(DOCUMENTS[name])))
+    return base.documents.edit_passages(name, "exclude", (0, len(DOCUMENTS[name])))
 
 
 def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compared(base):
@@ -293,7 +293,7 @@ def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compa
     assert sorted(compared.figures.differences) == ["q1"]
     (compared,) = base.runs.compare([second], first, held_out=["q4"])
     assert compared.figures.obstacle == "the documents left out of search differ"
-    base.passage_edits.remove(edit)
+    base.documents.remove_edit(edit)
     third = _run(base)
     assert base.runs.differences(third, first).comparable
 
@@ -318,9 +318,9 @@ def test_runs_are_not_compared_if_more_than_the_documents_left_out_changed(home)
 
 
 def test_the_questions_of_documents_with_other_edits_are_compared(base):
-    base.passage_edits.add("pump.txt", "words", (0, 10), "bellows")
+    base.documents.edit_passages("pump.txt", "words", (0, 10), "bellows")
     first = _run(base)
-    base.passage_edits.add("travel.txt", "exclude", (0, 33))
+    base.documents.edit_passages("travel.txt", "exclude", (0, 33))
     second = _run(base)
     between = base.runs.differences(second, first)
     assert between.data == ("edits of passages",)
@@ -329,7 +329,7 @@ def test_the_questions_of_documents_with_other_edits_are_compared(base):
 
 
 def test_edits_that_a_run_of_an_earlier_version_does_not_name_are_counted(base):
-    base.passage_edits.add("travel.txt", "exclude", (0, 33))
+    base.documents.edit_passages("travel.txt", "exclude", (0, 33))
     texts = {question.id: question.text for question in base.questions.usable(SET)}
     run = base.runs.get(_run(base))
     same = {name: value for name, value in run.environment.items() if name != EDITED}

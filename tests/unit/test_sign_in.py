@@ -85,7 +85,7 @@ def test_who_is_invited_after_a_deletion_signs_in_anew(workspace):
     ann, found = signed_in(workspace, "ann"), workspace.access.people
     before = datetime.now(UTC)
     view(workspace, ann).forget(found.sign_in(claims(before)))
-    view(workspace, ann).base("manuals").members.add("ben@example.org")
+    view(workspace, ann).base("manuals").access.add_member("ben@example.org")
     with pytest.raises(NotAllowed, match="This account was deleted"):
         found.sign_in(claims(before))
     ben = found.sign_in(claims(datetime.now(UTC)))

@@ -92,7 +92,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def guest(workspace: Workspace) -> ScopedWorkspace:
-    _, row = workspace.base("manuals").links.create("fair", 3)
+    _, row = workspace.base("manuals").access.create_link("fair", 3)
     return ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id))
 
 
@@ -167,8 +167,8 @@ def test_the_guests_of_a_link_have_so_many_answers_in_a_minute(workspace, monkey
 def test_a_file_of_the_server_is_opened_for_who_saves_recipes(workspace):
     _owner, viewer, editor = (signed_in(workspace, name) for name in ("ann", "vic", "ed"))
     manuals = workspace.base("manuals")
-    manuals.members.add("vic@example.org", "viewer")
-    manuals.members.add("ed@example.org", "editor")
+    manuals.access.add_member("vic@example.org", "viewer")
+    manuals.access.add_member("ed@example.org", "editor")
     looks, edits = (
         ScopedWorkspace(workspace, Principal(who)).base("manuals") for who in (viewer, editor)
     )

@@ -125,7 +125,7 @@ def test_private_addresses_are_refused_in_trials_and_jobs(home):
     workspace, base = handbook(home)
     with answering(GRINDING) as url:
         base.systems.add(defined(url))
-        job = base.system_evaluations.start(SET, "rival")
+        job = base.systems.start_evaluation(SET, "rival")
         workspace.jobs.run(job)
         row = workspace.jobs.get(job)
     assert row.status == "failed"
@@ -138,20 +138,20 @@ def test_a_job_stores_one_run(home):
     base = workspace.base("handbook")
     with answering(GRINDING) as url:
         stored = base.systems.add(defined(url))
-        job = base.system_evaluations.start(SET, "rival", (1, 3))
-        assert base.system_evaluations.start(SET, "rival", (1, 3)) == job
-        assert base.system_evaluations.start(SET, "rival", (5,)) != job
+        job = base.systems.start_evaluation(SET, "rival", (1, 3))
+        assert base.systems.start_evaluation(SET, "rival", (1, 3)) == job
+        assert base.systems.start_evaluation(SET, "rival", (5,)) != job
         workspace.jobs.run(job)
     (run,) = base.runs.list_all()
     assert run.id == workspace.jobs.get(job).payload["run"]
     assert (run.system.version, run.system.hash) == (1, stored.hash)
     assert run.metrics["hit@1"] == 0.25
-    latest = base.system_evaluations.latest(SET, "rival")
+    latest = base.systems.latest_evaluation(SET, "rival")
     assert latest.payload["cutoffs"] == [5]
     own = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
     with answering(GRINDING) as url:
         base.systems.add(defined(url))
-        gate = base.system_evaluations.check(SET, "rival", {"hit@1": 0.9}, own.id)
+        gate = base.systems.gate(SET, "rival", {"hit@1": 0.9}, own.id)
     assert gate.outcome == "failed"
     assert gate.evaluation.run.system is not None
 
@@ -206,7 +206,7 @@ def test_a_job_moves_and_stops_while_it_locates(home):
 
     with answering(GRINDING) as url:
         base.systems.add(defined(url))
-        job = workspace.jobs.get(base.system_evaluations.start(SET, "rival"))
+        job = workspace.jobs.get(base.systems.start_evaluation(SET, "rival"))
         with pytest.raises(Cancelled):
             evaluate_system(workspace._services, job, SimpleNamespace(report=report))  # type: ignore[arg-type]
     assert [(done, total) for done, total, _ in moves] == [(place, 10) for place in range(8)]
@@ -248,7 +248,7 @@ def test_only_administrators_name_keys_of_the_server(home):
     workspace, base = handbook(home)
     signed_in(workspace, "boss")
     editor = signed_in(workspace, "ed")
-    base.members.add(editor.email, "editor")
+    base.access.add_member(editor.email, "editor")
     systems = view(workspace, editor).base("handbook").systems
     keyed = system_of("openai", "rival", "https://x.example", "s", key="TOUCHSTONE_TOOL_KEY")
     for call in (systems.add, lambda system: systems.test_definition(system, NOISE)):
@@ -317,7 +317,7 @@ def test_a_hostile_system_costs_only_its_questions(home):
     )
     with scripted(*replies) as server:
         base.systems.add(defined(server.url))
-        job = base.system_evaluations.start(SET, "rival")
+        job = base.systems.start_evaluation(SET, "rival")
         workspace.jobs.run(job)
     assert workspace.jobs.get(job).message.endswith("3 questions failed.")
     (run,) = base.runs.list_all()

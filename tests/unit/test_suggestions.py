@@ -7,7 +7,7 @@ from tests.runs import SET, WORDS, handbook
 def test_guests_of_a_tour_learn_what_the_newest_runs_fail(home):
     workspace, base = handbook(home)
     board = base.tours.create("Board", [TourStop("answer", "Why?", "Because.")])
-    secret, _ = base.links.create("board", tour_id=board)
+    secret, _ = base.access.create_link("board", tour_id=board)
     guest = ScopedWorkspace(workspace, Principal(link=workspace.access.link(secret)))
     suggestions = guest.base(base.name).runs
     assert suggestions.newest_runs() == {}

@@ -34,7 +34,7 @@ FOREIGN = "Bread is baked at 220 degrees for three quarters of an hour, then lef
 def measure(
     base: KnowledgeBase, returned: list[Returned], cutoffs: tuple[int, ...] = (1, 2)
 ) -> SystemEvaluation:
-    return base.system_runs.evaluate(SET, returned, SystemSource("file", "f", "0" * 64), cutoffs)
+    return base.systems.evaluate(SET, returned, SystemSource("file", "f", "0" * 64), cutoffs)
 
 
 def test_a_foreign_text_keeps_its_rank(base):
@@ -65,7 +65,7 @@ def test_hops_of_one_request_are_measured_one_by_one(base):
 def test_own_rankings_have_the_metrics_of_the_run(base):
     run = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
     deep = WORDS.with_fields({"search.top_k": 3})
-    questions = base.system_runs.questions(SET)
+    questions = base.systems.questions(SET)
     returned = [
         Returned(
             item.text,

@@ -26,10 +26,10 @@ def run_of_system(base: KnowledgeBase, *, foreign: bool = False, name: str = "mi
             first
             + tuple(ReturnedText(hit.chunk.text) for hit in base.search(item.text, deep).hits),
         )
-        for item in base.system_runs.questions(SET)
+        for item in base.systems.questions(SET)
     ]
     source = SystemSource("callable", name, "ab" * 32, errors={"q9": "TimeoutError: slow"})
-    return base.system_runs.evaluate(SET, returned, source, CUTOFFS).evaluation.run
+    return base.systems.evaluate(SET, returned, source, CUTOFFS).evaluation.run
 
 
 def test_a_run_of_a_system_is_compared_with_one_of_a_recipe(base):
@@ -120,7 +120,7 @@ def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(bas
     own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
     source = SystemSource("http", "flaky", "ab" * 32, 1, errors={"q1": "It answers 503."})
     returned = [Returned("Why is there a grinding noise?", (ReturnedText(ELSEWHERE),))]
-    flaky = base.system_runs.evaluate(SET, returned, source, CUTOFFS).evaluation.run
+    flaky = base.systems.evaluate(SET, returned, source, CUTOFFS).evaluation.run
     board = {row.run.id: row for row in base.runs.leaderboard(SET)}
     assert (board[own.id].place, board[own.id].differs) == (1, ())
     assert (board[flaky.id].place, board[flaky.id].differs) == (None, ("questions",))
@@ -131,7 +131,7 @@ def test_an_edit_of_passages_leaves_those_that_a_system_returned(base):
     run = run_of_system(base)
     before = [passage.chunk for passage in base.runs.side_by_side(run.id, own.id, "q2").after]
     for document in base.documents.documents(WORDS.index):
-        base.passage_edits.add(document.id, "exclude", (0, 20))
+        base.documents.edit_passages(document.id, "exclude", (0, 20))
     after = [passage.chunk for passage in base.runs.side_by_side(run.id, own.id, "q2").after]
     assert None not in before
     assert after == before

@@ -35,26 +35,26 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def _change(base: KnowledgeBase) -> Callable[..., Any]:
-    return base.members.change
+    return base.access.change_member
 
 
 @pytest.mark.parametrize(
     ("act", "given"),
     [
         (_change, ("ann@example.org", "viewer")),
-        (lambda base: base.links.create, ()),
+        (lambda base: base.access.create_link, ()),
         (lambda base: base.save_recipe, (QUICK,)),
         (lambda base: base.documents.delete_documents, (["x"],)),
-        (lambda base: base.documents.again.queue, ()),
+        (lambda base: base.documents.read_again, ()),
         (lambda base: base.tuning.fits.start, ("mine", QUICK.index)),
     ],
 )
 def test_a_button_that_was_drawn_for_an_owner_does_nothing_for_a_viewer(workspace, act, given):
     ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     base = view(workspace, ann).base("manuals")
-    base.members.add("ben@example.org", "owner")
+    base.access.add_member("ben@example.org", "owner")
     pressed = act(view(workspace, ben).base("manuals"))
-    base.members.change("ben@example.org", "viewer")
+    base.access.change_member("ben@example.org", "viewer")
     with pytest.raises(NotAllowed, match="as viewer: it takes the role"):
         pressed(*given)
 
@@ -63,13 +63,13 @@ def test_what_is_open_is_not_there_any_more_for_who_was_removed(workspace, monke
     monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     base = view(workspace, ann).base("manuals")
-    base.members.add("ben@example.org", "owner")
+    base.access.add_member("ben@example.org", "owner")
     drawn = view(workspace, ben).base("manuals")
-    base.members.remove("ben@example.org")
+    base.access.remove_member("ben@example.org")
     for act in (
         lambda: drawn.search("leave", QUICK),
         lambda: drawn.documents.builds(),
-        lambda: drawn.members.add("ben@example.org", "owner"),
+        lambda: drawn.access.add_member("ben@example.org", "owner"),
     ):
         with pytest.raises(NotFound, match="knowledge base is gone"):
             act()
@@ -78,15 +78,15 @@ def test_what_is_open_is_not_there_any_more_for_who_was_removed(workspace, monke
 def test_what_a_link_shows_ends_with_it(workspace, monkeypatch):
     monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     base = workspace.base("manuals")
-    _, row = base.links.create("fair", 3)
+    _, row = base.access.create_link("fair", 3)
     guest = ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id))
     drawn = guest.base("manuals")
     assert drawn.search("leave", QUICK).hits
-    base.links.revoke(row.id)
+    base.access.revoke_link(row.id)
     _nothing(guest)
     with pytest.raises(NotFound):
         drawn.search("leave", QUICK)
-    _, row = base.links.create("fair", 3)
+    _, row = base.access.create_link("fair", 3)
     over = replace(row, expires=datetime.now(UTC) - timedelta(seconds=1))
     _nothing(ScopedWorkspace(workspace, Principal(link=over, via="link", key_id=over.id)))
 
@@ -131,13 +131,13 @@ def test_an_answer_is_not_written_on_for_who_may_not_ask_any_more(workspace, mon
     if taken == "role":
         signed_in(workspace, "ann")  # who owns it from now on
     base = workspace.base("manuals")
-    _, link = base.links.create("fair", 3)
+    _, link = base.access.create_link("fair", 3)
     _, token = workspace.access.tokens.create("program", SCOPES)
-    base.members.add("ben@example.org")
+    base.access.add_member("ben@example.org")
     ben = signed_in(workspace, "ben") if taken == "role" else NOBODY
     principal, take = {
-        "role": (Principal(ben), lambda: base.members.remove("ben@example.org")),
-        "link": (Principal(link=link), lambda: base.links.revoke(link.id)),
+        "role": (Principal(ben), lambda: base.access.remove_member("ben@example.org")),
+        "link": (Principal(link=link), lambda: base.access.revoke_link(link.id)),
         "token": (Principal(token=token), lambda: workspace.access.tokens.revoke(token.id)),
     }[taken]
     stream = ScopedWorkspace(workspace, principal).base("manuals").ask("leave", QUICK)

@@ -256,8 +256,8 @@ def test_a_cited_document_that_was_deleted_after_the_answer_is_a_change(home):
 def test_a_link_to_a_tour_shows_this_tour_alone(home):
     workspace, base = handbook(home)
     board, others = (base.tours.create(title, [_stop()]) for title in ("Board", "Others"))
-    _, every = base.links.create("all")
-    secret, row = base.links.create("board", tour_id=board)
+    _, every = base.access.create_link("all")
+    secret, row = base.access.create_link("board", tour_id=board)
     assert share_path(secret, row.tour_id) == f"/share/{secret}/tour/{board}"
     link = workspace.access.link(secret)
     assert link == row
@@ -275,16 +275,16 @@ def test_a_link_to_a_tour_shows_this_tour_alone(home):
     assert guest.runs.list_all() == []
     assert {tour.title for tour in guest.tours.list_tours()} == {"Board", "Others"}
     with pytest.raises(NotFound, match="no tour 99"):
-        base.links.create("none", tour_id=99)
+        base.access.create_link("none", tour_id=99)
     with pytest.raises(NotFound, match="no tour"):
-        base.links.create("large", tour_id=2**70)
+        base.access.create_link("large", tour_id=2**70)
 
 
 def test_a_link_to_a_deleted_tour_shows_no_other_one(home):
     workspace, base = handbook(home)
     first, tour = base.tours.create("First"), base.tours.create("Board")
-    _, other = base.links.create("first", tour_id=first)
-    secret, row = base.links.create("board", tour_id=tour)
+    _, other = base.access.create_link("first", tour_id=first)
+    secret, row = base.access.create_link("board", tour_id=tour)
     base.tours.delete(tour)
     base.tours.create("Newer")  # SQLite gives it the id of the deleted one
     link = workspace.access.link(secret)
@@ -293,7 +293,7 @@ def test_a_link_to_a_deleted_tour_shows_no_other_one(home):
     assert guest.tours.list_tours() == []
     with pytest.raises(NotFound):
         guest.tours.get(tour)
-    assert base.links.list_all()[1] == other
+    assert base.access.links()[1] == other
 
 
 def _asked(base: KnowledgeBase) -> Turn:

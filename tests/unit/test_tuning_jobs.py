@@ -54,7 +54,9 @@ def test_a_build_of_another_index_leaves_what_was_measured(workspace, base):
     assert base.tuning.state(SET, WORDS) == before
     assert base.tuning.state(SET, other) != unbuilt
     leave, *_ = base.documents.documents(WORDS.index)
-    base.passage_edits.add(leave.id, "exclude", base.passage_edits.find(leave.id, "Sick leave"))
+    base.documents.edit_passages(
+        leave.id, "exclude", base.documents.find_quote(leave.id, "Sick leave")
+    )
     workspace.jobs.run(workspace.jobs.recent(base.id)[0].id)
     edited = base.tuning.state(SET, WORDS)
     assert edited != before

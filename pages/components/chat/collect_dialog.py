@@ -70,7 +70,7 @@ def collect_button(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> Non
         type="tertiary",
         **offered(
             base,
-            "passage_labels.collect",
+            "questions.collect_with_grades",
             help="Adds this question to a question set.",
         ),
     ):

@@ -203,7 +203,7 @@ def _with_missing_files(base: KnowledgeBase) -> int | None:
     if newest is None or newest.id in _dismissed():
         return None
     failed = {item.name for item in jobs.items(newest.id) if item.status == "failed"}
-    failed -= {file.name for file in base.locked_files.list_waiting()}
+    failed -= {file.name for file in base.documents.locked_files()}
     if failed:
         failed -= {row.name for row in base.documents.documents(base.recipe().index)}
     return newest.id if failed else None
@@ -216,7 +216,7 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
     with st.container(border=True):
         icon = ":green[:material/check_circle:]" if good else ":orange[:material/warning:]"
         st.markdown(f"{icon} **{plain(job_progress.summary(job, items))}**")
-        waiting = {(file.job_id, file.position) for file in base.locked_files.list_waiting()}
+        waiting = {(file.job_id, file.position) for file in base.documents.locked_files()}
         for item in failed:
             if (item.job_id, item.position) in waiting:
                 continue  # has a row of its own below
@@ -276,7 +276,7 @@ def followed() -> dict[int, int]:
 
 def reading_again(base: KnowledgeBase, follow: Follow) -> None:
     """Say which documents an earlier version has read, where there are any."""
-    outdated = base.documents.again.outdated()
+    outdated = base.documents.outdated()
     with_file = [document for document in outdated if document.kept]
     if with_file:
         with st.container(border=True):
@@ -296,4 +296,4 @@ def reading_again(base: KnowledgeBase, follow: Follow) -> None:
 
 
 def _read(base: KnowledgeBase, follow: Follow) -> None:
-    follow(base.documents.again.queue())
+    follow(base.documents.read_again())

@@ -20,7 +20,7 @@ def language_note(base: KnowledgeBase, items: Sequence[JobItem]) -> None:
         if info.name in names and info.receipt is not None
     ]
     by_code = {
-        code: base.additions.language_gap(code, index.embedder) for code in set(languages_read)
+        code: base.documents.language_gap(code, index.embedder) for code in set(languages_read)
     }
     gaps = [gap for code in languages_read if (gap := by_code[code]) is not None]
     if not gaps:

@@ -93,7 +93,7 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
 
 def _read_again(base: KnowledgeBase, document_id: str, encoding: str) -> None:
     with guard():
-        followed()[base.id] = base.documents.again.queue([document_id], encoding)
+        followed()[base.id] = base.documents.read_again([document_id], encoding)
 
 
 def _turn_to(omission: Omission) -> None:
@@ -197,13 +197,13 @@ def _histogram(lengths: Sequence[int], before: Sequence[int], unit: str) -> Figu
 
 def passage_edits(base: KnowledgeBase, info: DocumentInfo) -> None:
     """Draw the edits of a document's passages, and a form to add more."""
-    edits, lost = base.passage_edits.of(info.id), base.passage_edits.lost()
+    edits, lost = base.documents.passage_edits(info.id), base.documents.lost_edits()
     title = "Edit passages" + (f": {counted(len(edits), 'edit')}" if edits else "")
     with st.expander(title, icon=":material/content_cut:"):
         st.caption("Your edits apply to every index and to new versions of the document.")
         for edit in edits:
             _row(base, edit)
-        if allowed(base, "passage_edits.add"):
+        if allowed(base, "documents.edit_passages"):
             _form(base, info)
         if lost:
             st.caption("Without the text here that they are about:")
@@ -217,8 +217,8 @@ def _row(base: KnowledgeBase, edit: StoredEdit, where: str = "") -> None:
         quote = plain(shortened(edit.quote, _LONG))
         st.markdown(f"{_DONE[edit.kind]}{words}: “{quote}”{plain(where)}", width="stretch")
         key = f"documents_edit_{edit.id}"
-        remove = base.passage_edits.remove
-        options = offered(base, "passage_edits.remove", type="tertiary")
+        remove = base.documents.remove_edit
+        options = offered(base, "documents.remove_edit", type="tertiary")
         action_button("Take back", key, "undo", remove, edit.id, **options)
 
 
@@ -246,7 +246,7 @@ def _form(base: KnowledgeBase, info: DocumentInfo) -> None:
         )
         if st.form_submit_button("Apply", icon=":material/check:"):
             with guard():
-                span = base.passage_edits.find(info.id, quote or "")
-                base.passage_edits.add(info.id, cast("EditKind", kind), span, words or "")
+                span = base.documents.find_quote(info.id, quote or "")
+                base.documents.edit_passages(info.id, cast("EditKind", kind), span, words or "")
                 draft_stored(drafts)
                 st.rerun()

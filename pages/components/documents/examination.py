@@ -214,9 +214,11 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
         if finding.kind == "hub":
             place = finding.places[0]
             span = place.start, place.end
-            exclude = partial(base.passage_edits.add, place.document_id, "exclude", span)
+            exclude = partial(base.documents.edit_passages, place.document_id, "exclude", span)
             key = f"examination_exclude_{finding.id}"
-            action_button("Exclude", key, "block", exclude, **offered(base, "passage_edits.add"))
+            action_button(
+                "Exclude", key, "block", exclude, **offered(base, "documents.edit_passages")
+            )
         _ignore(base, finding)
 
 

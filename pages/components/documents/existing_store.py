@@ -79,15 +79,15 @@ def store_area(base: KnowledgeBase, follow: Callable[[int], None]) -> None:
     with st.container(horizontal=True, gap="small"):
         looked = filled_button("Preview", key="store_preview", disabled=not ready)
         options = offered(
-            base, "store_imports.start", key="store_import", icon=":material/download:"
+            base, "documents.import_store", key="store_import", icon=":material/download:"
         )
         options["disabled"] = options.get("disabled", False) or not ready
         started = st.button("Import", **options)
     if looked:
         with guard(), st.spinner("Reading some rows …"):
-            _show(base.store_imports.preview(_typed(), _value("embedder")), _value("embedder"))
+            _show(base.documents.preview_store(_typed(), _value("embedder")), _value("embedder"))
     if started:
-        follow(base.store_imports.start(_typed(), _value("embedder")))
+        follow(base.documents.import_store(_typed(), _value("embedder")))
 
 
 def _value(name: str) -> str:

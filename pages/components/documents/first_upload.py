@@ -122,7 +122,7 @@ def _is_supported(upload: Upload) -> bool:
 def _costs(base: KnowledgeBase, uploads: Sequence[Upload], names: Iterable[str]) -> str:
     """``About 15 min with minilm, 30 s with wordllama.``, as far as it is known."""
     amounts = _amounts(base, uploads)
-    estimates = {name: base.additions.seconds(amounts, name) for name in names}
+    estimates = {name: base.documents.seconds_to_add(amounts, name) for name in names}
     durations = [
         f"{duration(seconds)} with {plain(name)}"
         for name, seconds in estimates.items()
@@ -173,7 +173,7 @@ def _gaps(base: KnowledgeBase, uploads: Sequence[Upload], embedder: str) -> dict
         with suppress(UnreadableDocument):
             receipt = _document(base, _identity(upload), _upload=upload).receipt
             language = receipt.read.get("language", "") if receipt else ""
-            if gap := base.additions.language_gap(str(language), embedder):
+            if gap := base.documents.language_gap(str(language), embedder):
                 gaps[upload.name] = gap
     return gaps
 
@@ -228,7 +228,7 @@ def _cut(
 
 @cache_data(8, show_spinner="Reading …")
 def _document(base: KnowledgeBase, identity: str, _upload: Upload) -> Document:
-    return base.additions.document(_upload)
+    return base.documents.read_upload(_upload)
 
 
 def _amounts(base: KnowledgeBase, uploads: Sequence[Upload]) -> list[Amount]:
@@ -239,7 +239,7 @@ def _amounts(base: KnowledgeBase, uploads: Sequence[Upload]) -> list[Amount]:
 
 @cache_data(1024)
 def _amount(base: KnowledgeBase, identity: str, _upload: Upload) -> Amount:
-    return base.additions.amount(_upload)
+    return base.documents.amount(_upload)
 
 
 def _identity(upload: Upload) -> str:

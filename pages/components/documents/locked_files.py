@@ -18,10 +18,10 @@ Follow = Callable[[int], object]
 
 def locked_rows(base: KnowledgeBase, follow: Follow) -> None:
     """A row for every file that waits, with a field for its password."""
-    for locked in base.locked_files.list_waiting():
+    for locked in base.documents.locked_files():
         with st.container(border=True):
             st.markdown(f":orange[:material/lock:] **{plain(locked.name)}** {plain(locked.reason)}")
-            if allowed(base, "locked_files.open"):
+            if allowed(base, "documents.open_locked_file"):
                 _row(base, locked, follow)
 
 
@@ -51,7 +51,7 @@ def _row(base: KnowledgeBase, locked: LockedFile, follow: Follow) -> None:
         "Leave it out",
         f"documents_leave_out_{key}",
         "close",
-        base.locked_files.leave_out,
+        base.documents.leave_out_locked_file,
         locked,
         type="tertiary",
         help="Deletes the file that waits here.",
@@ -65,6 +65,6 @@ def _open(base: KnowledgeBase, locked: LockedFile, key: str, follow: Follow) -> 
     st.session_state[field] = ""
     with guard(in_dialog=True):
         try:
-            follow(base.locked_files.open(locked, password))
+            follow(base.documents.open_locked_file(locked, password))
         except TouchstoneError as error:
             st.session_state[f"documents_refusal_{key}"] = error.message, error.hint

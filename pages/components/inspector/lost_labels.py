@@ -56,7 +56,7 @@ def lost_labels(base: KnowledgeBase, set_name: str, lost: Sequence[tuple[str, La
         )
     # Only a click opens: the table has its selection still after the dialog.
     clicked = st.session_state.pop(_CLICKED, False)
-    may = not refusal(base, "labels.move_label")
+    may = not refusal(base, "questions.move_label")
     for row in picked_rows(event)[:1] if clicked and may else ():
         question_id, label = lost[row]
         texts = {item.id: item.text for item in base.questions.labelled(set_name)}
@@ -75,7 +75,7 @@ def lost_labels_of_question(
                 width="content",
             )
             options = {"key": f"lost_label_{label.id}", "icon": ":material/healing:"}
-            if st.button("Repair", **offered(base, "labels.move_label", **options)):
+            if st.button("Repair", **offered(base, "questions.move_label", **options)):
                 _repair(base, set_name, question, label)
 
 

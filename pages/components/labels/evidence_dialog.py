@@ -28,7 +28,7 @@ def evidence_button(grading: Grading, hit: Hit) -> None:
         key="inspector_evidence",
         icon=":material/ink_highlighter:",
         type="tertiary",
-        **offered(grading.base, "passage_labels.grade", help=_EXPLAINED),
+        **offered(grading.base, "questions.grade", help=_EXPLAINED),
     ):
         _choose(grading, hit)
 

@@ -85,7 +85,7 @@ class Grading:
             wrap=True,
             on_change=self._graded,
             args=(chunk, key),
-            **offered(self.base, "passage_labels.grade"),
+            **offered(self.base, "questions.grade"),
         )
 
     def _graded(self, chunk: Chunk, key: str) -> None:
@@ -197,7 +197,7 @@ def _question_buttons(grading: Grading) -> None:
         icon=":material/playlist_add:",
         **offered(
             grading.base,
-            "question_edits.collect",
+            "questions.collect",
             help="Adds the question to the set. Grading a passage does that too.",
         ),
     ):
@@ -205,7 +205,7 @@ def _question_buttons(grading: Grading) -> None:
         st.rerun()
     if not grading.labels.answerable:
         options = {"key": "inspector_answerable", "icon": ":material/undo:"}
-        options = offered(grading.base, "question_edits.edit_question", **options)
+        options = offered(grading.base, "questions.edit_question", **options)
         if st.button("It has an answer", **options):
             grading.base.questions.edit_question(
                 grading.set_name, _collect(grading), answerable=True
@@ -217,7 +217,7 @@ def _question_buttons(grading: Grading) -> None:
         icon=":material/block:",
         **offered(
             grading.base,
-            "labels.mark_unanswerable",
+            "questions.mark_unanswerable",
             help=(
                 "The documents do not answer this question, so the correct result is to "
                 "retrieve nothing."

@@ -26,7 +26,7 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
         "Judge next",
         key=f"judging_{run.id}",
         icon=":material/gavel:",
-        **offered(base, "labels.label", help=f"{open_}{first} first."),
+        **offered(base, "questions.label", help=f"{open_}{first} first."),
     ):
         _open_queue(base, run, other, sampled=False)
     if st.button(
@@ -36,7 +36,7 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
         type="tertiary",
         **offered(
             base,
-            "labels.label",
+            "questions.label",
             help=f"{open_}in random order, so that their grades are representative.",
         ),
     ):

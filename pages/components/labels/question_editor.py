@@ -21,7 +21,7 @@ _TABLE, _LOADED, _GROUPS = "questions_table", "questions_loaded", "questions_gro
 
 def edit_button(base: KnowledgeBase, set_name: str) -> None:
     """A button that opens the table."""
-    icon, path = ":material/edit:", "question_edits.save_table"
+    icon, path = ":material/edit:", "questions.save_table"
     if st.button("Edit questions", **offered(base, path, key="questions_edit", icon=icon)):
         # As it was when it was opened: edits count rows, and others may change the set meanwhile.
         st.session_state[_LOADED] = [

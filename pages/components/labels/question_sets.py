@@ -60,7 +60,7 @@ def document_labels_note(labels: int) -> str:
 
 def import_button(base: KnowledgeBase) -> bool:
     """A button that asks for the import dialog."""
-    icon, path = ":material/upload_file:", "exchange.import_file"
+    icon, path = ":material/upload_file:", "questions.import_file"
     return st.button("Import questions", **offered(base, path, key="metrics_import", icon=icon))
 
 
@@ -333,7 +333,7 @@ def export_buttons(base: KnowledgeBase, name: str) -> None:
 
 def manage_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
     """A button that opens the dialog that renames or deletes a set."""
-    icon, path = ":material/edit_note:", "question_edits.delete_set"
+    icon, path = ":material/edit_note:", "questions.delete_set"
     if st.button("Rename or delete", **offered(base, path, key="set_manage", icon=icon)):
         _manage(base, chosen)
 

@@ -142,7 +142,7 @@ def _table(base: KnowledgeBase, sets: Sequence[QuestionSet], labelled: Mapping[s
 
 def make_button(base: KnowledgeBase, recipe: Recipe) -> None:
     """A button that asks which questions to make."""
-    icon, path = ":material/auto_awesome:", "proposals.request"
+    icon, path = ":material/auto_awesome:", "questions.request_proposals"
     if st.button("Make questions", **offered(base, path, key="questions_make", icon=icon)):
         _make(base, recipe)
 
@@ -248,7 +248,7 @@ def _decisions(
             rest,
         ):
             act = partial(decide, set_name, ids)
-            options = offered(base, "proposals.accept", disabled=not ids)
+            options = offered(base, "questions.accept_proposals", disabled=not ids)
             action_button(label, f"questions_{key}", "", act, **options)
 
 

@@ -92,7 +92,9 @@ def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
     total = counted(sum(size for size, _ in sizes), "passage")
     words = f"Builds {total}" if exact else f"Builds about {total}"
     text = [Amount(0.0, _characters(base, recipes[0]))]
-    seconds = {recipe.embedder: base.additions.seconds(text, recipe.embedder) for recipe in recipes}
+    seconds = {
+        recipe.embedder: base.documents.seconds_to_add(text, recipe.embedder) for recipe in recipes
+    }
     unknown = [name for name, estimate in seconds.items() if estimate is None]
     if unknown:
         return f"{words}. How long {' and '.join(unknown)} takes is not known yet."

@@ -155,7 +155,7 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
             ("qrels", base.questions.export_run_qrels, "The judgements that fit the rankings."),
         ):
             key, name = f"runs_trec_{ending}", f"{run.id}.{ending}"
-            options = offered(base, "exchange.export_run", help=explained, width="stretch")
+            options = offered(base, "questions.export_run", help=explained, width="stretch")
             download_button(f"TREC {ending}", partial(export, run.id), name, key, **options)
 
 

@@ -26,7 +26,7 @@ def address(base: KnowledgeBase, chosen: QuestionSet) -> Mapping[str, str]:
 
 def label_button(base: KnowledgeBase, chosen: QuestionSet, key: str) -> None:
     """A button that opens the first question of a set without labels in the inspector."""
-    options = offered(base, "passage_labels.grade")
+    options = offered(base, "questions.grade")
     icon = ":material/arrow_forward:"
     if st.button("Label passages", key=key, icon=icon, **options):
         open_page("inspector.py", address(base, chosen))
@@ -37,7 +37,7 @@ def suggested_questions(base: KnowledgeBase, most: int) -> list[str]:
 
     There are none for a visitor who can't label.
     """
-    if refusal(base, "passage_labels.grade"):
+    if refusal(base, "questions.grade"):
         return []
     name = st.session_state.get(SET) or st.query_params.get(SET)
     sets = [item for item in question_sets(base) if name in (None, item.name)]
@@ -52,7 +52,7 @@ def labelling_line(grading: Grading, ask: Callable[[str], None]) -> None:
     """
     base, question_id = grading.base, grading.labels.question_id
     chosen = next((item for item in question_sets(base) if item.name == grading.set_name), None)
-    if chosen is None or question_id is None or refusal(base, "passage_labels.grade"):
+    if chosen is None or question_id is None or refusal(base, "questions.grade"):
         return
     questions = _without_labels(base, chosen)
     ids = [question.id for question in questions]

@@ -77,7 +77,7 @@ def what_next(page: str) -> None:
     if guest() or not bases():
         return
     base = chosen_base()
-    if refusal(base, "labels.label"):
+    if refusal(base, "questions.label"):
         return
     step = find_step(next(info for info in bases() if info.id == base.id), base)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):

@@ -81,7 +81,7 @@ def _card(base: KnowledgeBase, item: StoredSystem, set_name: str, tab: str) -> N
         st.markdown(
             f"**{plain(item.name)}** {_badges(item)}  \n:small[{plain(item.definition.url)}]"
         )
-        job = base.system_evaluations.latest(set_name, item.name)
+        job = base.systems.latest_evaluation(set_name, item.name)
         works = job is not None and job.active
         against = None
         if job is not None and works:
@@ -102,8 +102,8 @@ def _card(base: KnowledgeBase, item: StoredSystem, set_name: str, tab: str) -> N
 def _buttons(base: KnowledgeBase, item: StoredSystem, set_name: str) -> None:
     name = item.name
     if set_name:
-        start = base.system_evaluations.start
-        options = offered(base, "system_evaluations.start")
+        start = base.systems.start_evaluation
+        options = offered(base, "systems.start_evaluation")
         key = f"systems_evaluate_{name}"
         action_button("Evaluate", key, "monitoring", start, set_name, name, **options)
     label, value = ("Close", "") if st.session_state.get(_TRYING) == name else ("Test", name)
@@ -177,7 +177,7 @@ def _compare(tab: str, run_id: str, other_id: str) -> None:
 def _errors(base: KnowledgeBase, run: Run) -> None:
     errors = run.system.errors if run.system else {}
     with st.expander(f"{counted(len(errors), 'question')} failed", icon=":material/error:"):
-        texts = {item.id: item.text for item in base.system_runs.questions(run.question_set)}
+        texts = {item.id: item.text for item in base.systems.questions(run.question_set)}
         for name, reason in list(errors.items())[:20]:
             st.markdown(f"{plain(texts.get(name, name))}  \n:small[:gray[{plain(reason)}]]")
 

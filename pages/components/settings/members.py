@@ -25,7 +25,7 @@ def members_view() -> None:
     base = chosen_base()
     owns = workspace().role_in(base.id) == "owner"
     st.caption(f"Members of *{plain(base.name)}* and their roles.")
-    for member in base.members.list_all():
+    for member in base.access.members():
         _row(base, member, owns)
     if owns:
         _new(base)
@@ -64,13 +64,13 @@ def _confirm_removal(base: KnowledgeBase, member: Member) -> None:
         f"{plain(email)} can't open **{plain(base.name)}** any more. Their labels, question sets "
         "and runs stay."
     )
-    confirm_button("Remove", "members_remove_really", base.members.remove, email)
+    confirm_button("Remove", "members_remove_really", base.access.remove_member, email)
 
 
 @guard(in_dialog=True)
 def _change(base: KnowledgeBase, member: Member) -> None:
     role = st.session_state[f"members_role_{member.person.id}_{member.role}"]
-    base.members.change(member.person.email, role)
+    base.access.change_member(member.person.email, role)
 
 
 def _new(base: KnowledgeBase) -> None:
@@ -86,7 +86,7 @@ def _new(base: KnowledgeBase) -> None:
         submitted = filled_button("Add", draw=st.form_submit_button)
     if submitted:
         with guard():
-            base.members.add(email, role)
+            base.access.add_member(email, role)
             draft_stored("members")
             st.rerun()
 
@@ -100,8 +100,8 @@ def links_view() -> None:
         "chat and one tour only. A link works until it expires or you revoke it."
     )
     titles = {tour.id: tour.title for tour in base.tours.list_tours()}
-    people = {one.person.id: one.person.display_name for one in base.members.list_all()}
-    for row in (row for row in base.links.list_all() if row.valid):
+    people = {one.person.id: one.person.display_name for one in base.access.members()}
+    for row in (row for row in base.access.links() if row.valid):
         _link(base, row, titles, people)
     if address := st.session_state.pop(_SHOWN, ""):
         show_once(address)
@@ -123,7 +123,7 @@ def make_link(base: KnowledgeBase, name: str, days: int, tour_id: int | None = N
 
     Return its address.
     """
-    secret, _ = base.links.create(name, days, workspace().principal.person.id, tour_id)
+    secret, _ = base.access.create_link(name, days, workspace().principal.person.id, tour_id)
     server = (st.context.url or "").rpartition("/")[0]
     return server + share_path(secret, tour_id)
 
@@ -161,4 +161,4 @@ def _link(
 @st.dialog("Revoke this link?", icon=":material/delete:")
 def _confirm(base: KnowledgeBase, row: LinkRow) -> None:
     st.markdown(f"People with the link **{plain(row.name)}** lose access at once.")
-    confirm_button("Revoke", "links_revoke_really", base.links.revoke, row.id)
+    confirm_button("Revoke", "links_revoke_really", base.access.revoke_link, row.id)

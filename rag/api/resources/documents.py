@@ -276,7 +276,7 @@ def read_again(
     find_document(base, document)
 
     def make() -> Made:
-        job = base.documents.again.queue([document], body.encoding)
+        job = base.documents.read_again([document], body.encoding)
         return queued(request, workspace, job)
 
     return idempotent([document, body.encoding], make)

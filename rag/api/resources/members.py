@@ -68,7 +68,7 @@ class NewLink(Body):
 @members.get("/knowledge-bases/{kb}/members", **needs("read", 404, example=_MEMBERS))
 def list_members(request: Request, base: Base, part: Part) -> Page[MemberData]:
     """The members by address; none where nobody signs in."""
-    return part.of(request, base.members.list_all(), MemberData.of)
+    return part.of(request, base.access.members(), MemberData.of)
 
 
 @members.post(
@@ -85,7 +85,7 @@ def add_member(request: Request, base: Base, body: NewMember, idempotent: Maker)
     """Make a person a member; who is one already is changed by PATCH."""
 
     def make() -> Made:
-        email = base.members.add(body.email, body.role).email
+        email = base.access.add_member(body.email, body.role).email
         address = where(request, "knowledge-bases", base.id, "members", email)
         return Made(201, MemberData.of(_member(base, email)).dump(), address)
 
@@ -97,21 +97,21 @@ def add_member(request: Request, base: Base, body: NewMember, idempotent: Maker)
 )
 def change_role(base: Base, member: Email, body: NewRole) -> MemberData:
     """Give a member another role; the last owner stays one."""
-    base.members.change(member, body.role)
+    base.access.change_member(member, body.role)
     return MemberData.of(_member(base, member))
 
 
 @members.delete("/knowledge-bases/{kb}/members/{member}", **needs("admin", 404, status_code=204))
 def remove_member(base: Base, member: Email) -> Response:
     """Take a member out; the last owner stays."""
-    base.members.remove(member)
+    base.access.remove_member(member)
     return Response(status_code=204)
 
 
 @links.get("/knowledge-bases/{kb}/links", **needs("admin", 404, example=_LINKS))
 def list_links(request: Request, base: Base, part: Part) -> Page[LinkData]:
     """All links, newest first, without their secrets."""
-    return part.of(request, base.links.list_all(), LinkData.of)
+    return part.of(request, base.access.links(), LinkData.of)
 
 
 @links.post(
@@ -121,20 +121,22 @@ def list_links(request: Request, base: Base, part: Part) -> Page[LinkData]:
 def create_link(workspace: Shared, base: Base, body: NewLink) -> NewLinkData:
     """Make a link. `path` has its secret, which is answered this once and kept nowhere: so there
     is no idempotency key."""
-    secret, row = base.links.create(body.name, body.days, workspace.principal.person.id, body.tour)
+    secret, row = base.access.create_link(
+        body.name, body.days, workspace.principal.person.id, body.tour
+    )
     return NewLinkData(**dict(LinkData.of(row)), path=share_path(secret, row.tour_id))
 
 
 @links.delete("/knowledge-bases/{kb}/links/{link}", **needs("admin", 404, status_code=204))
 def revoke_link(base: Base, link: Annotated[str, Path(description="the id of a link")]) -> Response:
     """Let a link show nothing any more."""
-    base.links.revoke(link)
+    base.access.revoke_link(link)
     return Response(status_code=204)
 
 
 def _member(base: Base, email: str) -> Member:
     wanted = email.strip().casefold()
-    for member in base.members.list_all():
+    for member in base.access.members():
         if member.person.email == wanted:
             return member
     raise NotFound(f"{email} is not a member.")

@@ -169,7 +169,7 @@ class EvaluateRequest(MeasureRequest):
         if self.system is not None:
             if self.recipe is not None or self.fields or self.answers:
                 raise InvalidInput("A system has neither a recipe nor answers.", "Send it alone.")
-            return base.system_evaluations.start(set_called(base, self.set).name, self.system)
+            return base.systems.start_evaluation(set_called(base, self.set).name, self.system)
         name, recipe = set_called(base, self.set).name, self.recipe_of(base)
         if not self.answers:
             return base.evaluations.start(name, recipe)

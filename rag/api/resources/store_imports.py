@@ -69,7 +69,7 @@ class StoreToImport(Body):
 def preview_store(base: Base, body: StoreToPreview) -> StorePreviewData:
     """Look at the fields and some rows of an existing store, which is only read."""
     store = ExistingStore.parse(body.store)
-    return StorePreviewData.of(base.store_imports.preview(store, body.embedder))
+    return StorePreviewData.of(base.documents.preview_store(store, body.embedder))
 
 
 @store_imports.post(
@@ -84,6 +84,6 @@ def import_store(
 
     def make() -> Made:
         store = ExistingStore.parse(body.store)
-        return queued(request, workspace, base.store_imports.start(store, body.embedder))
+        return queued(request, workspace, base.documents.import_store(store, body.embedder))
 
     return idempotent(body.model_dump(), make)

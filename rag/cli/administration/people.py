@@ -82,16 +82,16 @@ class WrittenAuditData(VerbData):
 
 
 def members(args: argparse.Namespace) -> Output:
-    members = inputs.workspace(args).base(args.kb).members
+    access = inputs.workspace(args).base(args.kb).access
     if args.action != "list":
         email = _needed(args.email, "Say who.", "Give the e-mail address after the action.")
         if args.action == "remove":
-            members.remove(email)
+            access.remove_member(email)
         elif args.action == "add":
-            members.add(email, args.role)
+            access.add_member(email, args.role)
         else:
-            members.change(email, args.role)
-    listed = members.list_all()
+            access.change_member(email, args.role)
+    listed = access.members()
     data = MembersData(members=[MemberData.of(member) for member in listed])
     lines = [f"{row.email:40} {row.role}" for row in data.members]
     return Output(data, "\n".join(lines) or "No members: only the command line has access.")
@@ -110,9 +110,9 @@ def people(args: argparse.Namespace) -> Output:
 
 
 def link(args: argparse.Namespace) -> Output:
-    links = inputs.workspace(args).base(args.kb).links
+    access = inputs.workspace(args).base(args.kb).access
     if args.action == "create":
-        secret, row = links.create(args.name or "", args.days, tour_id=args.tour)
+        secret, row = access.create_link(args.name or "", args.days, tour_id=args.tour)
         path = share_path(secret, row.tour_id)
         text = f"{path}\n\nThis is shown once. {_link_line(row)}"
         data = LinkData.of(row).extend(CreatedLinkData, path=path)
@@ -122,10 +122,10 @@ def link(args: argparse.Namespace) -> Output:
             raise InvalidInput(
                 "`link KB revoke` takes no --tour.", "Give the id of the link instead."
             )
-        links.revoke(
+        access.revoke_link(
             _needed(args.name, "Specify the link.", "Give its id. `link KB list` shows the ids.")
         )
-    rows = [row for row in links.list_all() if args.tour in (None, row.tour_id)]
+    rows = [row for row in access.links() if args.tour in (None, row.tour_id)]
     lines = [_link_line(row) for row in rows]
     links_data = LinksData(links=[LinkData.of(row) for row in rows])
     return Output(links_data, "\n".join(lines) or "No link yet.")

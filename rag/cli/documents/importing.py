@@ -102,10 +102,10 @@ def ingest(args: argparse.Namespace) -> Output:
 def read_again(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
-    if not base.documents.again.outdated():
+    if not base.documents.outdated():
         data = AddedDocumentsData(knowledge_base=base.name, documents=[])
         return Output(data, "All documents were read by the current readers.")
-    job = base.documents.again.queue()
+    job = base.documents.read_again()
     printing.follow(workspace.jobs, job)
     return printing.ingested(base, workspace.jobs.items(job))
 
@@ -140,9 +140,9 @@ def _from_store(
     workspace: Workspace, base: KnowledgeBase, store: ExistingStore, args: argparse.Namespace
 ) -> Output:
     if args.preview:
-        preview = base.store_imports.preview(store, args.embedder)
+        preview = base.documents.preview_store(store, args.embedder)
         return Output(StorePreviewData.of(preview), "\n".join(_preview_lines(preview)))
-    job = base.store_imports.start(store, args.embedder)
+    job = base.documents.import_store(store, args.embedder)
     printing.follow(workspace.jobs, job)
     recipe, message = base.recipe(), workspace.jobs.get(job).message
     data = StoreImportData(

@@ -45,17 +45,21 @@ class EditsData(VerbData):
 def edit_passages(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
     for number in args.remove:
-        base.passage_edits.remove(number)
+        base.documents.remove_edit(number)
     for kind in _KINDS:
         for quote in getattr(args, kind):
-            base.passage_edits.add(args.document, kind, _span(base, args.document, quote))
+            base.documents.edit_passages(args.document, kind, _span(base, args.document, quote))
     for quote, words in args.words:
-        base.passage_edits.add(args.document, "words", _span(base, args.document, quote), words)
-    return _listed(args.document, base.passage_edits.of(args.document), base.passage_edits.lost())
+        base.documents.edit_passages(
+            args.document, "words", _span(base, args.document, quote), words
+        )
+    return _listed(
+        args.document, base.documents.passage_edits(args.document), base.documents.lost_edits()
+    )
 
 
 def _span(base: KnowledgeBase, document: str, quote: str) -> tuple[int, int]:
-    return base.passage_edits.find(document, quote)
+    return base.documents.find_quote(document, quote)
 
 
 def _listed(document: str, edits: list[StoredEdit], lost: list[StoredEdit]) -> Output:

@@ -51,7 +51,7 @@ def opened(
     """
     locked = {
         (locked_file.job_id, locked_file.position): locked_file
-        for locked_file in base.locked_files.list_waiting()
+        for locked_file in base.documents.locked_files()
     }
     return [
         _opened(base, item, locked[item.job_id, item.position], passwords, read)
@@ -70,7 +70,7 @@ def _opened(
 ) -> JobItem:
     for password in passwords(locked.name):
         try:
-            job = base.locked_files.open(locked, password)
+            job = base.documents.open_locked_file(locked, password)
         except UnreadableDocument as error:
             item = replace(item, reason=error.message, hint=error.hint)
             if error.reason != "needs_password":

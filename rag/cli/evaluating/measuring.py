@@ -100,7 +100,7 @@ def threshold(args: argparse.Namespace) -> Output:
 def gate(args: argparse.Namespace) -> Output:
     least = dict(inputs.least(text) for text in args.min)
     if args.system:
-        check = inputs.workspace(args).base(args.kb).system_evaluations.check
+        check = inputs.workspace(args).base(args.kb).systems.gate
         demands = least, args.baseline, args.tolerance
         result = check(args.set_name, args.system, *demands, printing.progress)
     else:

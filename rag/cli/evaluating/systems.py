@@ -72,11 +72,11 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
     else:
         sys.path.insert(0, str(Path.cwd()))
         call = retriever(args.callable)
-        questions = base.system_runs.questions(args.set_name)
+        questions = base.systems.questions(args.set_name)
         answers = ask_callable(call, questions, printing.progress)
         retrievals = answers.retrievals
         source = replace(callable_source(args.callable), errors=dict(answers.errors))
-    measured = base.system_runs.evaluate(
+    measured = base.systems.evaluate(
         args.set_name,
         retrievals,
         source,
@@ -91,7 +91,7 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
 def _stored(
     jobs: Jobs, base: KnowledgeBase, cutoffs: Sequence[int], args: argparse.Namespace
 ) -> Output:
-    job = base.system_evaluations.start(args.set_name, args.system, cutoffs)
+    job = base.systems.start_evaluation(args.set_name, args.system, cutoffs)
     printing.follow(jobs, job)
     run = base.runs.get(str(jobs.get(job).payload["run"]))
     evaluation = Evaluation(run, tuple(base.runs.results(run.id)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rag import providers
+from rag.documents.stored import StoredDocuments
 from rag.documents.stores.vector_check import SampledText, VectorCheck, check_vectors
 from rag.errors import InvalidInput, NotAllowed
 from rag.jobs import Jobs
@@ -58,7 +59,7 @@ class StorePreview:
     notes: tuple[str, ...]
 
 
-class StoreImports:
+class StoreImports(StoredDocuments):
     """Imports from existing stores into one knowledge base.
 
     A store is only read. Its vectors have a space of their own (see ``providers.vector_space``):
@@ -77,14 +78,12 @@ class StoreImports:
         may_name_keys: bool = True,
         permit_recipe: Callable[[Recipe], None] = lambda _recipe: None,
     ) -> None:
-        self._services = services
-        self._jobs = jobs
-        self._base_id = base_id
+        super().__init__(services, jobs, base_id)
         self._may_name_keys = may_name_keys
         self._permit_recipe = permit_recipe
 
     @operation("editor", audit="documents")
-    def preview(self, store: ExistingStore, embedder: str = "") -> StorePreview:
+    def preview_store(self, store: ExistingStore, embedder: str = "") -> StorePreview:
         """Look at the fields and some rows of a store, and check the vectors of an ``embedder``.
 
         Raises NotFound, NotAllowed, BlockedAddress, InvalidInput, InvalidRecipe, ProviderError.
@@ -100,11 +99,11 @@ class StoreImports:
         )
 
     @operation("editor", audit="documents")
-    def start(self, store: ExistingStore, embedder: str) -> int:
+    def import_store(self, store: ExistingStore, embedder: str) -> int:
         """Queue the import of a store whose vectors an ``embedder`` made; return the job.
 
         The knowledge base has no documents yet, or those of an earlier import with this embedder.
-        Raises as ``preview``.
+        Raises as ``preview_store``.
         """
         self._check_keys(store)
         recipe = self._permit(store, embedder)
@@ -131,7 +130,7 @@ class StoreImports:
             )
 
     def _permit(self, store: ExistingStore, embedder: str) -> Recipe:
-        """The recipe of the base after an import. Raises as ``start``."""
+        """The recipe of the base after an import. Raises as ``import_store``."""
         if providers.vector_space(embedder)[1]:
             raise InvalidInput(
                 f"{embedder} names the vectors of an earlier import.", "Name the embedder alone."

@@ -13,7 +13,7 @@ from rag.storage.access import audit
 
 TYPICAL_SECONDS = 45.0
 """Seconds for a label where none were measured."""
-_ACTION = "labels.label"
+_ACTIONS = ("questions.label", "labels.label")  # the latter is in older logs
 _PAUSE = 300.0  # seconds: whoever waits longer did something else meanwhile
 _FEWEST = 10
 _READ = 2000
@@ -37,7 +37,7 @@ def labelling_pace(connection: Connection, base_id: int) -> LabellingPace:
     return pace_of(
         (line.entry.person_id, line.entry.at)
         for line in lines
-        if line.entry.action == _ACTION and line.entry.via == "page"  # programs are quicker
+        if line.entry.action in _ACTIONS and line.entry.via == "page"  # programs are quicker
     )
 
 
