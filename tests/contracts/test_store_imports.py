@@ -266,21 +266,21 @@ def test_errors_name_what_is_wrong(base: KnowledgeBase, served: Served) -> None:
     imports, store = base.documents, served.store
     missing = store.model_copy(update={"name": "passagez"})
     with pytest.raises(NotFound, match=r"There is no \w+ store passagez"):
-        imports.start(missing, "fake")
+        imports.import_store(missing, "fake")
     with pytest.raises(InvalidInput, match="64 dimensions, those of wordllama have 256"):
-        imports.start(store, "wordllama")
+        imports.import_store(store, "wordllama")
     with pytest.raises(InvalidInput, match="no field 'bodi'"):
-        imports.start(store.model_copy(update={"text": "bodi"}), "fake")
+        imports.import_store(store.model_copy(update={"text": "bodi"}), "fake")
     with pytest.raises(InvalidInput, match="no vectors named 'body'"):
-        imports.start(store.model_copy(update={"vector": "body"}), "fake")
+        imports.import_store(store.model_copy(update={"vector": "body"}), "fake")
     unset = store.model_copy(update={"key": "TOUCHSTONE_TOOL_ABSENT"})
     with pytest.raises(ProviderRejected, match="TOUCHSTONE_TOOL_ABSENT, which is not set"):
-        imports.start(unset, "fake")
+        imports.import_store(unset, "fake")
     with pytest.raises(ProviderRejected, match="does not let its rows be read"):
-        imports.start(served.without_rights(), "fake")
+        imports.import_store(served.without_rights(), "fake")
     limited = StoreImports(base._services, base._jobs, base.id, may_name_keys=False)
     with pytest.raises(NotAllowed):
-        limited.preview(store)
+        limited.preview_store(store)
 
 
 def test_a_server_that_is_away(base: KnowledgeBase) -> None:

@@ -227,7 +227,7 @@ def test_the_log_is_shown_to_owners(visit, world):
 
 def test_a_member_is_removed_only_after_the_question(visit, world):
     members = world.base.access
-    person = members.add("leaving@example.org", "viewer")
+    person = members.add_member("leaving@example.org", "viewer")
 
     def emails() -> set[str]:
         return {member.person.email for member in members.list_all()}

@@ -125,9 +125,9 @@ def test_what_others_did_with_an_account_outlives_it_without_its_address(workspa
     ann, person = view(workspace, signed_in(workspace, "ann")), signed_in(workspace, "ben")
     members = ann.base("manuals").access
     for address in ("ben@example.org", "ruben@example.org"):
-        members.add(address, "editor")
-        members.change(address, "viewer")
-    members.remove("ben@example.org")
+        members.add_member(address, "editor")
+        members.change_member(address, "viewer")
+    members.remove_member("ben@example.org")
     view(workspace, person).forget(person)
     told = [line.entry.detail for line in reversed(ann.audit(base="manuals"))]
     assert told == [
