@@ -1,4 +1,4 @@
-"""Who may use a knowledge base: its members, and the people who have a link."""
+"""The access to a knowledge base: its members, and the people who have a link."""
 
 from __future__ import annotations
 
