@@ -1,14 +1,16 @@
 """A bundled run is repeated elsewhere to the last digit; what changed on the way is said."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rag import FROM_USERS, AlreadyExists, InvalidInput, Recipe, Workspace
+from rag.__main__ import main
 from tests.bundles import bundle, evaluated, parts_of, written
-from tests.runs import DOCUMENTS, SET, WORDS
+from tests.runs import DOCUMENTS, QUESTIONS, SET, WORDS
 from tests.workspaces import QUICK, add, workspace_at
 
 
@@ -199,3 +201,27 @@ def test_the_parts_are_what_the_contract_says(here, tmp_path):
         "format": 1,
         "made_with": dict(stored.environment),
     }
+
+
+def test_one_question_is_reported_without_a_word_of_it_or_of_the_documents(here, tmp_path):
+    base = here.base("handbook")
+    recipe = WORDS.with_fields({"search.tags": ["payroll"], "search.heading": "Leave"})
+    run = base.evaluator.evaluate(SET, recipe).run.id
+    plain = base.evaluator.evaluate(SET, WORDS).run.id
+    file, home = tmp_path / "question.json", str(here.settings.home)
+    for run_id in (run, plain):
+        assert main(["bundle", run_id, "--question", "q1", "-o", str(file), "--home", home]) == 0
+        report = json.loads(file.read_text())
+        asked = json.loads(QUESTIONS.splitlines()[0])["text"]
+        words = set(re.findall(r"[a-z]{4,}", " ".join([asked, *DOCUMENTS.values()]).lower()))
+        assert words.isdisjoint(re.findall(r"[a-z]{4,}", json.dumps(report["trace"]).lower()))
+        assert "payroll" not in file.read_text()
+    result = next(item for item in base.runs.results(plain) if item.question_id == "q1")
+    assert report["ranking"] == [list(hit) for hit in result.ranking]
+    assert report["metrics"] == dict(result.metrics)
+    assert [hit["chunk_id"] for hit in report["trace"]["hits"]] == [
+        key for key, _, _ in result.ranking[: WORDS.search.top_k]
+    ]
+    unknown = ["bundle", plain, "--question", "q99", "-o", str(file), "--home", home]
+    assert main(unknown) == 2
+    assert main([*unknown, "--with-documents"]) == 2

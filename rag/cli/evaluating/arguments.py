@@ -172,6 +172,8 @@ def _sharing_verbs(verb: Verb) -> None:
     added = verb(sharing.bundle, "run")
     added.add_argument("-o", "--output", type=Path, required=True, help="the .zip file")
     added.add_argument("--kb", help=kb)
+    text = "only this question, as JSON without words of it or of the documents"
+    added.add_argument("--question", metavar="ID", help=text)
     switch(added, "--with-documents", "include the documents themselves")
     differs = {1: "a figure of the repeated run differs"}
     added = verb(sharing.import_bundle, exits=differs)

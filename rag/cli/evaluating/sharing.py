@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 from pathlib import Path
+from typing import Any
 
-from rag import Deviation, InvalidInput, ParityData, Reproduction, VerbData, attribute
+from rag import (
+    Deviation,
+    InvalidInput,
+    KnowledgeBase,
+    ParityData,
+    Reproduction,
+    Run,
+    TraceData,
+    VerbData,
+    attribute,
+)
 from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
 _SHOWN = 20  # figures or questions that differ, printed one by one
+_OF_TRACES = frozenset(["chunk_id", "document_id", "name", "relevance", "recipe"])
+"""Texts of a trace that come from no question and no document."""
+_OF_OWNERS = {
+    "search.documents": (),
+    "search.tags": (),
+    "search.heading": "",
+    "search.tools": (),
+    "answer.tools": (),
+}
+"""Fields of recipes that name documents, tags and services of their owner, emptied."""
 
 
 class WrittenRunData(VerbData):
@@ -80,9 +103,52 @@ def report(args: argparse.Namespace) -> Output:
 
 def bundle(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
-    targets.base_of_run(workspace, args).runs.get(args.run)
-    workspace.bundle(args.run, args.output, with_documents=args.with_documents)
+    base = targets.base_of_run(workspace, args)
+    run = base.runs.get(args.run)
+    if args.question is None:
+        workspace.bundle(args.run, args.output, with_documents=args.with_documents)
+    elif args.with_documents:
+        raise InvalidInput("--question and --with-documents exclude each other.", "Give one.")
+    else:
+        content = json.dumps(_redacted_question(base, run, args.question), indent=1)
+        inputs.write(args.output, content.encode())
     return _written(args.output, args.run)
+
+
+def _redacted_question(base: KnowledgeBase, run: Run, question_id: str) -> dict[str, Any]:
+    """Return what explains one question of a run, without words of it or of the documents.
+
+    Raises InvalidInput if the run has no recipe or no such question.
+    """
+    results = {result.question_id: result for result in base.runs.results(run.id)}
+    if run.recipe is None or question_id not in results:
+        raise InvalidInput(
+            f"Run {run.id} has no question {question_id!r} that a recipe answered.",
+            "List the ids of its questions with export-questions.",
+        )
+    result = results[question_id]
+    trace = TraceData.of(base.search(result.text, run.recipe)).model_dump(mode="json")
+    return {
+        "made_with": dict(run.environment),
+        "documents_changed": base.documents_hash() != run.documents_hash,
+        "recipe": run.recipe.with_fields(_OF_OWNERS).stored(),
+        "metrics": dict(result.metrics),
+        "first_relevant": result.first_relevant,
+        "cut_rank": result.cut_rank,
+        "ranking": [list(hit) for hit in result.ranking],
+        "trace": _redacted(trace),
+    }
+
+
+def _redacted(value: Any, key: str = "") -> Any:
+    """Return JSON of a trace whose texts have x for each letter and 0 for each digit."""
+    if isinstance(value, dict):
+        return {name: _redacted(item, name) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_redacted(item, key) for item in value]
+    if isinstance(value, str) and key not in _OF_TRACES:
+        return re.sub(r"[^\W\d_]", "x", re.sub(r"\d", "0", value))
+    return value
 
 
 def import_bundle(args: argparse.Namespace) -> Output:

@@ -1,0 +1,100 @@
+"""The gallery: what Touchstone hands to others, made of the sample and of four small sets.
+
+``python -m tests.gallery`` makes the files of ``docs/gallery`` again; ``docs/gallery/sets`` has
+what they are made of.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from rag import (
+    SAMPLE,
+    KnowledgeBase,
+    TourStop,
+    answer_stops,
+    comparison_stop,
+    explanation_stop,
+    run_stop,
+    tour_html,
+)
+from rag.__main__ import main as run_verb
+from tests.sample import sample
+from tests.workspaces import workspace_at
+
+GALLERY = Path(__file__).resolve().parents[1] / "docs" / "gallery"
+SETS = ("support", "law", "tables", "german")
+QUESTION = "How long may unused leave be carried over?"
+
+
+def make(folder: Path, home: Path) -> None:
+    """Write all files of the gallery into a folder; the empty home keeps what they are made of."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with sample(home) as base:
+        saved, dense = base.recipe(), base.recipe().with_fields({"search.mode": "dense"})
+        runs = [base.evaluator.evaluate(SAMPLE, recipe).run.id for recipe in (dense, saved)]
+        base.runs.pin(runs[0])
+        stops = _stops(base, *runs)
+        tour = base.tours.get(base.tours.create("How good is our search?", stops))
+        (folder / "sample-tour.html").write_text(tour_html(tour, base.name), "utf-8")
+    _verb("report", runs[1], "-o", str(folder / "sample-report.html"), "--home", str(home))
+    _verb("bundle", runs[1], "-o", str(folder / "sample-bundle.zip"), "--home", str(home))
+    for name in SETS:
+        parts = GALLERY / "sets" / name
+        documents = [str(path) for path in parts.iterdir() if path.name != "questions.jsonl"]
+        _verb("ingest", name, *sorted(documents), "--home", str(home))
+        _verb(
+            "import-questions",
+            name,
+            str(parts / "questions.jsonl"),
+            "--name",
+            name,
+            "--home",
+            str(home),
+        )
+        retrieved, answered = (_evaluate(home, name, *also) for also in ([], ["--answers"]))
+        _verb("report", answered, "-o", str(folder / f"{name}-report.html"), "--home", str(home))
+        bundle = str(folder / f"{name}-bundle.zip")
+        _verb("bundle", retrieved, "-o", bundle, "--with-documents", "--home", str(home))
+
+
+def _evaluate(home: Path, name: str, *options: str) -> str:
+    """Evaluate a set that has the name of its knowledge base; return the id of the run."""
+    _verb("evaluate", name, name, *options, "--home", str(home))
+    workspace = workspace_at(home)
+    newest = workspace.base(name).runs.list_all()[0].id
+    workspace.close()
+    return newest
+
+
+def _verb(*arguments: str) -> None:
+    assert run_verb(list(arguments)) == 0, arguments
+
+
+def _stops(base: KnowledgeBase, before: str, after: str) -> list[TourStop]:
+    """An answer with its page, the way of its first passage, a run, and its comparison."""
+    recipe = base.recipe()
+    asked = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
+    base.conversations.conclude(asked, base.ask(QUESTION, recipe).answer)
+    turn = base.conversations.turns(base.conversations.recent()[0].id)[0]
+    documents = {
+        citation.document_id: base.documents.document(citation.document_id)
+        for citation in turn.citations
+    }
+    explainer = base.explain(QUESTION, recipe)
+    standing = explainer.standing(explainer.trace.hits[0].chunk.key)
+    document = base.documents.document(standing.chunk.document_id)
+    names = {before: "By meaning alone", after: "By meaning and words"}
+    run, results = base.runs.get(after), base.runs.results(after)
+    (compared,) = base.runs.compare([after], before, "ndcg@10", None)
+    return [
+        *answer_stops(turn, documents),
+        explanation_stop(QUESTION, standing, document),
+        run_stop(run, names[after], base.runs.intervals(after), results),
+        comparison_stop(compared, names, recipe),
+    ]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        make(Path(sys.argv[1]) if sys.argv[1:] else GALLERY, Path(scratch) / "home")
