@@ -11,9 +11,8 @@ which stands beside each question. Figures by evidence:
 - ``fallen back``: quotes stand in its place (quotes); it refuses or is doubtful (passages),
 - ``first word``, ``seconds``: seconds to the first word and to the end, without the search.
 
-``seconds, quotes : passages`` compares them on the questions that both were asked.
-``python -m tests.bench.sentences URL HOME [SETS]`` keeps the home and prints each answer; SETS is
-``made`` for the other sets.
+``quotes : passages`` compares the seconds on the questions that both were asked, in turn. Each
+answer is printed to standard error as it comes.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from statistics import fmean
 
 from rag import Answer, KnowledgeBase, Recipe, Settings, Workspace
 from tests import model_server
-from tests.golden.answer_sets import KEPT, SETS, SetQuestion, has_value, read_set
+from tests.golden.answer_sets import KEPT, SetQuestion, has_value, read_set
 from tests.workspaces import add
 
 EVIDENCES = ("quotes", "passages")
-ASKED, COMPARED = 100, 20
+ASKED, COMPARED = 100, 16
 """The most questions that are asked with quotes, and those of them also with passages."""
 SEED = 5
 SURE = ("answered", "conflicting")
@@ -56,6 +55,14 @@ class Sentence:
             return "right"
         return "wrong" if stands and answer.state in SURE else "fallen back"
 
+    @property
+    def line(self) -> str:
+        """The answer for people, with the value that makes it right."""
+        question, answer = self.question, self.answer
+        said, seconds = answer.written or answer.text, f"{answer.seconds:.1f} s"
+        asked = f"{question.text} ({question.value})"
+        return f"{self.evidence} {self.verdict}, {seconds}: {asked} {said!r} {answer.note}"
+
 
 def measure(
     folder: Path,
@@ -67,7 +74,11 @@ def measure(
 ) -> dict[str, float]:
     """Figures by ``"EVIDENCE | FIGURE"``, and the ratio of the seconds."""
     with tempfile.TemporaryDirectory() as home, _server(model) as url:
-        return figures(list(sentences(Path(home), url, sets, asked, compared)))
+        rows = list[Sentence]()
+        for row in sentences(Path(home), url, sets, asked, compared):
+            rows.append(row)
+            sys.stderr.write(f"{row.line}\n")
+        return figures(rows)
 
 
 @contextmanager
@@ -143,23 +154,3 @@ def _ratio(rows: Sequence[Sentence]) -> float:
         for name in EVIDENCES
     )
     return quotes / passages
-
-
-def main(url: str, home: str, made: str = "") -> None:
-    """Print each answer, then the figures."""
-    rows = list[Sentence]()
-    for row in sentences(Path(home), url, SETS if made else KEPT, ASKED, COMPARED):
-        rows.append(row)
-        answer = row.answer
-        said = answer.written or answer.text
-        sys.stdout.write(
-            f"{row.evidence} {row.verdict} {answer.seconds:.1f} s: {row.question.text} "
-            f"({row.question.value}) {said!r} {answer.note}\n"
-        )
-        sys.stdout.flush()
-    for name, value in figures(rows).items():
-        sys.stdout.write(f"{name:60} {value:.3f}\n")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
