@@ -310,6 +310,7 @@ from .storage.jobs import ItemStatus as ItemStatus
 from .storage.jobs import JobStatus as JobStatus
 from .storage.labels import FROM_USERS as FROM_USERS
 from .storage.labels import Label as Label
+from .storage.language_models import ModelFacts as ModelFacts
 from .storage.passage_edits import StoredEdit as StoredEdit
 from .storage.quality.answers import RunAnswer as RunAnswer
 from .storage.quality.settlements import SettlementRow as SettlementRow

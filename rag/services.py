@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rag import providers
-from rag.errors import InvalidInput
+from rag.errors import InvalidInput, InvalidRecipe, StorageError
 from rag.indexing.indexes import Indexes
 from rag.indexing.servers import Servers
 from rag.lexical import analyzer
@@ -26,8 +30,9 @@ from rag.providers import (
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
 from rag.settings import Settings
-from rag.storage import Database
+from rag.storage import Database, language_models
 from rag.storage.files import Files
+from rag.storage.language_models import ModelFacts, ModelName
 from rag.storage.shared.deletion import Deletion
 from rag.types import Cost, Usage
 
@@ -38,14 +43,38 @@ _MOST_RERANKERS = 4  # each may hold a model in memory
 _REMEMBERED_SECONDS = 60.0  # servers of models come and go
 
 
+class ModelRecords:
+    """Facts about language models that were learned by asking them, for all processes of a home."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def list(self) -> Sequence[ModelFacts]:
+        """Return all that is known, by the models' names."""
+        with self._database.read() as connection:
+            return language_models.list_models(connection)
+
+    def note(self, name: ModelName, **facts: Any) -> None:
+        """Store what was learned of a model; an answer doesn't fail where that can't be stored."""
+        with suppress(StorageError), self._database.write() as connection:
+            language_models.note(connection, name, **facts)
+
+    def forget(self, name: ModelName) -> None:
+        """Drop what is known of a model, so that it is tried again."""
+        with self._database.write() as connection:
+            language_models.forget(connection, name)
+
+
 class Models:
     """Models by name; embedders and rerankers are loaded once and then shared.
 
-    Raises InvalidFile for a file of prices that cannot be read.
+    ``records`` keep what is learned of language models. Raises InvalidFile for a file of prices
+    that cannot be read.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, records: ModelRecords | None = None) -> None:
         self._settings = settings
+        self._records = records
         self._prices = providers.read_prices(settings.prices) if settings.prices else ()
         self._embedders: dict[str, Embedder] = {}
         self._parameters: dict[tuple[str, str | None], float | None] = {}
@@ -119,7 +148,45 @@ class Models:
     def _chat(
         self, provider: str, model: str | None, retry_policy: RetryPolicy
     ) -> ChatModel | None:
-        return providers.chat_model(provider, model, self._settings, retry_policy, self._clients)
+        settings, cut = self._settings, partial(self._note_cut, provider, model)
+        return providers.chat_model(provider, model, settings, retry_policy, self._clients, cut)
+
+    def _note_cut(self, provider: str, model: str | None, read: int, sent: int) -> None:
+        cut = datetime.now(UTC)
+        self.learn(provider, model, read_tokens=read, sent_tokens=sent, cut=cut)
+
+    def name(self, provider: str, model: str | None) -> ModelName | None:
+        """Return the full name of a chat model; None where nothing names one: ``chat`` raises."""
+        try:
+            return ModelName(*providers.model_key(provider, model, self._settings))
+        except InvalidRecipe:
+            return None
+
+    def learn(self, provider: str, model: str | None, **facts: Any) -> None:
+        """Store facts about a chat model."""
+        name = self.name(provider, model)
+        if name is not None and self._records is not None:
+            self._records.note(name, **facts)
+
+    def facts(self, provider: str, model: str | None) -> ModelFacts | None:
+        """Return what was learned of a chat model, or None."""
+        name = self.name(provider, model)
+        return next((one for one in self.learned() if one.name == name), None)
+
+    def learned(self) -> Sequence[ModelFacts]:
+        """Return what was learned of all chat models."""
+        return () if self._records is None else self._records.list()
+
+    def forget(self, name: ModelName) -> None:
+        """Drop what was learned of a chat model."""
+        if self._records is not None:
+            self._records.forget(name)
+
+    def readable_tokens(self, recipe: AnswerRecipe) -> int:
+        """Return the token budget of a prompt: the recipe's, within what its server reads."""
+        facts = self.facts(recipe.provider, recipe.model)
+        longest = facts.longest_prompt if facts is not None else None
+        return min(recipe.context_tokens, longest or recipe.context_tokens)
 
     def close(self) -> None:
         """Ends all connections to providers."""
@@ -184,7 +251,7 @@ class Services:
         """
         _make(settings.home)
         database = Database(settings.database_url, settings.read_url, settings.database_pool)
-        models = Models(settings)
+        models = Models(settings, ModelRecords(database))
         indexes = Indexes(
             database,
             settings.home / "indexes",

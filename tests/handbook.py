@@ -29,6 +29,7 @@ RECIPE = Recipe().with_fields(
         "index.context": "none",
         "search.threshold": 0.2,
         "search.top_k": 2,
+        "answer.evidence": "passages",  # a scripted model is not tried first
     }
 )
 

@@ -131,12 +131,16 @@ def _chunk(choices: list[dict[str, Any]], **more: Any) -> str:
     return json.dumps(head | {"choices": choices} | more)
 
 
-def ollama_stream(*pieces: str, done: bool = True, **more: Any) -> Reply:
+def ollama_stream(
+    *pieces: str, done: bool = True, usage: tuple[int, int] = (7, 3), **more: Any
+) -> Reply:
     parts = [
         {"message": {"role": "assistant", "content": piece}, "done": False} for piece in pieces
     ]
     last = {"role": "assistant", "content": ""}
-    end = {"message": last, "done": True, "prompt_eval_count": 7, "eval_count": 3}
+    prompt, completion = usage
+    counts = {"prompt_eval_count": prompt, "eval_count": completion}
+    end = {"message": last, "done": True, **counts}
     lines = [*parts, end] if done else parts
     body = "".join(json.dumps({"model": "m"} | line) + "\n" for line in lines)
     return Reply(body=body, content_type="application/x-ndjson", **more)

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 DATABASE = "touchstone.db"
 URL = "TOUCHSTONE_DATABASE_URL"
 QUICK = Recipe().with_fields(
-    {"index.embedder": "fake", "index.chunk_size": 24, "search.threshold": None}
+    {
+        "index.embedder": "fake",
+        "index.chunk_size": 24,
+        "search.threshold": None,
+        "answer.evidence": "passages",  # a scripted model is not tried first
+    }
 )
 
 

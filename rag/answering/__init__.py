@@ -2,6 +2,7 @@
 
 from rag.answering.asking.continuing import Continuing, renumbered
 from rag.answering.asking.prompt import Beside
+from rag.answering.asking.reading_probe import READING_QUESTIONS, right_readings
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
 from rag.answering.examples import passage_budget
@@ -9,6 +10,7 @@ from rag.answering.generate import (
     QuotesExplanation,
     answer,
     explain_quotes,
+    has_evidence,
     sentence_prompt,
     words_quotes,
 )
@@ -19,6 +21,7 @@ from rag.answering.vocabulary import Vocabulary
 
 __all__ = [
     "NO_ANSWER",
+    "READING_QUESTIONS",
     "AnswerStream",
     "Beside",
     "Continuing",
@@ -28,6 +31,7 @@ __all__ = [
     "Vocabulary",
     "answer",
     "explain_quotes",
+    "has_evidence",
     "in_order",
     "mentions",
     "messages",
@@ -35,6 +39,7 @@ __all__ = [
     "passage_budget",
     "prompt_text",
     "renumbered",
+    "right_readings",
     "sentence_prompt",
     "with_context",
     "words_quotes",

@@ -85,7 +85,12 @@ def answer(
 
 def words_quotes(recipe: AnswerRecipe, trace: Trace) -> bool:
     """Whether a model words the quotes for a recipe, in place of reading passages."""
-    return recipe.evidence == "quotes" and recipe.mode in _OF_PASSAGES and bool(trace.context)
+    return recipe.evidence == "quotes" and has_evidence(recipe, trace)
+
+
+def has_evidence(recipe: AnswerRecipe, trace: Trace | None) -> bool:
+    """Whether a model answers from passages alone, and some were retrieved; None: not yet."""
+    return recipe.mode in _OF_PASSAGES and (trace is None or bool(trace.context))
 
 
 def sentence_prompt(

@@ -49,7 +49,7 @@ class AnswerStream(Iterator[str]):
 
     def deciding(self, decision: Decision) -> AnswerStream:
         """The same stream, whose answer tells a decision that was made before it."""
-        self._decisions = (decision,)
+        self._decisions = (*self._decisions, decision)
         return self
 
     def while_allowed(self, look: Callable[[], None]) -> AnswerStream:
@@ -124,7 +124,9 @@ class AnswerStream(Iterator[str]):
         span = self._span or self._turn
         with telemetry.at(span) if span else contextlib.nullcontext():
             answer = self._finish(self._text, self._usage, status, note)
-        answer = replace(answer, decisions=(*self._decisions, *answer.decisions))
+        note = " ".join(filter(None, (answer.note, _cut(answer.usage))))
+        decisions = (*self._decisions, *answer.decisions)
+        answer = replace(answer, note=note, decisions=decisions)
         cost = self._price(answer.usage) if self._price else None
         self._answer = replace(answer, seconds=now - began, first_token=first, cost=cost)
         telemetry.note_work("answer", now - began, self._answer, status=self._answer.status)
@@ -133,3 +135,11 @@ class AnswerStream(Iterator[str]):
                 self._then(self._answer)
         for span in filter(None, (self._span, self._turn)):
             telemetry.end(span, self._answer, self.error)
+
+
+def _cut(usage: Usage) -> str:
+    """Return the note on a prompt that the server cut, or an empty string."""
+    if not usage.unread_tokens:
+        return ""
+    read, sent = usage.prompt_tokens, usage.prompt_tokens + usage.unread_tokens
+    return f"The model's server cut the prompt: it read {read:,} of at least {sent:,} tokens."

@@ -8,6 +8,7 @@ from rag import answering
 from rag.answering import AnswerStream, QuotesExplanation, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.answering.assessing.key_terms import key_terms, words_in
+from rag.conversations.model_fit import settled
 from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
@@ -15,12 +16,7 @@ from rag.search.corpus import StoredSources
 from rag.search.tools import answer_tools
 from rag.services import Services
 from rag.storage.conversations import Turn
-from rag.types import Decision, Example, Message, Stage, Trace
-
-LEAST = 0.3e9
-"""Parameters of a model below which it does not even word quotes."""
-SMALL = 4e9
-"""Parameters of a model below which it words quotes, where a recipe leaves that open."""
+from rag.types import Example, Message, Stage, Trace
 
 
 class Answers:
@@ -45,7 +41,7 @@ class Answers:
         For the other arguments, see ``KnowledgeBase.answer``.
         """
         services = self._services
-        recipe, decision = self._settled(recipe)
+        recipe, decisions = settled(services, recipe, trace, tries=True)
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
         # In mode auto a model may have to decide first, which nothing can be gone on with.
         prefix, decides = "", recipe.answer.mode == "auto" and not trace.context
@@ -67,24 +63,9 @@ class Answers:
             examples=examples,
             tools=answer_tools(services, recipe) if asks_tools else (),
         )
-        stream = stream if decision is None else stream.deciding(decision)
+        for decision in decisions:
+            stream = stream.deciding(decision)
         return stream if price is None else stream.priced(price.of)
-
-    def _settled(self, recipe: Recipe) -> tuple[Recipe, Decision | None]:
-        """The recipe with the evidence that suits its model, and why, where it leaves that open."""
-        answer = recipe.answer
-        if answer.evidence != "auto" or answer.provider == "extractive":
-            return recipe, None
-        size = self._services.models.parameters(answer.provider, answer.model)
-        if size is not None and size < LEAST:
-            why = f"the model has {size / 1e9:.1f} billion parameters, too few to word them"
-            quoting = recipe.with_fields({"answer.provider": "extractive"})
-            return quoting, Decision("evidence", "quotes alone", why)
-        evidence = "quotes" if size is not None and size < SMALL else "passages"
-        told = "its server does not tell its size"
-        why = told if size is None else f"the model has {size / 1e9:.1f} billion parameters"
-        settled = recipe.with_fields({"answer.evidence": evidence})
-        return settled, Decision("evidence", evidence, why)
 
     def explain_quotes(
         self, trace: Trace, recipe: Recipe, index: Index
@@ -93,7 +74,8 @@ class Answers:
 
         None where a model reads the passages, or nothing is searched.
         """
-        services, (recipe, _) = self._services, self._settled(recipe)
+        services = self._services
+        recipe, _ = settled(services, recipe, trace)
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
         if chat is not None and not answering.words_quotes(recipe.answer, trace):
             return None
@@ -118,7 +100,7 @@ class Answers:
 
     def prompt(self, trace: Trace, recipe: Recipe, index: Index) -> Prompt:
         """Return the prompt of a language model for a retrieval, without previous messages."""
-        recipe, _ = self._settled(recipe)
+        recipe, _ = settled(self._services, recipe, trace)
         if answering.words_quotes(recipe.answer, trace):
             return answering.sentence_prompt(
                 trace,

@@ -28,11 +28,13 @@ Fault = Literal[
     "unsupported",
     "unsupported sentence",
     "no citation",
+    "cut prompt",
     "doubtful",
     "refused",
 ]
 """``unsupported`` is a citation of a passage that was not given, ``unsupported sentence`` one that
-its cited passages do not support; ``doubtful`` is the state of an answer."""
+its cited passages do not support; ``cut prompt`` is one that the model's server did not read whole;
+``doubtful`` is the state of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,8 @@ def fault(turn: TurnRow) -> Fault | None:
         return "unsupported sentence"
     if turn.status == "complete" and turn.metrics.get("cited") == 0:
         return "no citation"
+    if turn.metrics.get("unread_tokens"):
+        return "cut prompt"
     if turn.metrics.get("state") == "doubtful":
         return "doubtful"
     return "refused" if turn.status == "refused" else None

@@ -23,7 +23,8 @@ def turn_metrics(answer: Answer) -> Metrics:
     of them was, by passages.
     ``from_cache`` is 1 where the search was done before: it then took no time. Times are seconds:
     of the retrieval, until the first piece of text after it, and of both together to the end.
-    Tokens are those that the provider reports, 0 where it reports none; ``cost`` is what they cost
+    Tokens are those that the provider reports, 0 where it reports none; ``unread_tokens`` of the
+    prompt were cut by its server. ``cost`` is what they cost
     by the table of prices at the time, in ``currency``. ``decision`` says how the
     turn ended, ``state`` how far its answer can be relied on.
     """
@@ -46,6 +47,7 @@ def turn_metrics(answer: Answer) -> Metrics:
         "total_seconds": searched + answer.seconds,
         "prompt_tokens": answer.usage.prompt_tokens,
         "completion_tokens": answer.usage.completion_tokens,
+        "unread_tokens": answer.usage.unread_tokens,
         "cost": answer.cost.amount if answer.cost else None,
         "currency": answer.cost.currency if answer.cost else None,
         "cited": len(answer.citations),

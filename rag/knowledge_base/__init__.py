@@ -15,6 +15,7 @@ import numpy as np
 from rag import answering, telemetry
 from rag.answering import AnswerStream, QuotesExplanation
 from rag.conversations.answers import Answers, searches, unsearched
+from rag.conversations.model_fit import grounded_budget, reads_passages
 from rag.conversations.turn_metrics import log_turn
 from rag.errors import NotFound
 from rag.indexing.index import Index
@@ -412,7 +413,7 @@ class KnowledgeBase:
             trace = merge_traces([first, *tools, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         around = StoredSurroundings(self._database, self.id, snapshot.index.cut_id)
-        budget = answering.passage_budget(recipe.answer)
+        budget = grounded_budget(self._services, recipe.answer)
         return answering.with_context(trace, budget, count, recipe.search, around)
 
     @operation("guest", audit="search")
@@ -431,8 +432,8 @@ class KnowledgeBase:
         question = check_question(question)
         history = tuple(history)
         # A model that only words quotes is often too small to write a question.
-        reads = recipe.answer.provider != "extractive" and recipe.answer.evidence != "quotes"
-        if history and reads and leans_on_another(question):
+        leans = bool(history) and leans_on_another(question)
+        if leans and reads_passages(services, recipe):
             rewriting = recipe.with_fields({"search.rewrite": True})
             snapshot = replace(snapshot, recipe=rewriting)
 

@@ -8,6 +8,7 @@ from rag.providers.making import (
     STEP_RETRIES,
     chat_model,
     embedder,
+    model_key,
     require_embedder,
     reranker,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "is_local",
     "languages",
     "may_cost",
+    "model_key",
     "multilingual_embedders",
     "parameters",
     "price_of",

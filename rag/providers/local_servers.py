@@ -6,6 +6,7 @@ Nothing is sent but requests that list models, and no key goes to an address tha
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -30,6 +31,11 @@ _MOST_MODELS = 24
 
 _PARAMETER_COUNT = "general.parameter_count"
 """The name of a model's size in what Ollama tells of it."""
+_SIZE = re.compile(
+    r"(?<![a-z\d.])(?:(?P<experts>\d+)x)?(?P<number>\d+(?:\.\d+)?)"
+    r"(?P<unit>b|(?<=\d\d)m)(?![a-z\d])",  # a window of "1M" tokens is no size
+    re.IGNORECASE,
+)
 _IN_CONTAINER = Path("/.dockerenv")
 
 Ask = Callable[..., Any]
@@ -75,28 +81,53 @@ def find_local_servers(settings: Variables) -> list[LocalServer]:
 
 
 def parameters(provider: str, model: str | None, settings: Variables) -> float | None:
-    """Return the number of parameters of a chat model; None where its server does not tell it.
+    """Return the number of parameters of a chat model; None where nothing tells it.
 
-    Ollama and llama.cpp do. A service that may cost money is not asked. Raises InvalidRecipe.
+    Ollama, llama.cpp and LM Studio do, and many names ("qwen3:1.7b"). A service that may cost
+    money is not asked. Raises InvalidRecipe.
     """
     import httpx
 
     row = chat_row(provider)
-    if row.wire not in ("openai", "ollama") or may_cost(provider, settings):
+    name, size = model_of(row, model or row.chat_model, settings), None
+    if row.wire in ("openai", "ollama") and not may_cost(provider, settings):
+        endpoint = resolve(row, settings, RetryPolicy(CONFIGURED_SECONDS, tries=1))
+        deadline, root = time.monotonic() + CONFIGURED_SECONDS, server_root(endpoint.base_url)
+        with httpx.Client(trust_env=False) as client:
+            size = _told_size(row, name, partial(_reply, client, root, {}, deadline))
+    return size or _named_size(name)
+
+
+def _told_size(row: ProviderRow, name: str, ask: Ask) -> float | None:
+    """The parameters of a model by what its server tells of it."""
+    if row.wire == "ollama":
+        shown = ask("/api/show", {"model": name})
+        count = _get(_get(shown, "model_info"), _PARAMETER_COUNT)
+        label = _get(_get(shown, "details"), "parameter_size")
+    elif row.name == "lmstudio":
+        entries = _entries(ask("/api/v1/models"), "models")
+        own = [one for one in entries if name in _names(one)]
+        count, label = None, next((_get(one, "params_string") for one in own), None)
+    else:
+        entries = _entries(ask("/v1/models"), "data")
+        own = [one for one in entries if one.get("id") == name] or entries[:1]
+        count = next((_get(one.get("meta"), "n_params") for one in own), None)
+        label = None if count else _get(ask("/props"), "model_path")
+    if isinstance(count, int | float) and not isinstance(count, bool):
+        return float(count)
+    return _named_size(label) if isinstance(label, str) else None
+
+
+def _named_size(name: str) -> float | None:
+    """The parameters by a name: "qwen3:1.7b", "Mixtral-8x7B", "smollm2:135M", the path of a file.
+
+    Files stand in folders that may be called anything.
+    """
+    size = _SIZE.search(name.replace("\\", "/").rpartition("/")[2])
+    if size is None:
         return None
-    endpoint = resolve(row, settings, RetryPolicy(CONFIGURED_SECONDS, tries=1))
-    name, deadline = model_of(row, model or row.chat_model, settings), time.monotonic()
-    with httpx.Client(trust_env=False) as client:
-        ask = partial(
-            _reply, client, server_root(endpoint.base_url), {}, deadline + CONFIGURED_SECONDS
-        )
-        if row.wire == "ollama":
-            size = _get(_get(ask("/api/show", {"model": name}), "model_info"), _PARAMETER_COUNT)
-        else:
-            entries = _entries(ask("/v1/models"), "data")
-            own = [one for one in entries if one.get("id") == name] or entries[:1]
-            size = next((_get(one.get("meta"), "n_params") for one in own), None)
-    return float(size) if isinstance(size, int | float) else None
+    unit = 1e9 if size["unit"] in "bB" else 1e6
+    return int(size["experts"] or 1) * float(size["number"]) * unit
 
 
 def _server(row: ProviderRow, settings: Variables, client: httpx.Client) -> LocalServer | None:

@@ -8,6 +8,7 @@ from rag import telemetry
 from rag.errors import InvalidRecipe
 from rag.protocols import ChatModel, Embedder, Reranker
 from rag.providers.clients import Clients
+from rag.providers.counted import CountedChat, OnCut
 from rag.providers.cross_encoders import OnnxCrossEncoder, TorchCrossEncoder
 from rag.providers.e5 import MultilingualE5
 from rag.providers.endpoint import Endpoint, RetryPolicy, model_of, require_configured, resolve
@@ -91,10 +92,12 @@ def chat_model(
     settings: Variables,
     retry_policy: RetryPolicy = CHAT_RETRIES,
     clients: Clients | None = None,
+    on_cut: OnCut = lambda *_: None,
 ) -> ChatModel | None:
     """The language model of a provider; ``model`` None is the provider's default.
 
-    It connects through ``clients``, which are its own where none are given. None for
+    It connects through ``clients``, which are its own where none are given. ``on_cut`` is called
+    where the server read less of a prompt than was sent. None for
     ``extractive``, which answers without one. Raises InvalidRecipe for an unknown provider. A key
     that is not set is reported on first use.
     """
@@ -102,8 +105,15 @@ def chat_model(
     if row.wire == "extractive":
         return None
     name = model_of(row, model or row.chat_model, settings)
-    wire = _wire(resolve(row, settings, retry_policy), name, clients)
-    return SpannedChat(wire, row.name, name) if telemetry.is_followed() else wire
+    chat = CountedChat(_wire(resolve(row, settings, retry_policy), name, clients), on_cut)
+    return SpannedChat(chat, row.name, name) if telemetry.is_followed() else chat
+
+
+def model_key(provider: str, model: str | None, settings: Variables) -> tuple[str, str, str]:
+    """The provider, name and address of a chat model. Raises InvalidRecipe."""
+    row = chat_row(provider)
+    name = model_of(row, model or row.chat_model, settings)
+    return row.name, name, resolve(row, settings, CHAT_RETRIES).origin
 
 
 def reranker(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import MissingDependency
+from rag.lexical.analyzers import UNSPACED
 
 if TYPE_CHECKING:
     import tokenizers
@@ -19,12 +20,21 @@ VOCABULARY = (
     Path(__file__).resolve().parents[2] / "data" / "models" / "all-MiniLM-L6-v2" / "vocab.txt"
 )
 _WORD = re.compile(r"\w+|[^\w\s]")
+_LEAST = re.compile(rf"[{UNSPACED}]{{1,3}}|[^\W{UNSPACED}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encodable(text: str) -> str:
     """``text`` with lone surrogates, which no encoding has, as question marks; same length."""
     return text if text.isascii() else _SURROGATE.sub("?", text)
+
+
+def least_tokens(text: str) -> int:
+    """Count the tokens that a text has in any language model: one for each word.
+
+    One for three characters where a script has no spaces.
+    """
+    return len(_LEAST.findall(text))
 
 
 class SubwordTokens:

@@ -461,11 +461,11 @@ class AnswerRecipe(RecipePart):
         "decides; grounded, the passages, asked once and without the conversation",
     )
     evidence: Annotated[Evidence, Url("reads"), Since(2, "passages")] = Field(
-        "passages",
+        "auto",
         title="Model reads",
         description="strict, auto and grounded: what a model reads; quotes, the sentences that "
         "answer without a model, which it words in one sentence that is checked against them; "
-        "passages, all of them; auto, quotes for a model whose server says that it is small",
+        "passages, all of them; auto, what suits the model: by its size, else by three questions",
     )
     temperature: Annotated[float, Url("temperature")] = Field(0.0, title="Temperature", ge=0, le=2)
     max_tokens: Annotated[int, AsksChat, Url("length")] = Field(

@@ -8,6 +8,7 @@ from rag.storage.access.tokens import api_token
 from rag.storage.access.tours import tour
 from rag.storage.conversations.prompt_texts import prompt_text
 from rag.storage.conversations.tables import turn
+from rag.storage.language_models import language_model
 from rag.storage.leases import lease
 from rag.storage.passage_edits import passage_edit
 from rag.storage.quality.decisions import decision
@@ -20,7 +21,7 @@ from rag.storage.tools import tool
 
 _ACCESS = (api_reply, api_token, audit_entry, share_link, sign_in)
 _QUALITY = (decision, judgement, settlement)
-_OTHERS = (prompt_text, recipe_name, system, tool, tour, turn)
+_OTHERS = (language_model, prompt_text, recipe_name, system, tool, tour, turn)
 for table in (*_ACCESS, *_QUALITY, lease, passage_edit, *_OTHERS):
     assert table.metadata is metadata
 

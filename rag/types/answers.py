@@ -34,15 +34,21 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that a chat provider reports; zero where it reports none."""
+    """Tokens that a chat provider reports; zero where it reports none.
+
+    ``prompt_tokens`` are those that it read. ``unread_tokens`` are at least how many more were
+    sent: its server cut the prompt.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    unread_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
+            self.unread_tokens + other.unread_tokens,
         )
 
     @property

@@ -44,6 +44,7 @@ from rag.storage import Connection, bases, builds, documents, jobs, patient, run
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
+from rag.storage.language_models import ModelFacts, ModelName
 from rag.workspace import spending
 from rag.workspace.subprocess_launcher import SubprocessLauncher, share
 
@@ -411,6 +412,14 @@ class Workspace:
     def local_servers(self) -> list[providers.LocalServer]:
         """Return the model servers of this computer; none where TOUCHSTONE_FIND_MODELS is off."""
         return self._services.models.local_servers()
+
+    def language_models(self) -> Sequence[ModelFacts]:
+        """Return what was learned of language models by asking them."""
+        return self._services.models.learned()
+
+    def try_again(self, model: ModelName) -> None:
+        """Drop what was learned of a language model: the next answer tries it anew."""
+        self._services.models.forget(model)
 
     def check_provider(self, name: str) -> str:
         """Make a tiny real call; return what was seen. Raises ProviderError."""

@@ -30,6 +30,7 @@ from rag.search.federation import FurtherBase
 from rag.settings import Settings
 from rag.storage.access.audit import AuditEntry, AuditLine
 from rag.storage.conversations import LOCAL, SessionOwner
+from rag.storage.language_models import ModelFacts, ModelName
 from rag.workspace import SAMPLE, Workspace, spending
 from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, refusal
 from rag.workspace.principal import Principal
@@ -311,6 +312,15 @@ class ScopedWorkspace:
     def local_servers(self) -> list[LocalServer]:
         """Return the model servers of this computer; none for guests."""
         return self._workspace.local_servers() if self.principal.link is None else []
+
+    def language_models(self) -> Sequence[ModelFacts]:
+        """Return what was learned of language models; nothing for guests."""
+        return self._workspace.language_models() if self.principal.link is None else []
+
+    def try_again(self, model: ModelName) -> None:
+        """Drop what was learned of a language model. Raises NotAllowed."""
+        self._administer()
+        self._workspace.try_again(model)
 
     def check_provider(self, name: str) -> str:
         """Make a tiny real call. Raises ProviderError, NotAllowed."""

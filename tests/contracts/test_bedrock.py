@@ -57,7 +57,7 @@ class TestBedrock:
             ("messageStop", {"stopReason": "end_turn"}),
             ("metadata", {"usage": {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}}),
         ]
-        with scripted(_stream(frames)) as script:
+        with scripted(event_stream(frames)) as script:
             chat = providers.chat_model("bedrock", None, settings("bedrock", script), SWIFT)
             deltas = list(chat.stream(HELLO, temperature=0.5, max_tokens=9))
         assert "".join(delta.text for delta in deltas) == "Good day."
@@ -73,7 +73,7 @@ class TestBedrock:
 
     def test_an_answer_that_breaks_off_is_told(self) -> None:
         frames = [("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "Good "}})]
-        with scripted(_stream(frames)) as script:
+        with scripted(event_stream(frames)) as script:
             chat = providers.chat_model("bedrock", None, settings("bedrock", script), SWIFT)
             reply = chat.stream(HELLO, temperature=0.5, max_tokens=9)
             assert next(iter(reply)).text == "Good "
@@ -126,7 +126,7 @@ class TestBedrock:
         assert "AWS_ACCESS_KEY_ID" in told.value.hint
 
 
-def _stream(frames: list[tuple[str, Mapping[str, Any]]]) -> Reply:
+def event_stream(frames: list[tuple[str, Mapping[str, Any]]]) -> Reply:
     body = b"".join(_frame(kind, json.dumps(event).encode()) for kind, event in frames)
     return Reply(body=body, content_type="application/vnd.amazon.eventstream")
 

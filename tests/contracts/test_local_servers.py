@@ -177,3 +177,43 @@ def test_real_servers_are_found_by_the_command(
     assert servers["ollama"]["chat_models"]
     assert main(["models"]) == 0
     assert "--set answer.provider=llamacpp" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "answers", "size"),
+    [
+        ("ollama", "phi", {"/api/show": {"details": {"parameter_size": "3.8B"}}}, 3.8e9),
+        ("ollama", "qwen3:1.7b", {}, 1.7e9),
+        (
+            "lmstudio",
+            "phi",
+            {"/api/v1/models": {"models": [{"key": "phi", "params_string": "14B"}]}},
+            14e9,
+        ),
+        (
+            "llamacpp",
+            "m",
+            {"/v1/models": {"data": [{"id": "m", "meta": {"n_params": 494e6}}]}},
+            494e6,
+        ),
+        ("llamacpp", "m", {"/props": {"model_path": "/70b/smollm2-135M-Q4.gguf"}}, 135e6),
+        ("vllm", "mistralai/Mixtral-8x7B-Instruct-v0.1", {}, 56e9),
+        ("vllm", "org/chat-1m", {}, None),
+        (
+            "vllm",
+            "phi-4",
+            {"/v1/models": {"data": [{"id": "phi-4", "meta": {"n_params": True}}]}},
+            None,
+        ),
+    ],
+)
+def test_the_size_of_a_model_is_what_its_server_or_its_name_tells(
+    tmp_path: Path, provider: str, model: str, answers: dict[str, Any], size: float | None
+) -> None:
+    with scripted() as script:
+        script.reply_to = lambda path: (
+            Reply(body=json.dumps(answers[path])) if path in answers else Reply(404)
+        )
+        path = "" if provider == "ollama" else "/v1"
+        settings = Settings.from_env({VARIABLES[provider]: script.url + path}, home=tmp_path)
+        assert local_servers.parameters(provider, model, settings) == size

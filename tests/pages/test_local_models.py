@@ -35,7 +35,7 @@ def test_the_first_answer_offers_a_model_and_one_click_saves_it(base: KnowledgeB
     assert not app.exception
     answer = base.recipe().answer
     assert (answer.provider, answer.model) == ("ollama", "qwen3:1.7b")
-    assert answer.evidence == "quotes"
+    assert answer.evidence == "auto"
     assert USE not in {button.key for button in app.button}
 
 

@@ -56,7 +56,8 @@ def test_answers_that_were_refused_wrongly_are_marked(labelled, open_page):
 def test_the_prompts_of_answers_are_named(labelled, open_page, monkeypatch):
     with_chat(monkeypatch, Chat())
     base = labelled.base("notes")
-    recipe = base.recipe().with_fields({"answer.provider": "ollama", "answer.model": "small"})
+    fields = {"provider": "ollama", "model": "small", "evidence": "passages"}
+    recipe = base.recipe().with_fields({f"answer.{name}": fields[name] for name in fields})
     job = base.answer_evaluations.start("checks", recipe)
     assert labelled.jobs.run(job).status == "done"
     (run,) = base.runs.list_all()

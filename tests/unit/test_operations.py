@@ -73,6 +73,7 @@ def test_the_slowest_and_the_worst():
         turn(9, metrics={"cited": 2, "unsupported": 0, "unsupported_sentences": 1}),
         turn(10, metrics={"cited": 2, "unsupported": 0, "unsupported_sentences": 3}),
         turn(11, metrics={"cited": 2, "unsupported": 0, "unsupported_sentences": 1}),
+        turn(0, metrics={"unread_tokens": 900}),
     ]
     assert [each.id for each in slowest_turns(turns, 3)] == [11, 10, 9]
     assert [(each.id, wrong) for each, wrong in worst_turns(turns)] == [
@@ -85,6 +86,7 @@ def test_the_slowest_and_the_worst():
         (11, "unsupported sentence"),
         (9, "unsupported sentence"),
         (5, "no citation"),
+        (0, "cut prompt"),
         (1, "refused"),
     ]
     assert fault(turn(6)) is None

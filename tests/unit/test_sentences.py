@@ -191,8 +191,8 @@ def _shown(parameters: float) -> Reply:
     [
         ("llamacpp", _listed(0.6e9), openai_stream("Within 14 days."), "quotes"),
         ("llamacpp", _listed(8e9), openai_stream("Within 14 days [1]."), "passages"),
-        ("llamacpp", _listed(None), openai_stream("Within 14 days [1]."), "passages"),
-        ("llamacpp", Reply(500), openai_stream("Within 14 days [1]."), "passages"),
+        ("llamacpp", _listed(None), openai_stream("Within 14 days [1]."), "quotes"),
+        ("llamacpp", Reply(500), openai_stream("Within 14 days [1]."), "quotes"),
         ("ollama", _shown(1.7e9), ollama_stream("Within 14 days."), "quotes"),
         ("ollama", _shown(0.1e9), ollama_stream("It is a joke."), "quotes alone"),
     ],

@@ -53,6 +53,7 @@ def test_figures_of_an_answer():
         "total_seconds": 2.5,
         "prompt_tokens": 40,
         "completion_tokens": 7,
+        "unread_tokens": 0,
         "cost": None,
         "currency": None,
         "cited": 1,

@@ -47,7 +47,9 @@ def _spent(metrics: Mapping[str, Any]) -> str:
         return ""
     amount = metrics.get("cost")
     cost = "cost unknown" if amount is None else money(amount, str(metrics.get("currency")))
-    return f"{counted(tokens, 'token')}, {cost}"
+    unread = metrics.get("unread_tokens")
+    cut = f", {unread:,} or more of the prompt not read" if unread else ""
+    return f"{counted(tokens, 'token')}{cut}, {cost}"
 
 
 def quotes_beside(turn: Turn) -> None:

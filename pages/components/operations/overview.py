@@ -40,6 +40,7 @@ _FAULTS: Mapping[str, str] = {
     "unsupported": "cites what is not there",
     "unsupported sentence": "not supported",
     "no citation": "cites nothing",
+    "cut prompt": "prompt cut",
     "doubtful": "doubtful",
     "refused": "refused",
 }
@@ -124,6 +125,8 @@ def _metrics_line(turn: TurnRow) -> str:
         parts.append("search known before")
     if metrics.get("completion_tokens"):
         parts.append(f"{metrics['prompt_tokens']:,} + {metrics['completion_tokens']:,} tokens")
+        if unread := metrics.get("unread_tokens"):
+            parts.append(f"{unread:,} or more of the prompt not read")
         cost = cost_of(turn)
         parts.append(money(cost.amount, cost.currency) if cost else "cost unknown")
     return " · ".join(parts)

@@ -159,8 +159,8 @@ def save_index(base: KnowledgeBase, index: IndexRecipe, *, weighed: bool = False
 
 
 def save_model(base: KnowledgeBase, provider: str, model: str) -> None:
-    """Save the recipe as it is saved by now with a model of this computer, which words quotes."""
-    fields = {"answer.provider": provider, "answer.model": model, "answer.evidence": "quotes"}
+    """Save the recipe as it is saved by now with a model of this computer."""
+    fields = {"answer.provider": provider, "answer.model": model, "answer.evidence": "auto"}
     _save_changed(base, lambda before: before.with_fields(fields))
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from rag import ProviderStatus
+from rag import ModelFacts, ProviderStatus
 
 
 def providers_view() -> None:
     """Providers that can be used now, then those that need something first."""
+    for facts in workspace().language_models():
+        _learned(facts)
     statuses = [status for status in workspace().statuses() if not status.for_trials]
     ready = [status for status in statuses if status.ready]
     for status in ready:
@@ -21,6 +24,27 @@ def providers_view() -> None:
         st.caption("Set the variable in the environment of the server and start it again.")
         for status in rest:
             _row(status)
+
+
+def _learned(facts: ModelFacts) -> None:
+    """Draw what was learned of a model by asking it, with a button to try it again."""
+    parts = []
+    if facts.evidence:
+        parts.append(f"reads {facts.evidence}: {facts.evidence_reason}")
+    if (longest := facts.longest_prompt) is not None:
+        parts.append(
+            f"its server read {facts.read_tokens:,} of at least {facts.sent_tokens:,} tokens of a "
+            f"prompt, so prompts have at most {longest:,} for a day"
+        )
+    if not parts:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        name = f"**{plain(facts.model)}** ({plain(facts.provider)})"
+        st.markdown(f":material/neurology: {name} {plain('; '.join(parts))}.", width="content")
+        if workspace().principal.administrator:
+            key = f"settings_try_{facts.provider}_{facts.model}_{facts.address}"
+            help_ = "Forgets this: the next answer tries the model with a prompt of full length."
+            action_button("Try again", key, "", workspace().try_again, facts.name, help=help_)
 
 
 def _row(status: ProviderStatus) -> None:
