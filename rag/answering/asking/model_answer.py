@@ -13,6 +13,7 @@ from rag.answering.asking.sourcing import Sourcing
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.assessing.assess import Assessor, with_assessment
 from rag.answering.checking import with_checks
+from rag.answering.checking.figures import blank_mentions
 from rag.answering.citations import check, in_order, mentions
 from rag.answering.extractive import quotes
 from rag.answering.prompting import NO_ANSWER, says_no_answer
@@ -277,8 +278,9 @@ class ModelAnswer:
 
     def _verdict(self, text: str) -> tuple[AnswerStatus, str]:
         """Return the status of a complete reply, and the reason for it."""
-        if not text.strip():
-            return "failed", "The model sent an empty reply."
+        if not any(map(str.isalnum, blank_mentions(text, mentions(text)))):
+            said = "only citations" if text.strip() else "an empty reply"
+            return "failed", f"The model sent {said}."
         if self._mode in MUST_CITE and self._mode != "balanced" and says_no_answer(text):
             where = "the result of the tool" if self._mode == "tool" else "the passages"
             return "refused", f"The model found no answer in {where}."
