@@ -76,7 +76,7 @@ def test_the_slowest_and_the_worst():
         turn(0, metrics={"unread_tokens": 900}),
     ]
     assert [each.id for each in slowest_turns(turns, 3)] == [11, 10, 9]
-    assert [(each.id, wrong) for each, wrong in worst_turns(turns)] == [
+    assert [(each.id, wrong) for each, wrong in worst_turns(turns, 11)] == [
         (8, "thumb down"),
         (3, "thumb down"),
         (4, "failed"),

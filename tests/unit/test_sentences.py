@@ -58,6 +58,11 @@ def asked(
             "Tickets are refunded within 14 days.",
             "Tickets are refunded within 14 days [1].",
         ),
+        (
+            "Within how many days can I get tickets refunded?",
+            "Tickets that I return are refunded within 14 days.",
+            "Tickets that I return are refunded within 14 days [1].",
+        ),
         (REFUNDS, "Within 14 days [1].", "Within 14 days [1]."),
         (REFUNDS, "Within 14 days [7].", "Within 14 days [1]."),
         (

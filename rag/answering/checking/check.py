@@ -170,6 +170,7 @@ class SentenceChecker:
 
     def _unknown_names(self, claim: Claim, evidence: Evidence) -> list[str]:
         """Capitalised words within a sentence that neither the passage nor the question has."""
+        asked = {*re.findall(r"\w+", self._question.casefold())}
         unknown = dict[str, None]()
         for match in _NAME.finditer(claim.text):
             name = match.group()
@@ -179,7 +180,9 @@ class SentenceChecker:
             parts = {part.casefold() for part in re.findall(r"\w+", name)}
             if evidence.figures.holds_month(name):
                 continue
-            if not (parts <= evidence.words or terms <= evidence.terms | self._question_terms):
+            if parts <= asked or parts <= evidence.words:
+                continue
+            if not terms <= evidence.terms | self._question_terms:
                 unknown[name] = None
         return list(unknown)
 
