@@ -220,65 +220,24 @@ def test_no_words_of_the_package_point_at_the_dashboard():
     ("module", "source", "said"),
     [
         ("rag.types", "from rag.recipe import Recipe", "rag.recipe"),
-        ("rag.lexical", "import rag.stores.faiss", "rag.stores"),
         ("rag.stores.faiss", "from ..providers import embed", "rag.providers"),
-        ("rag.providers.openai", "def f():\n    from rag.settings import Settings", "rag.settings"),
         ("rag.retrieval.search", "from rag.stores.faiss import Index", "rag.stores"),
         ("rag.answering", "from rag import workspace", "rag.workspace"),
-        ("rag.chunking", "from rag import Document", "rag comes after"),
-        ("rag.retrieval.search", "from rag.evaluation.metrics import ndcg", "comes after"),
-        ("rag.evaluation.judging", "import rag.services", "rag.services comes after"),
         ("rag.jobs.runner", "from rag.documents.library import Library", "comes after"),
         (
             "rag.search.federation",
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rag.knowledge_base",
             "comes after",
         ),
-        ("rag.workspace", "from rag.api import routes", "rag.api"),
         ("pages.chat", "from rag.retrieval import search", "public names"),
-        ("pages.chat", "from rag import retrieval", "public names"),
-        ("rag.__main__", "import rag.storage", "public names"),
         ("rag.workspace", "import streamlit as st", "streamlit"),
-        ("rag.retrieval.dense", "import faiss", "faiss"),
-        ("pages.metrics", "from sqlalchemy import select", "sqlalchemy"),
         ("rag.cli.asking.memory", "from rag.cli.evaluating import tuning", "comes after"),
-        ("rag.cli.inputs", "from rag.cli.parser import parser", "comes after"),
         ("rag.cleverness", "import rag.types", "no room"),
     ],
 )
 def test_a_planted_import_is_caught(module, source, said):
     (problem,) = import_breaches(module, source)
     assert said in problem
-
-
-@pytest.mark.parametrize(
-    ("module", "source"),
-    [
-        ("rag.recipe", "from rag.errors import InvalidRecipe"),
-        ("rag.stores.faiss", "import faiss\nfrom rag.stores.protocol import Store"),
-        ("rag.readers.web", "from rag.network.requests import checked_url"),
-        ("rag.evaluation.search", "from rag.retrieval import Candidates"),
-        ("rag.workspace", "from rag.storage import Repository\nfrom rag.jobs import Jobs"),
-        ("rag", "from rag.workspace import Workspace"),
-        (
-            "pages.chat",
-            "from rag import Recipe\nfrom pages.components.shell import text",
-        ),
-        ("app", "from rag.api import routes"),
-        ("app", "from pages.components.shell import warm_up"),
-        ("rag.__main__", "from rag.cli.parser import parser"),
-    ],
-)
-def test_a_rightful_import_passes(module, source):
-    assert import_breaches(module, source) == []
-
-
-@pytest.mark.parametrize(
-    "source", ["import os\nos.environ['A']", "import os\nos.getenv('A')", "from os import environ"]
-)
-def test_a_planted_look_at_the_environment_is_caught(source):
-    assert len(environment_breaches("rag.jobs", source)) == 1
-    assert environment_breaches("rag.settings", source) == []
 
 
 def test_nothing_strays_at_the_top():

@@ -24,7 +24,6 @@ from tests.bench.sample import KINDS
 TINY: Mapping[str, Mapping[str, Any]] = {
     "deciding": {"collections": ("scifact",), "seeds": 2},
     "embedding": {"texts": 4, "rounds": 1},
-    "explanations": {"pairs": 3, "explained": 20},
     "fusion": {"collections": ("scifact",)},
     "highlight": {"pages": 2},
     "honesty": {"repetitions": 4, "seeds_each": 1},
@@ -32,7 +31,6 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "inspector": {"documents": 1, "reruns": 1, "reruns_of_a_view": 1},
     "large": {"pages": ("chat", "tuning"), "bases": 2, "documents": 12, "questions": 8},
     "lexical": {"k": 4, "slow_queries": 2},
-    "map": {"documents": 1, "reruns": 1},
     "memory": {"size": 2000},
     "multilingual": {"collections": ("scifact",), "texts": 2, "rounds": 1},
     "metrics": {"libraries": ("ours", "pytrec_eval"), "rounds": 1, "starts": 1},
@@ -62,7 +60,6 @@ NOT_TINY: Mapping[str, str] = {
     "diagnosis": "plants faults in documents and questions of a whole collection",
     "doors": "starts a server of the dashboard and sends it megabytes",
     "fix_promises": "diagnoses three whole collections",
-    "own_parity": "serves the sample, and asks it every question four times",
     "pgvector": "needs a PostgreSQL server",
     "sentences": "asks a language model",
     "users": "starts servers of the dashboard, with tabs and programs for minutes",

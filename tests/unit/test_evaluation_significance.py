@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kstest, permutation_test
+from scipy.stats import permutation_test
 
 from rag.evaluation import significance
 from rag.evaluation.inference.clusters import Clusters
@@ -74,14 +74,6 @@ def test_the_direction_does_not_matter_and_the_seed_repeats():
     differences = np.random.default_rng(8).normal(0.1, 1.0, 40)
     assert randomisation_p(differences) == pytest.approx(randomisation_p(-differences), abs=1e-12)
     assert randomisation_p(differences) == randomisation_p(differences)
-
-
-def test_p_values_are_uniform_when_the_runs_are_equal():
-    rng = np.random.default_rng(17)
-    # Skewed scores: of two equal runs, not of a normal distribution.
-    first, second = rng.beta(2, 1, (400, 40)), rng.beta(2, 1, (400, 40))
-    values = [randomisation_p(row, resamples=999) for row in first - second]
-    assert kstest(values, "uniform").pvalue > 0.05
 
 
 def test_one_sign_for_each_cluster():

@@ -1,10 +1,7 @@
 """No regular expression takes more than linear work, whatever text it is given."""
 
-import re
-
 import pytest
 
-from tests.backtracking import steps_of
 from tests.expressions import LINEAR, Expression, expressions, growth
 
 
@@ -34,28 +31,3 @@ def test_no_expression_is_worse_than_linear():
 )
 def test_expressions_that_are_slow_are_found(pattern, method):
     assert growth(Expression("here", pattern, 0, frozenset({method}))).ratio > 3
-
-
-@pytest.mark.parametrize(
-    ("pattern", "method", "text", "steps"),
-    [
-        (r"a", "fullmatch", "a", 1),
-        (r"a*", "match", "aaaa", 5),
-        (r"a*b", "match", "aaaa", 10),  # the letters and the end, and each place for the b
-        (r"a*+b", "match", "aaaa", 6),
-        (r"a", "search", "bba", 3),
-        (r"a", "findall", "aba", 4),
-        (r"(a)\1", "match", "aa", 2),
-        (r"(?=a)a|b", "match", "b", 4),
-    ],
-)
-def test_steps_are_counted(pattern, method, text, steps):
-    assert steps_of(pattern, 0, method, text, 100) == steps
-
-
-def test_those_in_tables_and_within_functions_are_found():
-    places = {re.sub(r":\d+", "", row.place): row.methods for row in expressions()}
-    assert places["rag.readers.tables _NUMBER"] == {"match"}
-    assert places["rag.lexical.languages _SCRIPTS"] <= {"search", "findall", "finditer"}
-    assert places["rag.readers.pdf.reader title_offset"] == {"finditer"}
-    assert places["rag.answering.checking.figures _measured"] == {"search"}

@@ -51,24 +51,6 @@ def _of_sources(rng: np.random.Generator, sources: int, *, known: bool) -> Thres
     return ThresholdCurve.of(values.ravel(), relevant.ravel(), owner, answerable, clusters=clusters)
 
 
-def _kept(wanted: float, *, known: bool) -> tuple[int, float]:
-    rng = np.random.default_rng(5)
-    found = []
-    for _ in range(200):
-        pair = (_of_sources(rng, 40, known=known) for _ in range(2))
-        found.append(PromiseCurves(*pair).promise(wanted))
-    made = [each for each in found if each.point is not None]
-    return len(made), sum(each.kept is True for each in made) / len(made)
-
-
-@pytest.mark.parametrize("wanted", [0.5, 0.7])
-def test_promises_are_kept_where_questions_share_a_source(wanted):
-    promised, kept = _kept(wanted, known=True)
-    assert promised > 20
-    assert kept >= 0.9
-    assert _kept(wanted, known=False)[1] < 0.9  # without their groups known
-
-
 def test_groups_are_counted_where_questions_share_a_source():
     found = PromiseCurves(_of_sources(np.random.default_rng(1), 20, known=True)).promise(0.9)
     assert (found.questions, found.units, found.needed) == (100, 20, 57)

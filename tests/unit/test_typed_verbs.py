@@ -19,16 +19,6 @@ def _dictionaries(source: str) -> Iterator[str]:
             yield from [node.name] if "dict[str, Any]" in ast.unparse(node.returns) else []
 
 
-def test_a_dictionary_written_by_hand_is_seen():
-    source = """
-def row() -> dict[str, Any]: ...
-Output({"removed": 1}, "")
-Output(data | {"file": ""}, "")
-Output(RemovedData(removed=1), "")
-"""
-    assert sorted(_dictionaries(source)) == ["data | {'file': ''}", "row", "{'removed': 1}"]
-
-
 def test_no_verb_writes_its_fields_by_hand():
     written = {
         f"{path.stem}: {line}"

@@ -94,12 +94,6 @@ def test_the_documentation_writes_percent_as_the_pages_do():
     assert {name: hits for name, hits in found.items() if hits} == {}
 
 
-def test_banned_words_are_found():
-    assert shown('def f():\n    """95 % here."""\n    return "95 % there"') == ((3, "95 % there"),)
-    assert list(bare_plurals('f"{n} questions"')) == [(1, "f'{n} questions'")]
-    assert list(bare_plurals('f"{n} of {m} questions"')) == []
-
-
 def test_every_button_has_a_name_that_is_read_aloud():
     """Of an icon alone a screen reader says "arrow_downward icon"."""
     unnamed = [
