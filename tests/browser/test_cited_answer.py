@@ -1,12 +1,10 @@
 """From a question to its answer, to the document, to the reason, and to a link that shows it."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import idle, shows, until
 
 QUESTION = "How long may unused leave be carried over?"
@@ -15,9 +13,7 @@ READING = 240_000  # milliseconds that reading the sample may take on a busy mac
 pytestmark = pytest.mark.slow
 
 
-def test_a_cited_answer_is_asked_opened_inspected_and_shared(
-    serve: Serve, page: Page, open_page: Callable[[], Page], shoot: Shoot
-) -> None:
+def test_a_cited_answer_is_asked_opened_inspected_and_shared(serve, page, open_page, shoot):
     with serve() as address:
         _await_sample(page, address)
         shoot(page, "chat-welcome")

@@ -2,16 +2,13 @@
 
 import re
 
-from playwright.sync_api import Page
-
-from tests.browser.conftest import Shoot
 from tests.browser.waiting import at_rest
 
 QUESTION = "How long may unused leave be carried over?"
 MISSING = "Trains are booked in second class."
 
 
-def test_opening_what_is_advanced_moves_no_card(warm_address: str, page: Page) -> None:
+def test_opening_what_is_advanced_moves_no_card(warm_address, page):
     page.goto(f"{warm_address}/inspector?kb=handbook&q={QUESTION}")
     card = page.get_by_role("button", name="1 · leave.md")
     card.wait_for()
@@ -23,7 +20,7 @@ def test_opening_what_is_advanced_moves_no_card(warm_address: str, page: Page) -
     assert at_rest(card) == before
 
 
-def test_find_the_missing_and_bring_it_in(warm_address: str, page: Page, shoot: Shoot) -> None:
+def test_find_the_missing_and_bring_it_in(warm_address, page, shoot):
     page.goto(f"{warm_address}/inspector?kb=handbook&q={QUESTION}&view=What+if")
     field = page.get_by_label("Expected something else? Paste its words")
     field.fill(MISSING)

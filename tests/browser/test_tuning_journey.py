@@ -1,17 +1,13 @@
 """A slider moves and the figures follow; the best of a grid is searched, applied and saved."""
 
 import re
-from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import comes_true, idle
 
 
-def test_tune_by_hand_then_by_search(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
+def test_tune_by_hand_then_by_search(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
         page.goto(f"{address}/tuning?kb=handbook")
         page.get_by_text("This is the saved recipe").wait_for()

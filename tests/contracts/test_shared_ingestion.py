@@ -55,7 +55,7 @@ def uploaded(workspace: Workspace) -> tuple[KnowledgeBase, int]:
     return base, base.documents.add_files(files)
 
 
-def test_what_one_has_claimed_nobody_else_gets(opened: Open) -> None:
+def test_what_one_has_claimed_nobody_else_gets(opened):
     database, other = opened("one")._services.database, opened("two")._services.database
     with Claims(other) as theirs:
         with Claims(database) as mine:
@@ -67,9 +67,7 @@ def test_what_one_has_claimed_nobody_else_gets(opened: Open) -> None:
         assert theirs.take(["b"]) == {"b"}  # whoever ends, or dies, has nothing any more
 
 
-def test_a_worker_that_stands_still_is_not_waited_for_for_ever(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_stands_still_is_not_waited_for_for_ever(opened, monkeypatch):
     database, other = opened("one")._services.database, opened("two")._services.database
     clock = [1000.0]
     monkeypatch.setattr(claims, "time", SimpleNamespace(monotonic=lambda: clock[0]))
@@ -84,9 +82,7 @@ def test_a_worker_that_stands_still_is_not_waited_for_for_ever(
         assert theirs.take(["a"]) == set()
 
 
-def test_two_workers_do_each_document_and_each_text_once(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_workers_do_each_document_and_each_text_once(opened, monkeypatch):
     one, two = opened("one"), opened("two")
     base, job = uploaded(one)
     taken: Counter[str] = Counter()
@@ -132,9 +128,7 @@ def test_two_workers_do_each_document_and_each_text_once(
     assert "Pump number 7 leaks." in " ".join(found(two.base("notes"), "pump number 7"))
 
 
-def test_a_helper_that_is_killed_takes_nothing_with_it(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_helper_that_is_killed_takes_nothing_with_it(opened, monkeypatch):
     one, two = opened("one"), opened("two")
     base, job = uploaded(one)
     monkeypatch.setattr(job_size, "_WORTH_SHARING", -1)
@@ -153,7 +147,7 @@ def test_a_helper_that_is_killed_takes_nothing_with_it(
     assert base.documents.missing(QUICK.index) == 0
 
 
-def test_an_idle_worker_helps_until_another_job_waits(opened: Open) -> None:
+def test_an_idle_worker_helps_until_another_job_waits(opened):
     one, two = opened("one"), opened("two")
     _base, job = uploaded(one)
     with one._services.database.write() as connection:
@@ -167,15 +161,13 @@ def test_an_idle_worker_helps_until_another_job_waits(opened: Open) -> None:
         assert not ingest_job.rows.takes_help(connection, job)
 
 
-def test_small_jobs_are_not_shared(opened: Open) -> None:
+def test_small_jobs_are_not_shared(opened):
     one = opened("one")
     _base, job = uploaded(one)
     assert not job_size.can_be_shared(one._services, one.jobs.get(job))
 
 
-def test_what_a_job_has_to_read_is_measured_where_it_is(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_job_has_to_read_is_measured_where_it_is(opened, monkeypatch):
     one, two = opened("one"), opened("two")
     _base, job = uploaded(one)
     size = sum(len(f"Pump number {at} leaks. " * 8) for at in range(FILES))
@@ -186,9 +178,7 @@ def test_what_a_job_has_to_read_is_measured_where_it_is(
     assert two._services.files.present() == set()  # nothing was copied for it
 
 
-def test_a_helper_that_stands_still_is_ended_after_the_job(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_helper_that_stands_still_is_ended_after_the_job(opened, monkeypatch):
     one = opened("one")
     _base, job = uploaded(one)
     with one._services.database.write() as connection:
@@ -207,7 +197,7 @@ def test_a_helper_that_stands_still_is_ended_after_the_job(
     assert started[0].returncode == -signal.SIGKILL
 
 
-def test_another_machine_of_the_same_name_keeps_its_jobs(opened: Open) -> None:
+def test_another_machine_of_the_same_name_keeps_its_jobs(opened):
     one = opened("one")
     _base, job = uploaded(one)
     namesake = f"{socket.gethostname()}:999999:abcdef01"  # no process has that id here
@@ -217,9 +207,7 @@ def test_another_machine_of_the_same_name_keeps_its_jobs(opened: Open) -> None:
         assert ingest_job.rows.owners(connection) == [namesake]
 
 
-def test_only_what_is_left_of_a_job_is_worth_sharing(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_is_left_of_a_job_is_worth_sharing(opened, monkeypatch):
     one = opened("one")
     _base, job = uploaded(one)
     monkeypatch.setattr(job_size, "LARGE", 400)  # bytes; a file has 168 and more
@@ -230,7 +218,7 @@ def test_only_what_is_left_of_a_job_is_worth_sharing(
     assert not job_size.can_be_shared(one._services, one.jobs.get(job))
 
 
-def test_a_job_that_waits_for_another_worker_can_be_stopped(opened: Open) -> None:
+def test_a_job_that_waits_for_another_worker_can_be_stopped(opened):
     one, two = opened("one"), opened("two")
     _base, job = uploaded(one)
     every = [f"item {job}/{at}" for at in range(FILES)]
@@ -247,9 +235,7 @@ def test_a_job_that_waits_for_another_worker_can_be_stopped(opened: Open) -> Non
     assert one.jobs.get(job).status == "cancelled"
 
 
-def test_what_others_have_claimed_does_not_hide_what_is_left(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_others_have_claimed_does_not_hide_what_is_left(opened, monkeypatch):
     one, two = opened("one"), opened("two")
     base, job = uploaded(one)
     with monkeypatch.context() as patched:
@@ -270,9 +256,7 @@ def test_what_others_have_claimed_does_not_hide_what_is_left(
         assert late.elsewhere
 
 
-def test_a_connection_that_ends_fails_no_job(
-    opened: Open, postgres: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_that_ends_fails_no_job(opened, postgres, monkeypatch):
     one = opened("one")
     take, cut = ingestion.Ingestion.take, threading.Event()
 

@@ -1,7 +1,6 @@
 """The inspector: the numbers, the cards and the cuts agree, and the URL brings them back."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -11,7 +10,7 @@ from pages.components.inspector.candidate_chart import takeaway
 from pages.components.inspector.candidates import candidates
 from pages.components.inspector.funnel import steps
 from pages.components.recipe.panel import what_it_means
-from rag import KnowledgeBase, Stage, WordCorrection
+from rag import Stage, WordCorrection
 from tests.handbook import LEAVE, make, marked, texts, unfold, visit
 
 
@@ -24,7 +23,7 @@ def step(app: AppTest, name: str) -> str:
     return words.removeprefix(":gray[").removesuffix("]")
 
 
-def test_a_number_that_filters_nothing_is_as_readable_as_the_others(base: KnowledgeBase) -> None:
+def test_a_number_that_filters_nothing_is_as_readable_as_the_others(base):
     """Streamlit draws the words of a button that is off at 40%, which is a contrast of 2.6:1."""
     app = visit("inspector.py", q=LEAVE)
     off = {
@@ -35,7 +34,7 @@ def test_a_number_that_filters_nothing_is_as_readable_as_the_others(base: Knowle
     assert off == {True}
 
 
-def test_the_funnel_counts_what_the_stages_gave(base: KnowledgeBase) -> None:
+def test_the_funnel_counts_what_the_stages_gave(base):
     app = visit("inspector.py", q=LEAVE)
     names = ["passages", "dense", "lexical", "fusion", "refuse", "threshold", "top_k", "context"]
     assert [step(app, name) for name in names] == [
@@ -52,13 +51,13 @@ def test_the_funnel_counts_what_the_stages_gave(base: KnowledgeBase) -> None:
     assert r"quoted as \[1\]" in texts(app)
 
 
-def test_cards_under_the_threshold_are_grey_and_say_why(base: KnowledgeBase) -> None:
+def test_cards_under_the_threshold_are_grey_and_say_why(base):
     app = visit("inspector.py", q=LEAVE)
     assert cards(app)[:2] == [r"**1 · leave\.md**", r":gray[2 · travel\.md]"]
     assert r"relevance 0\.158 is below 0\.200" in texts(app)
 
 
-def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -> None:
+def test_moving_the_threshold_moves_counts_cut_and_recipe(base):
     app = visit("inspector.py", q=LEAVE)
     app.slider(key="threshold").set_value(0.1).run()
     assert step(app, "threshold") == "**3** above threshold"
@@ -71,14 +70,14 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     assert step(app, "threshold") == "**1** above threshold"
 
 
-def test_the_slider_sets_a_threshold_that_was_automatic(base: KnowledgeBase) -> None:
+def test_the_slider_sets_a_threshold_that_was_automatic(base):
     app = unfold(visit("inspector.py", q=LEAVE))
     app.get_by_key("cut").set_value("Auto").run()
     app.slider(key="threshold").set_value(0.3).run()
     assert app.get_by_key("cut").value == "Set"
 
 
-def test_a_threshold_that_does_not_apply_is_named_as_such_everywhere(base: KnowledgeBase) -> None:
+def test_a_threshold_that_does_not_apply_is_named_as_such_everywhere(base):
     app = unfold(visit("inspector.py", q=LEAVE))
     app.get_by_key("cut").set_value("Off").run()
     assert "No threshold: the highest ranks are returned." in texts(app)
@@ -99,7 +98,7 @@ def test_a_threshold_that_does_not_apply_is_named_as_such_everywhere(base: Knowl
     assert (threshold.label, threshold.help) == ("without a threshold", reason)
 
 
-def test_what_a_filter_by_tag_finds_follows_the_tags(base: KnowledgeBase) -> None:
+def test_what_a_filter_by_tag_finds_follows_the_tags(base):
     base.save_recipe(base.recipe().with_fields({"search.tags": ["trips"]}))
     app = visit("inspector.py", q=LEAVE)
     assert step(app, "filter") == "**0** pass the filter"
@@ -108,7 +107,7 @@ def test_what_a_filter_by_tag_finds_follows_the_tags(base: KnowledgeBase) -> Non
     assert {label.partition(" · ")[2] for label in cards(app)} == {r"travel\.md]"}
 
 
-def test_a_number_of_the_funnel_filters_the_cards(base: KnowledgeBase) -> None:
+def test_a_number_of_the_funnel_filters_the_cards(base):
     app = visit("inspector.py", q=LEAVE)
     app.button(key="inspector_step_threshold").click().run()
     assert app.query_params["step"] == "threshold"
@@ -120,7 +119,7 @@ def test_a_number_of_the_funnel_filters_the_cards(base: KnowledgeBase) -> None:
     assert cards(app) == [r"**1 · leave\.md**"]
 
 
-def test_a_card_opens_its_passage_in_the_document(base: KnowledgeBase) -> None:
+def test_a_card_opens_its_passage_in_the_document(base):
     app = visit("inspector.py", q=LEAVE)
     chosen = next(each for each in app.button if each.label == r":gray[2 · travel\.md]")
     chosen.click().run()
@@ -129,7 +128,7 @@ def test_a_card_opens_its_passage_in_the_document(base: KnowledgeBase) -> None:
     assert "Trains are booked in second class. A hotel may cost $120 a night." in marked(app)
 
 
-def test_the_words_of_the_selected_passage_add_up_to_its_score(base: KnowledgeBase) -> None:
+def test_the_words_of_the_selected_passage_add_up_to_its_score(base):
     app = visit("inspector.py", q=LEAVE, view="Terms")
     table = app.dataframe[0].value
     hit = base.search(LEAVE, base.recipe()).hits[0]
@@ -137,7 +136,7 @@ def test_the_words_of_the_selected_passage_add_up_to_its_score(base: KnowledgeBa
     assert {"unused", "leave", "carried"} <= set(table["word"])
 
 
-def test_the_prompt_is_the_one_that_a_model_would_get(base: KnowledgeBase) -> None:
+def test_the_prompt_is_the_one_that_a_model_would_get(base):
     app = visit("inspector.py", q=LEAVE, view="Prompt")
     prompt = base.prompt(base.search(LEAVE, base.recipe()), base.recipe())
     assert prompt.text in [code.value for code in app.main.code]
@@ -145,7 +144,7 @@ def test_the_prompt_is_the_one_that_a_model_would_get(base: KnowledgeBase) -> No
     assert f"{used + free:,} tokens: " in texts(app)
 
 
-def test_the_address_carries_the_recipe(base: KnowledgeBase) -> None:
+def test_the_address_carries_the_recipe(base):
     app = visit("inspector.py", q=LEAVE, mode="Dense", k="4", threshold="0.05")
     assert app.slider(key="k").value == 4
     assert step(app, "threshold") == "**3** above threshold"
@@ -153,13 +152,13 @@ def test_the_address_carries_the_recipe(base: KnowledgeBase) -> None:
         app.button(key="inspector_step_lexical")
 
 
-def test_nonsense_in_the_address_is_left_out(base: KnowledgeBase) -> None:
+def test_nonsense_in_the_address_is_left_out(base):
     app = visit("inspector.py", q=LEAVE, mode="psychic", k="-3", passage="zz", step="none")
     assert app.slider(key="k").value == 2
     assert step(app, "fusion") == "**5** fused"
 
 
-def test_without_documents_it_says_what_to_do(home: Path) -> None:
+def test_without_documents_it_says_what_to_do(home):
     st.cache_resource.clear()
     workspace, base = make(home)
     base.documents.delete_documents(
@@ -172,7 +171,7 @@ def test_without_documents_it_says_what_to_do(home: Path) -> None:
     st.cache_resource.clear()
 
 
-def test_words_of_the_question_that_no_passage_has_are_named(base: KnowledgeBase) -> None:
+def test_words_of_the_question_that_no_passage_has_are_named(base):
     recipe = base.recipe()
     question = "How is unused leave of a girlfriend carried over?"
     assert base.unknown_words(base.search(question, recipe), recipe) == ("girlfriend",)
@@ -182,7 +181,7 @@ def test_words_of_the_question_that_no_passage_has_are_named(base: KnowledgeBase
     assert "No passage has" not in texts(visit("inspector.py", q=LEAVE))
 
 
-def test_a_word_that_was_searched_in_another_form_is_not_unknown(base: KnowledgeBase) -> None:
+def test_a_word_that_was_searched_in_another_form_is_not_unknown(base):
     recipe = base.recipe()
     question = "How is unused leave of a girlfriend carried over?"
     other = WordCorrection("a girlfriend", "a girlfriend (partner)")
@@ -191,7 +190,7 @@ def test_a_word_that_was_searched_in_another_form_is_not_unknown(base: Knowledge
     assert base.unknown_words(trace, recipe) == ()
 
 
-def test_the_state_of_the_answer_stands_with_its_reason(base: KnowledgeBase) -> None:
+def test_the_state_of_the_answer_stands_with_its_reason(base):
     recipe, question = base.recipe(), "Until when may unused leave RX-77 be carried over?"
     trace = base.search(question, recipe)
     explanation = base.explain_quotes(trace, recipe)
@@ -204,7 +203,7 @@ def test_the_state_of_the_answer_stands_with_its_reason(base: KnowledgeBase) -> 
     assert base.explain_quotes(trace, model) is None
 
 
-def test_a_question_for_which_no_passage_is_given_is_refused(base: KnowledgeBase) -> None:
+def test_a_question_for_which_no_passage_is_given_is_refused(base):
     base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
     said = texts(visit("inspector.py", q=LEAVE))
     assert "**Not in these documents:** no passage is given to the answer." in said

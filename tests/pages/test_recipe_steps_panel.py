@@ -1,9 +1,7 @@
 """The steps of a search as widgets: they change the recipe, the URL and the funnel."""
 
 from contextlib import closing
-from pathlib import Path
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
@@ -22,7 +20,7 @@ def step(app: AppTest, name: str) -> str:
     return words.removeprefix(":gray[").removesuffix("]")
 
 
-def test_a_filter_is_typed_searched_with_and_counted(base: KnowledgeBase) -> None:
+def test_a_filter_is_typed_searched_with_and_counted(base):
     app = unfold(visit("inspector.py", q=LEAVE))
     app.text_input(key="in_documents").set_value("travel.md, safety*").run()
     assert recipe(app, base).search.documents == ("travel.md", "safety*")
@@ -32,7 +30,7 @@ def test_a_filter_is_typed_searched_with_and_counted(base: KnowledgeBase) -> Non
     assert recipe(app, base).search.steps == {}
 
 
-def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: KnowledgeBase) -> None:
+def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base):
     app = unfold(visit("inspector.py", q=LEAVE))
     app.text_input(key="in_after").set_value("last week").run()
     assert not app.exception
@@ -43,14 +41,14 @@ def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: Knowl
     assert not app.error
 
 
-def test_synonyms_are_a_toggle(base: KnowledgeBase) -> None:
+def test_synonyms_are_a_toggle(base):
     app = unfold(visit("inspector.py", q="How long is my vacation?"))
     assert app.toggle(key="synonyms").value is recipe(app, base).search.synonyms is True
     app.toggle(key="synonyms").set_value(False).run()
     assert recipe(app, base).search.synonyms is False
 
 
-def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:
+def test_copies_and_diversity_are_off_or_a_number(base):
     app = unfold(visit("inspector.py", q=LEAVE, cut="Off"))
     app.selectbox(key="copies").set_value("0.8").run()
     app.selectbox(key="mmr").set_value("0.5").run()
@@ -60,7 +58,7 @@ def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:
     assert recipe(app, base).search.steps == {"mmr": 0.5}
 
 
-def test_feedback_shows_its_parameters_when_it_is_on(base: KnowledgeBase) -> None:
+def test_feedback_shows_its_parameters_when_it_is_on(base):
     app = unfold(visit("inspector.py", q=LEAVE))
     assert "feedback_weight" not in {each.key for each in app.slider}
     app.number_input(key="feedback").set_value(2).run()
@@ -71,7 +69,7 @@ def test_feedback_shows_its_parameters_when_it_is_on(base: KnowledgeBase) -> Non
     assert step(app, "feedback") == "**5** with feedback"
 
 
-def test_a_url_brings_every_step_back(base: KnowledgeBase) -> None:
+def test_a_url_brings_every_step_back(base):
     url = {
         "spelling": "true",
         "synonyms": "false",
@@ -104,14 +102,14 @@ def test_a_url_brings_every_step_back(base: KnowledgeBase) -> None:
     assert step(app, "filter") == "**0** pass the filter"
 
 
-def test_the_prompt_shows_the_shaped_text(base: KnowledgeBase) -> None:
+def test_the_prompt_shows_the_shaped_text(base):
     app = visit("inspector.py", q=LEAVE, view="Prompt", show="Neighbours")
     assert any("A certificate is needed" in each.value for each in app.code)
     plain = visit("inspector.py", q=LEAVE, view="Prompt")
     assert not any("A certificate is needed" in each.value for each in plain.code)
 
 
-def test_what_nobody_opened_is_drawn_where_it_was_changed_and_stays(base: KnowledgeBase) -> None:
+def test_what_nobody_opened_is_drawn_where_it_was_changed_and_stays(base):
     def drawn(app: AppTest) -> bool:
         return "k1" in {each.key for each in app.slider}
 
@@ -125,7 +123,7 @@ def test_what_nobody_opened_is_drawn_where_it_was_changed_and_stays(base: Knowle
     assert "k1" not in app.query_params
 
 
-def test_a_widget_without_a_value_changes_nothing(base: KnowledgeBase) -> None:
+def test_a_widget_without_a_value_changes_nothing(base):
     """A slow browser sends an empty parameter of the address again when its widget is there."""
     app = unfold(visit("inspector.py", q=LEAVE))
     for key in ("cut", "mode"):
@@ -136,9 +134,7 @@ def test_a_widget_without_a_value_changes_nothing(base: KnowledgeBase) -> None:
     assert recipe(app, base) == base.recipe()
 
 
-def test_the_tools_that_an_answer_may_call_are_chosen(
-    base: KnowledgeBase, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tools_that_an_answer_may_call_are_chosen(base, home, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
     with closing(workspace_at(home)) as workspace:
@@ -154,7 +150,7 @@ def test_the_tools_that_an_answer_may_call_are_chosen(
     assert "may_call" not in {each.key for each in app.multiselect}
 
 
-def test_a_group_that_is_opened_late_shows_the_working_recipe(base: KnowledgeBase) -> None:
+def test_a_group_that_is_opened_late_shows_the_working_recipe(base):
     app = unfold(visit("inspector.py", q=LEAVE))
     app.selectbox(key="spelling").set_value("false").run()
     assert app.selectbox(key="spelling").proto.set_value is False

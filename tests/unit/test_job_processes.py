@@ -33,9 +33,7 @@ def python(code: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
 
 
-def test_a_job_goes_on_in_another_process_as_long_as_each_brings_it_further(
-    database: Database, base_id: int
-) -> None:
+def test_a_job_goes_on_in_another_process_as_long_as_each_brings_it_further(database, base_id):
     processes = list[int]()
 
     def apart(job: JobRow, _owner: str) -> subprocess.Popen[bytes]:
@@ -55,7 +53,7 @@ def test_a_job_goes_on_in_another_process_as_long_as_each_brings_it_further(
     assert [item.status for item in jobs.items(job_id)] == ["added", "added", "waiting"]
 
 
-def test_a_process_that_ends_before_its_job_failed_at_it(database: Database, base_id: int) -> None:
+def test_a_process_that_ends_before_its_job_failed_at_it(database, base_id):
     def here(_job: JobRow, _reporter: Reporter) -> str:
         return "done here"
 
@@ -68,7 +66,7 @@ def test_a_process_that_ends_before_its_job_failed_at_it(database: Database, bas
     assert jobs.run(submit(jobs, base_id)).message == "done here"  # whoever waits does it himself
 
 
-def test_a_process_ends_with_the_one_that_started_it() -> None:
+def test_a_process_ends_with_the_one_that_started_it():
     code = (
         "import sys, time; from rag.jobs.process import read_task; read_task(sys.stdin.buffer)\n"
         "time.sleep(600)"
@@ -80,9 +78,7 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
         assert process.wait(60) == 1
 
 
-def test_a_process_that_does_not_hear_that_its_job_was_cancelled_is_ended(
-    database: Database, base_id: int
-) -> None:
+def test_a_process_that_does_not_hear_that_its_job_was_cancelled_is_ended(database, base_id):
     processes = list[subprocess.Popen[bytes]]()
 
     def apart(_job: JobRow, _owner: str) -> subprocess.Popen[bytes]:

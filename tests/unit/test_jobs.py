@@ -32,7 +32,7 @@ def base_id(database: Database) -> int:
         return bases.create(connection, "base", Recipe()).id
 
 
-def test_those_that_wait_or_work_are_listed_oldest_first(database: Database, base_id: int) -> None:
+def test_those_that_wait_or_work_are_listed_oldest_first(database, base_id):
     jobs = Jobs(database, {"work": lambda _job, _reporter: "done"}.get)
     done, first, second = (submit(jobs, base_id) for _ in range(3))
     with database.write() as connection:
@@ -43,9 +43,7 @@ def test_those_that_wait_or_work_are_listed_oldest_first(database: Database, bas
     assert [job.id for job in jobs.active(base_id)] == [first, second]
 
 
-def test_an_expected_failure_is_told_and_an_unexpected_one_gets_an_id(
-    database: Database, base_id: int
-) -> None:
+def test_an_expected_failure_is_told_and_an_unexpected_one_gets_an_id(database, base_id):
     def expected(_job: JobRow, _reporter: Reporter) -> str:
         raise InvalidInput("No such thing.", "Try another.")
 
@@ -60,7 +58,7 @@ def test_an_expected_failure_is_told_and_an_unexpected_one_gets_an_id(
     assert "secret" not in failed.message
 
 
-def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
+def test_a_running_job_can_be_stopped(database, base_id):
     started = threading.Event()
 
     def endless(_job: JobRow, reporter: Reporter) -> str:
@@ -81,7 +79,7 @@ def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
     jobs.close()
 
 
-def test_the_job_of_a_dead_process_is_taken_over(database: Database, base_id: int) -> None:
+def test_the_job_of_a_dead_process_is_taken_over(database, base_id):
     jobs = Jobs(database, {"work": lambda _job, _reporter: "finished by another"}.get)
     job_id = submit(jobs, base_id)
     dead = f"{machine()}:999999:abcdef01"
@@ -90,7 +88,7 @@ def test_the_job_of_a_dead_process_is_taken_over(database: Database, base_id: in
     assert jobs.run(job_id).message == "finished by another"
 
 
-def test_a_job_that_someone_works_on_is_not_claimed_twice(database: Database, base_id: int) -> None:
+def test_a_job_that_someone_works_on_is_not_claimed_twice(database, base_id):
     job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         assert rows.claim(connection, "host:1:one") == job_id
@@ -100,9 +98,7 @@ def test_a_job_that_someone_works_on_is_not_claimed_twice(database: Database, ba
         assert rows.get(connection, job_id).done == 5
 
 
-def test_who_waits_for_a_job_of_another_process_sees_how_far_it_is(
-    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_for_a_job_of_another_process_sees_how_far_it_is(database, base_id, monkeypatch):
     monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0.0)
     jobs = Jobs(database, {}.get)
     job_id, owner = submit(jobs, base_id), "host:1:one"
@@ -120,7 +116,7 @@ def test_who_waits_for_a_job_of_another_process_sees_how_far_it_is(
     assert seen == [(5, 9, "going")]
 
 
-def test_a_job_of_a_kind_that_is_gone_fails_with_a_hint(database: Database, base_id: int) -> None:
+def test_a_job_of_a_kind_that_is_gone_fails_with_a_hint(database, base_id):
     jobs = Jobs(database, {}.get)
     job = jobs.run(submit(jobs, base_id))
     assert job.status == "failed"
@@ -128,9 +124,7 @@ def test_a_job_of_a_kind_that_is_gone_fails_with_a_hint(database: Database, base
     assert "changelog" in job.message
 
 
-def test_who_does_a_job_itself_waits_for_nobody(
-    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_does_a_job_itself_waits_for_nobody(database, base_id, monkeypatch):
     waits = list[float]()
     monkeypatch.setattr(runner, "time", SimpleNamespace(sleep=waits.append))
     jobs = Jobs(database, {"work": lambda _job, _reporter: "done"}.get)
@@ -138,9 +132,7 @@ def test_who_does_a_job_itself_waits_for_nobody(
     assert waits == []
 
 
-def test_who_lost_a_job_neither_tells_its_progress_nor_ends_it(
-    database: Database, base_id: int
-) -> None:
+def test_who_lost_a_job_neither_tells_its_progress_nor_ends_it(database, base_id):
     asleep, awake = "host:1:one", "host:2:two"
     job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
@@ -156,7 +148,7 @@ def test_who_lost_a_job_neither_tells_its_progress_nor_ends_it(
         assert rows.get(connection, job_id).message == "finished by the successor"
 
 
-def test_a_worker_that_lost_its_job_goes_on_with_the_next(database: Database, base_id: int) -> None:
+def test_a_worker_that_lost_its_job_goes_on_with_the_next(database, base_id):
     def work(job: JobRow, reporter: Reporter) -> str:
         if job.id == second:
             return "done as well"
@@ -177,7 +169,7 @@ def test_a_worker_that_lost_its_job_goes_on_with_the_next(database: Database, ba
     assert (jobs.get(first).status, jobs.get(first).message) == ("running", "")
 
 
-def test_shutting_down_gives_the_job_back(database: Database, base_id: int) -> None:
+def test_shutting_down_gives_the_job_back(database, base_id):
     started = threading.Event()
 
     def patient(_job: JobRow, reporter: Reporter) -> str:
@@ -196,9 +188,7 @@ def test_shutting_down_gives_the_job_back(database: Database, base_id: int) -> N
     assert resumed.run(job_id).message == "resumed"
 
 
-def test_ctrl_c_is_told_as_such_where_the_job_cannot_be_handed_back(
-    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_is_told_as_such_where_the_job_cannot_be_handed_back(database, base_id, monkeypatch):
     def interrupted(_job: JobRow, _reporter: Reporter) -> str:
         raise KeyboardInterrupt
 
@@ -211,9 +201,7 @@ def test_ctrl_c_is_told_as_such_where_the_job_cannot_be_handed_back(
         jobs.run(submit(jobs, base_id))
 
 
-def test_a_worker_outlives_a_database_that_is_away(
-    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_outlives_a_database_that_is_away(database, base_id, monkeypatch):
     owners, failures = rows.owners, [StorageError("The database is away."), OSError("disk")]
 
     def away_at_first(connection: Connection) -> list[str]:
@@ -232,8 +220,8 @@ def test_a_worker_outlives_a_database_that_is_away(
 
 
 def test_a_job_whose_database_went_away_goes_on_as_long_as_it_gets_further(
-    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    database, base_id, monkeypatch
+):
     done = [1, 0, 0]  # items before the connection ends, each time
 
     def cut_off(job: JobRow, _reporter: Reporter) -> str:
@@ -250,9 +238,7 @@ def test_a_job_whose_database_went_away_goes_on_as_long_as_it_gets_further(
     jobs.close()
 
 
-def test_a_failed_job_is_counted_and_is_a_line_of_the_log(
-    database: Database, base_id: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_job_is_counted_and_is_a_line_of_the_log(database, base_id, caplog):
     def fail(_job: JobRow, _reporter: Reporter) -> str:
         raise StorageError("The shelf is full.")
 
@@ -264,7 +250,7 @@ def test_a_failed_job_is_counted_and_is_a_line_of_the_log(
     assert str(job.id) in line
 
 
-def test_others_can_tell_whether_a_worker_lives(database: Database) -> None:
+def test_others_can_tell_whether_a_worker_lives(database):
     jobs, others = Jobs(database, {}.get), Jobs(database, {}.get)
     assert not others.attended()
     jobs.start()
@@ -274,9 +260,7 @@ def test_others_can_tell_whether_a_worker_lives(database: Database) -> None:
 
 
 @pytest.mark.parametrize("jump", [-3600.0, 3600.0])
-def test_leases_go_by_the_clock_of_the_database(
-    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch, jump: float
-) -> None:
+def test_leases_go_by_the_clock_of_the_database(database, base_id, monkeypatch, jump):
     job_id, now = submit(Jobs(database, {}.get), base_id), time.time()
     with monkeypatch.context() as wrong, database.write() as connection:
         wrong.setattr(time, "time", lambda: now + jump)
@@ -286,9 +270,7 @@ def test_leases_go_by_the_clock_of_the_database(
         assert rows.report(connection, job_id, "wrong:1:clock", 1, 2, "")
 
 
-def test_a_lease_from_before_the_clock_was_set_back_does_not_hold(
-    database: Database, base_id: int
-) -> None:
+def test_a_lease_from_before_the_clock_was_set_back_does_not_hold(database, base_id):
     job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         assert rows.claim(connection, "host:1:one") == job_id
@@ -297,9 +279,7 @@ def test_a_lease_from_before_the_clock_was_set_back_does_not_hold(
         assert rows.claim(connection, "host:2:two") == job_id
 
 
-def test_a_cancelled_job_whose_owner_died_is_never_claimed(
-    database: Database, base_id: int
-) -> None:
+def test_a_cancelled_job_whose_owner_died_is_never_claimed(database, base_id):
     job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         assert rows.claim(connection, "host:1:one") == job_id
@@ -311,7 +291,7 @@ def test_a_cancelled_job_whose_owner_died_is_never_claimed(
     assert ended.status == "cancelled"
 
 
-def test_a_job_whose_owners_died_twice_has_failed(database: Database, base_id: int) -> None:
+def test_a_job_whose_owners_died_twice_has_failed(database, base_id):
     job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         for owner in ("host:1:one", "host:2:two"):
@@ -322,7 +302,7 @@ def test_a_job_whose_owners_died_twice_has_failed(database: Database, base_id: i
     assert ended.status == "failed"
 
 
-def test_a_death_is_forgotten_when_an_item_is_done(database: Database, base_id: int) -> None:
+def test_a_death_is_forgotten_when_an_item_is_done(database, base_id):
     job_id = submit(Jobs(database, {}.get), base_id)
     with database.write() as connection:
         for owner in ("host:1:one", "host:2:two", "host:3:three"):

@@ -33,7 +33,7 @@ def parsed(folder: Path, text: str) -> Document:
         ),
     ],
 )
-def test_text(tmp_path: Path, text: str, expected: str | None) -> None:
+def test_text(tmp_path, text, expected):
     several = {
         ".": "1. One\na. sub\nb. sub\n2. Two\n\nmore\n\nEnd.\n\n1. One",
         "S": "See the rules (https://x.org/a), above or a_b_c.",
@@ -41,7 +41,7 @@ def test_text(tmp_path: Path, text: str, expected: str | None) -> None:
     assert parsed(tmp_path, text).text == (expected or several[text[0]])
 
 
-def test_tables_have_labels_and_cells_over_several_rows(tmp_path: Path) -> None:
+def test_tables_have_labels_and_cells_over_several_rows(tmp_path):
     text = """.Fees
 [cols="1,2*",options="header"]
 |===
@@ -62,7 +62,7 @@ def test_tables_have_labels_and_cells_over_several_rows(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+def test_what_is_not_there_is_named(tmp_path):
     text = "Price.\n\ninclude::prices.adoc[]\n\nifdef::internal[]\n50 euros.\nendif::[]\n"
     receipt = parsed(tmp_path, text).receipt
     assert receipt is not None

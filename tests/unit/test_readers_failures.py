@@ -25,7 +25,7 @@ def failure(folder: Path, data: bytes, name: str, **options: object) -> Unreadab
     return caught.value
 
 
-def test_supported_is_what_an_upload_widget_wants() -> None:
+def test_supported_is_what_an_upload_widget_wants():
     assert (
         *("pdf", "txt", "text", "log", "md", "markdown", "rst"),
         *("adoc", "asciidoc", "asc"),
@@ -39,7 +39,7 @@ def test_supported_is_what_an_upload_widget_wants() -> None:
 
 @pytest.mark.parametrize("extension", SUPPORTED)
 @pytest.mark.parametrize("size", [0, 30])
-def test_nothing_in_it(tmp_path: Path, extension: str, size: int) -> None:
+def test_nothing_in_it(tmp_path, extension, size):
     reason = failure(tmp_path, b" \n" * size, f"x.{extension}").reason
     office = ("docx", "pptx", "xlsx", "xlsm", "odt", "ods", "rtf", "epub", "zip")
     binary = ("pdf", *office, "png", "jpg", "jpeg", "tif", "tiff")
@@ -64,20 +64,18 @@ def test_nothing_in_it(tmp_path: Path, extension: str, size: int) -> None:
         (b"\x7fELF" + bytes(50), "x.txt", "a program"),
     ],
 )
-def test_a_wrong_extension_says_what_the_file_seems_to_be(
-    tmp_path: Path, data: bytes, name: str, seems: str
-) -> None:
+def test_a_wrong_extension_says_what_the_file_seems_to_be(tmp_path, data, name, seems):
     error = failure(tmp_path, data, name)
     assert (error.reason, seems in error.message) == ("wrong_extension", True)
 
 
-def test_an_office_file_with_a_password(tmp_path: Path) -> None:
+def test_an_office_file_with_a_password(tmp_path):
     data = OLE + "EncryptedPackage".encode("utf-16-le")
     error = failure(tmp_path, data, "x.xlsx")
     assert (error.reason, "password" in error.message) == ("encrypted", True)
 
 
-def test_telling_what_an_archive_is_unpacks_next_to_nothing(tmp_path: Path) -> None:
+def test_telling_what_an_archive_is_unpacks_next_to_nothing(tmp_path):
     with zipfile.ZipFile(tmp_path / "x", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("mimetype", bytes(64 << 20))
     tracemalloc.start()
@@ -92,13 +90,13 @@ def test_telling_what_an_archive_is_unpacks_next_to_nothing(tmp_path: Path) -> N
     ("name", "said"),
     [("x.doc", ".docx"), ("x.xls", ".xlsx"), ("x.rar", ".zip"), ("x.exe", ".txt"), ("x", ".txt")],
 )
-def test_an_unsupported_type_says_what_to_do(tmp_path: Path, name: str, said: str) -> None:
+def test_an_unsupported_type_says_what_to_do(tmp_path, name, said):
     error = failure(tmp_path, bytes(40), name)
     assert (error.reason, said in error.hint) == ("unsupported_type", True)
 
 
 @pytest.mark.parametrize("name", ["x.nfo", "README", ".env", "x.tex", "x.v2"])
-def test_text_is_read_whatever_its_extension(tmp_path: Path, name: str) -> None:
+def test_text_is_read_whatever_its_extension(tmp_path, name):
     path = tmp_path / "content"
     path.write_bytes(b"# no heading\nretries = 3\n")
     document = read(path, name)
@@ -106,7 +104,7 @@ def test_text_is_read_whatever_its_extension(tmp_path: Path, name: str) -> None:
     assert document.media_type == "text/plain"
 
 
-def test_code_is_one_block(tmp_path: Path) -> None:
+def test_code_is_one_block(tmp_path):
     path = tmp_path / "content"
     code = "# Retries\n=========\nRETRIES = 3\n\nDOC = '\n```\n'"
     path.write_text(f"{code}\n")
@@ -116,13 +114,13 @@ def test_code_is_one_block(tmp_path: Path) -> None:
     assert (document.headings, document.media_type) == ((), "text/x-code")
 
 
-def test_too_large(tmp_path: Path) -> None:
+def test_too_large(tmp_path):
     error = failure(tmp_path, b"x" * 2_500_000, "x.txt", limits=Limits(max_bytes=2_000_000))
     assert error.reason == "too_large"
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.pdf"])
-def test_cancelled_before_it_began(tmp_path: Path, name: str) -> None:
+def test_cancelled_before_it_began(tmp_path, name):
     path = tmp_path / "content"
     path.write_bytes(pdf("words") if name.endswith("pdf") else b"words")
     with pytest.raises(Cancelled):
@@ -130,11 +128,11 @@ def test_cancelled_before_it_began(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.json"])
-def test_time_is_limited_in_process_too(tmp_path: Path, name: str) -> None:
+def test_time_is_limited_in_process_too(tmp_path, name):
     assert failure(tmp_path, b'"words"', name, limits=Limits(seconds=0)).reason == "timed_out"
 
 
-def test_the_id_is_the_sha256_of_the_bytes(tmp_path: Path) -> None:
+def test_the_id_is_the_sha256_of_the_bytes(tmp_path):
     data = b"a\r\nb\n" * 500_000
     path = tmp_path / "content"
     path.write_bytes(data)
@@ -148,7 +146,7 @@ def test_the_id_is_the_sha256_of_the_bytes(tmp_path: Path) -> None:
     )
 
 
-def test_markdown_file(tmp_path: Path) -> None:
+def test_markdown_file(tmp_path):
     path = tmp_path / "content"
     path.write_bytes(b"# One\r\n\r\ntext\r\n## Two\r\n")
     document = read(path, "notes.md")

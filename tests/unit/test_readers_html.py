@@ -21,7 +21,7 @@ def put(folder: Path, data: bytes) -> Path:
     return path
 
 
-def test_main_text_keeps_headings_and_leaves_the_menu(tmp_path: Path) -> None:
+def test_main_text_keeps_headings_and_leaves_the_menu(tmp_path):
     document = read(put(tmp_path, html(ARTICLE, "<title>My page</title>")), "x.html")
     assert document.text.startswith(f"# Top\n\n{PROSE.strip()}\n\n## Sub one\n\n{PROSE.strip()}")
     assert document.text.endswith("\n\nCity\tLimit\nRome\t120")
@@ -33,7 +33,7 @@ def test_main_text_keeps_headings_and_leaves_the_menu(tmp_path: Path) -> None:
     assert document.metadata["title"] == "My page"
 
 
-def test_a_short_page_is_read_whole(tmp_path: Path) -> None:
+def test_a_short_page_is_read_whole(tmp_path):
     body = (
         "<h1>Hours</h1><div>We open at <b>nine</b>.<br>Closed on Sun&shy;days</div>"
         "<ul><li>one<li>two</ul><style>p {color: red}</style>tail"
@@ -57,22 +57,22 @@ def test_a_short_page_is_read_whole(tmp_path: Path) -> None:
         (b"no markup at all", "no markup at all"),
     ],
 )
-def test_encodings_and_declarations(tmp_path: Path, data: bytes, text: str) -> None:
+def test_encodings_and_declarations(tmp_path, data, text):
     assert read(put(tmp_path, data), "x.html").text == text
 
 
-def test_deep_nesting_is_no_problem(tmp_path: Path) -> None:
+def test_deep_nesting_is_no_problem(tmp_path):
     data = html("<div>" * 1_500 + "deep" + "</div>" * 1_500)
     assert read(put(tmp_path, data), "x.html").text == "deep"
 
 
-def test_a_page_built_by_scripts_is_empty(tmp_path: Path) -> None:
+def test_a_page_built_by_scripts_is_empty(tmp_path):
     with pytest.raises(UnreadableDocument, match="no visible text") as caught:
         read(put(tmp_path, html("<div id=root></div><script>go()</script>")), "x.html")
     assert caught.value.reason == "empty"
 
 
-def test_terms_stand_with_their_definitions(tmp_path: Path) -> None:
+def test_terms_stand_with_their_definitions(tmp_path):
     options = (
         "<dl><dt>-token</dt><dd><p>A secret that clients send.</p></dd>"
         "<dt>-pool</dt><dt>-pools</dt><dd>Addresses of pools.</dd></dl>"
@@ -86,7 +86,7 @@ def test_terms_stand_with_their_definitions(tmp_path: Path) -> None:
     assert "\nlow: Run with less time." in document.text
 
 
-def test_terms_without_a_definition_stay(tmp_path: Path) -> None:
+def test_terms_without_a_definition_stay(tmp_path):
     listed = "<dl><dt>A term alone</dt></dl><dl><div><dt>Low</dt><dd>\n<p>Run.</p></dd></div></dl>"
     document = read(put(tmp_path, html(f"<h1>Relay</h1>{listed}")), "x.html")
     assert document.text == "Relay\n\nA term alone\n\nLow: Run."
@@ -107,7 +107,7 @@ SITE = (
         SITE,
     ],
 )
-def test_headings_and_lists_of_a_page_without_a_main_element(tmp_path: Path, page: str) -> None:
+def test_headings_and_lists_of_a_page_without_a_main_element(tmp_path, page):
     long = f"{PROSE} Frames of any colour. {PROSE}"
     own = f"<h1>Eye tests</h1><p>{long}</p><ul><li>60 pounds for frames</li></ul><p>End. {long}</p>"
     document = read(put(tmp_path, html(page.format(own))), "x.html")
@@ -129,7 +129,7 @@ def test_headings_and_lists_of_a_page_without_a_main_element(tmp_path: Path, pag
         "<section>{p8}</section><section><h2>Refunds</h2>{p3}</section>",
     ],
 )
-def test_no_section_of_a_page_is_lost(tmp_path: Path, page: str) -> None:
+def test_no_section_of_a_page_is_lost(tmp_path, page):
     paragraphs = [f"<p>Part {number}. {PROSE}</p>" for number in range(11)]
     parts = {"p8": "".join(paragraphs[:8]), "p3": "".join(paragraphs[8:])}
     markup = page.format(menu="<a href='/'>Home of all</a>", p=PROSE, **parts)
@@ -139,7 +139,7 @@ def test_no_section_of_a_page_is_lost(tmp_path: Path, page: str) -> None:
     assert [heading.title for heading in document.headings] == ["Guide", "Refunds"]
 
 
-def test_comments_do_not_replace_a_post(tmp_path: Path) -> None:
+def test_comments_do_not_replace_a_post(tmp_path):
     post = f"<div id=post><h1>Post</h1><p>Own words. {PROSE}</p><p>{PROSE}</p></div>"
     comments = "".join(f"<p>Comment {number}. {PROSE}</p>" for number in range(8))
     document = read(put(tmp_path, html(f"{post}<div id=comments>{comments}</div>")), "x.html")
@@ -147,7 +147,7 @@ def test_comments_do_not_replace_a_post(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rest", ["", f"<p>{PROSE}</p>" * 4], ids=["short", "long"])
-def test_lists_keep_the_numbers_that_a_page_gives_them(tmp_path: Path, rest: str) -> None:
+def test_lists_keep_the_numbers_that_a_page_gives_them(tmp_path, rest):
     page = (
         "<main><h1>Labels</h1><ol><li>Log in</li></ol><p>A picture.</p>"
         '<ol start="2"><li>Open the <b>project</b></li><li><p>Save it</p></li>'
@@ -162,7 +162,7 @@ def test_lists_keep_the_numbers_that_a_page_gives_them(tmp_path: Path, rest: str
 
 
 @pytest.mark.parametrize("rest", ["", f"<p>{PROSE}</p>" * 4], ids=["short", "long"])
-def test_cells_over_several_rows_and_rows_that_name_groups(tmp_path: Path, rest: str) -> None:
+def test_cells_over_several_rows_and_rows_that_name_groups(tmp_path, rest):
     page = (
         "<main><h1>Fees</h1><table><thead><tr><th>Zone<th>Boat<th>Fee</thead><tr><th colspan=3>"
         "Members<tr><td rowspan=2>South<td>small<td>12<tr><td>large<td><a href=/f>24</a>"

@@ -20,7 +20,7 @@ def outline(document: Document) -> list[tuple[int, str]]:
     return [(heading.level, heading.title) for heading in document.headings]
 
 
-def test_headings(tmp_path: Path) -> None:
+def test_headings(tmp_path):
     text = "=====\nGuide\n=====\n\nWords.\n\n``run``\n-------\n\nMore.\n\nDeep\n~~~~\n\nEnd.\n"
     document = parsed(tmp_path, text)
     assert document.text == "# Guide\n\nWords.\n\n## run\n\nMore.\n\n### Deep\n\nEnd."
@@ -30,7 +30,7 @@ def test_headings(tmp_path: Path) -> None:
     assert document.media_type == "text/x-rst"
 
 
-def test_lists(tmp_path: Path) -> None:
+def test_lists(tmp_path):
     text = (
         "* one\n  goes on\n* two\n\n  again\n\n  3. three\n  4. four\n\n"
         "relay : part\n    A switch.\n\n:orphan:\n:Owner: Ada\n\n-q, --quiet  Say less.\n"
@@ -41,7 +41,7 @@ def test_lists(tmp_path: Path) -> None:
     )
 
 
-def test_grid_table(tmp_path: Path) -> None:
+def test_grid_table(tmp_path):
     text = (
         "+------+-------+\n| Code | Cause |\n+======+=======+\n| E1   | Dry   |\n"
         "|      +-------+\n|      | Hot   |\n+------+-------+\n"
@@ -51,7 +51,7 @@ def test_grid_table(tmp_path: Path) -> None:
     assert [table.labels for table in document.tables] == [("Code", "Cause")]
 
 
-def test_simple_tables(tmp_path: Path) -> None:
+def test_simple_tables(tmp_path):
     text = (
         ".. table:: Limits\n\n   ====  =====\n   City  Limit\n   ====  =====\n   Rome  120\n"
         "   ====  =====\n\n======  =============\nstring  Text of words\npath    Also slashes\n"
@@ -67,14 +67,14 @@ def test_simple_tables(tmp_path: Path) -> None:
     ]
 
 
-def test_list_table(tmp_path: Path) -> None:
+def test_list_table(tmp_path):
     rows = "   * - Code\n     - Cause\n   * - E1\n     - Dry\n"
     document = parsed(tmp_path, f".. list-table::\n   :header-rows: 1\n\n{rows}")
     assert document.text == "Code\tCause\nE1\tDry"
     assert [table.labels for table in document.tables] == [("Code", "Cause")]
 
 
-def test_code(tmp_path: Path) -> None:
+def test_code(tmp_path):
     text = (
         ".. code-block:: python\n   :linenos:\n   :caption: Start\n\n   def f(*a):\n       pass\n\n"
         "Run::\n\n   # not a heading\n"
@@ -86,7 +86,7 @@ def test_code(tmp_path: Path) -> None:
     assert document.headings == ()
 
 
-def test_notes_and_links(tmp_path: Path) -> None:
+def test_notes_and_links(tmp_path):
     text = (
         ".. note:: Mind `the page <http://a.example>`_ [1]_.\n\n.. warning::\n\n   Hot.\n\n   Wait."
         "\n\n.. admonition:: Why\n\n   Steam.\n\n.. [1] Of 2026.\n"
@@ -96,7 +96,7 @@ def test_notes_and_links(tmp_path: Path) -> None:
     )
 
 
-def test_unknown_directives_and_roles(tmp_path: Path) -> None:
+def test_unknown_directives_and_roles(tmp_path):
     text = (
         "See :ref:`the rules <rules>`, :class:`~a.Pump` and :class:`.Relay`.\n\n"
         ".. py:function:: start(a, *b, **c)\n\n   Starts.\n\n   .. versionchanged:: 3.1\n"
@@ -119,7 +119,7 @@ def test_unknown_directives_and_roles(tmp_path: Path) -> None:
         ".. raw:: html\n\n   <b>secret</b>",
     ],
 )
-def test_nothing_is_included(tmp_path: Path, directive: str) -> None:
+def test_nothing_is_included(tmp_path, directive):
     other = tmp_path / "other.txt"
     other.write_text("secret,words")
     text = f"Before.\n\n{directive.format(other)}\n\nAfter.\n"
@@ -136,17 +136,17 @@ def test_nothing_is_included(tmp_path: Path, directive: str) -> None:
         ("x" * 20_000, "x" * 20_000),
     ],
 )
-def test_broken_markup_is_text(tmp_path: Path, text: str, expected: str) -> None:
+def test_broken_markup_is_text(tmp_path, text, expected):
     assert parsed(tmp_path, text).text == expected
 
 
-def test_deep_nesting_is_plain_text(tmp_path: Path) -> None:
+def test_deep_nesting_is_plain_text(tmp_path):
     text = "".join(f"{'  ' * depth}* deep {depth}\n\n" for depth in range(400))
     document = parsed(tmp_path, text)
     assert document.text == text
     assert document.headings == ()
 
 
-def test_contents_are_no_text(tmp_path: Path) -> None:
+def test_contents_are_no_text(tmp_path):
     text = "Guide\n=====\n\n.. contents::\n\nOne\n---\n\nWords.\n"
     assert parsed(tmp_path, text).text == "# Guide\n\n## One\n\nWords."
