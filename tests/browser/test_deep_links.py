@@ -77,14 +77,6 @@ def test_the_root_leads_to_chat_and_keeps_the_query_string(address, page):
     page.wait_for_url(f"{address}/chat?from=mail&tag=two&tag=three")
 
 
-@pytest.mark.parametrize("parameter", ["mode=", "k=", "threshold=", "cut=", "mode=banana"])
-def test_a_field_without_sense_is_as_if_it_were_not_named(parameter, address, page):
-    page.goto(f"{address}/chat?{parameter}")
-    expect(page.get_by_role("radio", name="Hybrid").first).to_be_checked()
-    idle(page)
-    expect(page.get_by_test_id("stAlert")).to_have_text([])
-
-
 def test_back_returns_to_what_was_on_the_screen(warm_address, page):
     marks = page.get_by_role("region", name="Text of the document").locator("mark")
 

@@ -3,8 +3,6 @@
 from tests.browser.waiting import click_table
 from tests.workspaces import workspace_at
 
-TEXT = "Who is told about an illness?"
-
 
 def test_make_questions_and_accept_them(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
@@ -25,22 +23,3 @@ def test_make_questions_and_accept_them(serve, warm_home, page, shoot):
     made = [item.origin for item in workspace.base("handbook").questions.labelled("made questions")]
     workspace.close()
     assert {"cloze", "keywords"} & set(made)
-
-
-def test_words_that_are_not_there_are_refused_in_the_dialog(serve, warm_home, page):
-    with serve(warm_home) as address:
-        page.goto(f"{address}/inspector?kb=handbook&q={TEXT}")
-        page.get_by_role("button", name="Label the exact words").click()
-        words = page.get_by_label("Paste the words")
-        words.fill("words of another handbook")
-        words.press("Enter")
-        page.get_by_text("The passage does not contain these words.").wait_for()
-        page.get_by_role("button", name="Store the label").click()
-        page.get_by_text("The passage does not contain these words.").nth(1).wait_for()
-        words.fill("from the fourth day")
-        words.press("Enter")
-        page.get_by_text("The passage does not contain these words.").first.wait_for(
-            state="detached"
-        )
-        page.get_by_role("button", name="Store the label").click()
-        page.get_by_text("1 label").first.wait_for()

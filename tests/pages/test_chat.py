@@ -17,7 +17,7 @@ from pages.components.shell import job_progress, session
 from pages.components.shell.text import plain
 from rag import InvalidInput, Jobs, KnowledgeBase, SentenceCheck, SessionOwner, Upload
 from rag.topic import TopicModel
-from tests.handbook import FRAME, LEAVE, ask, texts, visit
+from tests.handbook import FRAME, LEAVE, ask, marked, texts, visit
 from tests.pages.conftest import AtWork
 from tests.servers import Reply, scripted
 from tests.workspaces import workspace_at
@@ -77,6 +77,7 @@ def test_a_suggestion_that_is_sent_again_is_not_asked_again(base):
 
 def test_an_answer_is_shown_with_its_citation_and_stored(base):
     app = ask(visit("chat.py"), LEAVE)
+    assert "until 30 June" in texts(app)
     [turn] = base.conversations.turns(1)
     assert (turn.status, turn.citations[0].document) == ("complete", "leave.md")
     assert app.get("pills")[0].options == [r"**1** leave\.md :primary[▰▰▰]:gray[▱▱]"]
@@ -85,6 +86,7 @@ def test_an_answer_is_shown_with_its_citation_and_stored(base):
 def test_the_address_brings_the_conversation_back(base):
     ask(visit("chat.py"), LEAVE)
     again = visit("chat.py", talk="1")
+    assert "until 30 June" in texts(again)
     assert "looked at 5 passages, 1 quoted" in texts(again)
     again.button(key="chat_new").click().run()
     assert "30 June" not in texts(again)
@@ -95,6 +97,7 @@ def test_a_visitor_who_comes_back_finds_the_conversation(base):
     app.query_params.clear()
     app.switch_page("settings.py").run()
     app.switch_page("chat.py").run()
+    assert "until 30 June" in texts(app)
     assert app.query_params["talk"] == "1"
 
 
@@ -107,6 +110,7 @@ def test_earlier_conversations_are_listed_and_open_again(base):
     assert app.run().button(key="chat_talk_1").label.endswith(":gray[· just now]")
     app.button(key="chat_talk_1").click().run()
     assert app.query_params["talk"] == "1"
+    assert "until 30 June" in texts(app)
 
 
 @pytest.mark.parametrize("talk", ["7", "99999999999999999999", "x"])
@@ -221,6 +225,7 @@ def test_a_citation_opens_in_its_document_beside_the_answer(base):
     app.get("pills")[0].set_value(1).run()
     assert app.query_params["source"] == "1.1"
     assert "passage 1 of 2" in texts(app)
+    assert marked(app, "quote").startswith("Unused leave")
     app.button(key="source_Next passage").click().run()
     assert "passage 2 of 2" in texts(app)
     assert app.query_params["walk"] == "1"
@@ -285,6 +290,8 @@ def test_a_source_that_is_gone_says_so_and_shows_what_was_cited(base):
     citation = base.conversations.turns(1)[0].citations[0]
     base.documents.delete_documents([citation.document_id])
     again = visit("chat.py", talk="1", source="1.1")
+    assert ":material/delete:" in again.get("pills")[0].options[0]
+    assert "until 30 June" in texts(again)
     assert not again.error
 
 

@@ -183,4 +183,4 @@ def test_general_knowledge_goes_on_too(base, monkeypatch):
         app = ask(visit("chat.py"), "Where?")
         app.button(key="chat_continue_1").click().run()
         [turn] = base.conversations.turns(1)
-        assert turn.status == "complete"
+        assert (turn.status, turn.answer) == ("complete", "Paris, because it is the capital.")

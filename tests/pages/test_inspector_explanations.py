@@ -168,6 +168,8 @@ def test_without_candidates_the_missing_can_still_be_found(base):
 
 
 def test_recipe_fields_are_read_as_on_the_command_line():
+    read = fields("mode=dense, index.chunk_size=100,")
+    assert read == {"search.mode": "dense", "index.chunk_size": 100}
     with pytest.raises(InvalidRecipe, match="has no value"):
         fields("mode")
 

@@ -62,7 +62,7 @@ def test_one_is_corrected_in_a_dialog(base):
     app.button(key=f"memory_keep_{turn}").click().run()
     assert not app.exception
     held = base.memory.get(turn).interaction
-    assert held.corrected
+    assert (held.answer, held.corrected) == ("Until the end of June [1].", True)
     assert "corrected" in texts(visit("usage.py", usage="Memory", provider="ollama"))
 
 

@@ -39,6 +39,7 @@ def test_answers_that_were_refused_wrongly_are_marked(labelled, open_page):
     app = open_page("metrics.py")
     rows = app.dataframe[-1].value
     answers = dict(zip(rows["Question"], rows["Answer"], strict=True))
+    assert answers.pop("Who won the world cup in 1954?") == "refused, rightly"
     assert set(answers.values()) == {"doubtful"}
     first = dict(zip(rows["Question"], rows["First relevant"], strict=True))
     del first["Who won the world cup in 1954?"]

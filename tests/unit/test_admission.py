@@ -143,4 +143,5 @@ def test_a_request_without_a_token_is_not_told_that_one_has_ended(workspace):
     )
     for answer in (none, unknown):
         assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="Touchstone"'
     assert ended.headers["WWW-Authenticate"] == 'Bearer realm="Touchstone", error="invalid_token"'

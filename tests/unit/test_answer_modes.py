@@ -201,6 +201,7 @@ class TestAuto:
         answer = ask(trace((), misses=MISSES), chat, "auto", [tool("pumps", lambda _: [])])
         assert (answer.mode, answer.text) == ("general", "Paris.")
         assert answer.decisions[0].why.endswith("; everybody knows")
+        assert "- pumps: the state of the pumps" in chat.asked[0][0].content
 
     def test_a_failing_tool_is_said_and_not_called_more_often_than_allowed(self):
         calls = list[str]()

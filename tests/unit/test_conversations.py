@@ -278,6 +278,7 @@ def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace):
     other.reviews.explain(second.id, "should have refused")
     (waiting,) = base.reviews.waiting()
     assert (waiting.turn.question, waiting.own) == ("second", False)
+    assert waiting.turn.reason == "should have refused"
     figures = base.reviews.figures()
     assert (figures.down, figures.waiting, figures.unseen) == (1, 1, 1)
     assert [each.own for each in other.reviews.waiting()] == [True, True]
@@ -301,4 +302,5 @@ def test_questions_of_users_know_that_and_can_be_left_out(workspace):
     some = base.evaluator.evaluate("mixed", QUICK, (1, 3), without_users=True)
     assert (whole.run.questions, some.run.questions) == (2, 1)
     assert [row.text for row in some.results] == ["When is leave lost?"]
+    assert some.run.environment["questions of users"] == "left out"
     assert "questions of users" not in whole.run.environment

@@ -48,15 +48,6 @@ def test_what_comes_again_counts_where_it_came_first(by_document):
     assert found("a", "a", "a", "b", "a")["recall@5"] == [2 / 3]
 
 
-def test_missing_questions_score_zero_and_unjudged_ones_are_ignored():
-    qrels = {"q": {"a": 1}, "r": {"a": 1}, "none": {"a": 0}}
-    rankings = {"q": ["a"], "other": ["a"]}
-    assert figures(qrels, rankings, ["ndcg@10", "map@10"]) == {
-        "ndcg@10": [1.0, 0.0, 0.0],
-        "map@10": [1.0, 0.0, 0.0],
-    }
-
-
 def test_recipes_are_scored_together():
     gains = np.array([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 2.0], [1.0, 1.0]]])
     ranked = Ranked(gains, np.array([[2.0, 1.0], [1.0, 1.0]]), np.array([2.0, 2.0]))

@@ -46,32 +46,11 @@ def test_part_numbers_are_found_whole_and_in_parts(index, query):
     assert index.search(query, 5, **BM25)[0].tolist() == [11]
 
 
-def test_scores_agree_with_search(index):
-    keys, scores = index.search("worn pump seal", 10, **BM25)
-    asked = np.array([42, *keys, 999])
-    assert index.scores("worn pump seal", asked, **BM25).tolist() == [0.0, *scores, 0.0]
-
-
-def test_allowed_restricts_the_result_not_the_scores(index):
-    allowed = np.array([11, 42, 1000])
-    keys, scores = index.search("pump seal", 10, **BM25, allowed=allowed)
-    assert keys.tolist() == [11]
-    assert scores[0] == index.scores("pump seal", np.array([11]), **BM25)[0]
-
-
 def test_nothing_is_found_without_a_match(index):
     for query, k in (("zebra", 5), ("", 5), ("seal", 0)):
         keys, scores = index.search(query, k, **BM25)
         assert (keys.tolist(), scores.tolist()) == ([], [])
     assert LexicalIndex.empty("english").search("seal", 5, **BM25)[0].tolist() == []
-
-
-def test_adding_a_key_again_replaces_its_text(index):
-    changed = index.added([(42, "Old text"), (42, "A seal for zebras")])
-    assert changed.search("zebra", 5, **BM25)[0].tolist() == [42]
-    assert changed.search("invoices old", 5, **BM25)[0].tolist() == []
-    assert len(changed) == 4
-    assert index.search("invoices", 5, **BM25)[0].tolist() == [42]
 
 
 def test_explanation_gives_every_figure(index):

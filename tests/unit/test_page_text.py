@@ -127,6 +127,7 @@ def test_a_difference_is_never_a_negative_zero(number, shown):
 
 def test_other_numbers_of_passages_by_embedder_are_explained():
     small, large = (IndexRecipe(embedder=name) for name in ("minilm", "wordllama"))
+    assert token_note([(small, 3697), (large, 4163)]) != ""
     assert token_note([(small, 3697), (large, 3697)]) == ""
     assert token_note([(small, 3697), (small, 4163)]) == ""
     other = small.model_copy(update={"chunker": "sentence"})

@@ -135,6 +135,8 @@ def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(workspace, base, monk
     assert [item.status for item in items] == ["failed", "added", "added"]
     again = base.questions.request_proposals(SET, ["factual"], 3, WITH_MODEL)
     workspace.jobs.run(again)
+    reasons = [item.reason for item in workspace.jobs.items(again)]
+    assert [bool(reason) for reason in reasons] == [False, True, True]
     assert len(base.questions.proposals(SET)) == 3
 
 

@@ -266,6 +266,7 @@ def test_a_link_to_a_tour_shows_this_tour_alone(home):
     assert guest.tours.get(board).title == "Board"
     with pytest.raises(NotFound):
         guest.tours.get(others)
+    assert guest.search("How many days?", guest.recipe()).hits
     for read in (guest.runs.list_all, guest.runs.has_runs, partial(guest.runs.get, "some")):
         with pytest.raises(NotAllowed, match="one tour, no runs"):
             read()
