@@ -19,6 +19,7 @@ from typing import Any
 
 from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import (
+    GradesOnce,
     ReadingNotes,
     check_storable,
     json_rows,
@@ -180,12 +181,14 @@ def _labels(grades: Mapping[str, int], spans: Mapping[str, Sequence[_Span]]) -> 
 
 def _qrels(path: Traversable, notes: ReadingNotes) -> dict[str, dict[str, int]]:
     labels: dict[str, dict[str, int]] = {}
+    grades = GradesOnce()
     if path.name.endswith(".jsonl"):
         for place, row in json_rows(_text(path), notes, path.name):
             with notes.line():
                 cells: list[Any] = [str(row.get(name, "")) for name in _IDS]
                 cells.append(row.get("score"))
                 question, document, grade = _judgement(place, cells)
+                grades.check(place, grade, document, question)
                 labels.setdefault(question, {})[document] = grade
         return labels
     for number, line in lines(_text(path)):
@@ -195,6 +198,7 @@ def _qrels(path: Traversable, notes: ReadingNotes) -> dict[str, dict[str, int]]:
         with notes.line():
             check_storable(line, place := f"{path.name}, line {number}")
             question, document, grade = _judgement(place, cells)
+            grades.check(place, grade, document, question)
             labels.setdefault(question, {})[document] = grade
     return labels
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -81,6 +81,22 @@ class ReadingNotes:
             f"{len(self._problems)} lines cannot be read, and nothing was imported:\n{listed}\n",
             " ".join([*hints, "Correct them, or skip them."]),
         )
+
+
+class GradesOnce:
+    """The grades that a file has read so far: of what is graded twice, both grades must agree."""
+
+    def __init__(self) -> None:
+        self._grades: dict[tuple[Hashable, ...], tuple[int, str]] = {}
+
+    def check(self, place: str, grade: int, document: str, *what: Hashable) -> None:
+        """Raise InvalidFile where an earlier place grades ``what`` of a document otherwise."""
+        earlier, where = self._grades.setdefault((document, *what), (grade, place))
+        if earlier != grade:
+            raise InvalidFile(
+                f"{place}: {_shown(document)} has the grade {grade} here and {earlier} in {where}.",
+                "Keep one of the two grades.",
+            )
 
 
 def check_keys(row: Mapping[str, Any], known_keys: Collection[str], place: str) -> None:

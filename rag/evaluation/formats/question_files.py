@@ -11,6 +11,7 @@ from typing import Any
 from rag.errors import InvalidFile
 from rag.evaluation.formats import question_tables
 from rag.evaluation.formats.fields import (
+    GradesOnce,
     ReadingNotes,
     check_keys,
     check_storable,
@@ -85,9 +86,11 @@ def parse(
     if kind == "txt":
         return from_lines(name, question_tables.list_lines(content), columns, notes)
     questions: dict[str, FileQuestion] = {}
+    grades = GradesOnce()
     for place, row in json_rows(content, notes):
         with notes.line():
             question = _question(place, row)
+            _check_grades(place, question.id, question.labels, grades)
             if question.id in questions:
                 raise InvalidFile(
                     f"{place}: the id {question.id!r} occurs twice.", "Ids are unique."
@@ -112,6 +115,7 @@ def from_lines(
     notes = notes or ReadingNotes()
     questions: dict[str, FileQuestion] = {}
     ids: dict[str, str] = {}  # of the questions by their texts
+    grades = GradesOnce()
     rows = question_tables.rows_by_field(name, lines, columns, notes, ignored) if lines else ()
     for order, (number, cells) in enumerate(rows, 1):
         row = {field: unguard_cell(value) for field, value in cells.items() if value}
@@ -119,9 +123,21 @@ def from_lines(
         key = ids.get(text) or row.get("id") or _free_id(order, questions)
         with notes.line():
             check_storable(row, f"Line {number}")
-            questions[key] = _with_row(questions.get(key), f"Line {number}", row | {"id": key})
+            before = questions.get(key)
+            question = _with_row(before, f"Line {number}", row | {"id": key})
+            new = question.labels[len(before.labels) if before else 0 :]
+            _check_grades(f"Line {number}", question.id, new, grades)
+            questions[key] = question
             ids[folded(questions[key].text)] = key
     return _checked(name, questions, notes)
+
+
+def _check_grades(
+    place: str, question: str, labels: Iterable[FileLabel], grades: GradesOnce
+) -> None:
+    for label in labels:
+        part = label.quote, label.start, label.end, label.page, label.nugget
+        grades.check(place, label.grade, label.document, question, *part)
 
 
 def folded(text: str) -> str:

@@ -12,7 +12,13 @@ from urllib.parse import quote
 import numpy as np
 
 from rag.errors import InvalidFile
-from rag.evaluation.formats.fields import ReadingNotes, check_storable, lines, whole_number
+from rag.evaluation.formats.fields import (
+    GradesOnce,
+    ReadingNotes,
+    check_storable,
+    lines,
+    whole_number,
+)
 from rag.evaluation.formats.question_files import FileLabel
 
 COMPLETE = "# Q0 complete 0 0"
@@ -31,10 +37,12 @@ def read_qrels(
     """
     notes = notes or ReadingNotes()
     qrels: dict[str, dict[str, FileLabel]] = {}
+    grades = GradesOnce()
     for number, line in lines(content):
         with notes.line():
             check_storable(line, place := f"{name}, line {number}")
             question, label = _judgement(place, line)
+            grades.check(place, label.grade, label.document, question)
             qrels.setdefault(question, {})[label.document] = label
     notes.check()
     if not qrels:
