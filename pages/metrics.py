@@ -270,6 +270,8 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     cards(run, earlier, ranges, changes, unit)
     answer_cards(run, earlier, results, ranges, changes)
     st.caption(f"{_about(base, run)} {compared}")
+    for caution in run.cautions:
+        st.warning(caution, icon=":material/warning:")
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
         failures_table(base, run, results, unit)
         return

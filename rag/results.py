@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -15,6 +15,11 @@ EDITED = "edited documents"
 """What it calls the documents with such decisions, which it has as JSON."""
 PROMPTS = "prompts"
 """What it calls the versions of the prompts that its answers were asked with."""
+
+RANKABLE = "rankable results"
+"""What it calls the number of passages, or documents, that a ranking can have at most."""
+_LENIENT = ("recall", "hit", "nugget_recall")
+"""The measures that the order among the first k does not change."""
 
 
 FOREIGN = "foreign:"
@@ -32,6 +37,7 @@ class SystemSource:
     counts the definitions of a stored system from 1; 0 for others. ``located`` counts the returned
     texts by the way in which they were located in the documents, and ``errors`` has the reason by
     the id of each question that failed. ``hops`` summarises the questions with several retrievals.
+    ``repeated`` counts the questions that a result was returned for twice.
     """
 
     kind: SystemKind
@@ -41,6 +47,7 @@ class SystemSource:
     located: Mapping[str, int] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
     hops: Mapping[str, float | int | None] = field(default_factory=dict)
+    repeated: int = 0
 
     @property
     def label(self) -> str:
@@ -129,6 +136,17 @@ class Run:
         return self.recipe.index.cut if self.recipe else f"run {self.id}"
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """What keeps its figures from telling good from bad, in sentences."""
+        rankable = self.environment.get(RANKABLE)
+        blind = blind_metrics(self.metrics, None if rankable is None else int(rankable))
+        repeated = self.system.repeated if self.system else 0
+        return (
+            *((blindness(blind, int(rankable)),) if blind and rankable else ()),
+            *((_repetition(repeated),) if repeated else ()),
+        )
+
+    @property
     def _system(self) -> SystemSource:
         if self.system is None:
             raise ValueError(f"run {self.id} has neither a recipe nor a system")
@@ -148,3 +166,31 @@ class Run:
     def filter_digest(self) -> str:
         """Names the documents that pass the recipe's filters by tag and date; "" for all."""
         return self.environment.get("filtered", "")
+
+
+def blind_metrics(names: Iterable[str], rankable: int | None) -> tuple[str, ...]:
+    """Name the metrics that no ranking can lower, as their first k are all there is to rank."""
+    if rankable is None:
+        return ()
+    cutoffs = ((name, *name.partition("@")[::2]) for name in names)
+    return tuple(
+        name
+        for name, measure, k in cutoffs
+        if measure in _LENIENT and k.isdecimal() and int(k) >= rankable
+    )
+
+
+def blindness(metrics: Sequence[str], rankable: int) -> str:
+    """Return the sentence on ``blind_metrics``."""
+    return (
+        f"The first k can be all {rankable:,} that there are to rank: "
+        f"{', '.join(metrics)} cannot tell a good order from a bad one."
+    )
+
+
+def _repetition(questions: int) -> str:
+    some = "1 question" if questions == 1 else f"{questions:,} questions"
+    return (
+        f"A result was returned twice for {some}. It counts once, and its second rank counts as "
+        "not relevant."
+    )

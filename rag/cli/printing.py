@@ -365,6 +365,7 @@ def evaluation(
     ceiling = precision_ceiling(measured.results, 5)
     doubts = _doubts(measured.run, intervals, open_hits, ceiling)
     lines = [headline(measured.run), *metric_table(measured.run.metrics), *doubts]
+    lines += measured.run.cautions
     lines += [f"prompts: {measured.run.prompts}"] if measured.run.prompts else []
     lines += [plan.sentence] if plan.questions else []
     return Output(data, "\n".join([*lines, *map(_tagged, tags), *lost_lines(lost)]))

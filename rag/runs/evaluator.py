@@ -18,13 +18,13 @@ from rag.errors import InvalidInput
 from rag.evaluation.fallbacks import Fallbacks
 from rag.evaluation.judging import Judge, Judged
 from rag.evaluation.measuring import measured, with_figures
-from rag.evaluation.relevance import is_measurable
+from rag.evaluation.relevance import is_measurable, judged_by_document
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.evaluation.span_metrics import by_tokens
 from rag.indexing.index import Index
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import EDITS, QuestionResult, Run
+from rag.results import EDITS, RANKABLE, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Selection, Timeline, gather, select
 from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.doubts import correct_doubts
@@ -130,6 +130,9 @@ class Evaluator:
             environment[IDENTICAL] = "ignored"
         if without_users:
             environment[USERS] = "left out"
+        by_document = all(map(judged_by_document, questions))
+        reach = len(index.keys) if by_document else len(index.passages)
+        environment[RANKABLE] = str(reach)
         doubts = correct_doubts(
             self._services, snapshot, unanswered, lambda done, _: reached(len(questions) + done)
         )

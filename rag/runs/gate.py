@@ -16,7 +16,7 @@ from rag.evaluation.report.metric_titles import ANSWER_TITLES, METRIC_TITLES
 from rag.evaluation.significance import LEVEL
 from rag.operation import operation
 from rag.recipe import Recipe
-from rag.results import Run
+from rag.results import RANKABLE, Run, blind_metrics
 from rag.runs.deciding.finished import finished_decisions
 from rag.runs.deciding.state import RunDecision
 from rag.runs.differences import RunDifferences
@@ -165,7 +165,8 @@ class GateResult:
     ``minimums`` are all that were demanded, also those that it reached.
     ``paired`` has each metric against the baseline. ``differences`` tell what else than figures
     differs from it; None without one. ``decisions`` are finished ones against it by few labels;
-    the outcome does not depend on them.
+    the outcome does not depend on them. ``blind`` are demanded metrics that no ranking of this run
+    can lower: a gate does not pass by them unless that was allowed.
     """
 
     evaluation: Evaluation
@@ -175,12 +176,13 @@ class GateResult:
     paired: Mapping[str, PairedGate] = field(default_factory=dict)
     decisions: tuple[RunDecision, ...] = ()
     minimums: tuple[Minimum, ...] = ()
+    blind: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
         """The worst of what was found."""
         outcomes = {gate.outcome for gate in self.paired.values()}
-        if self.failures:
+        if self.failures or self.blind:
             outcomes.add("failed")
         return next((outcome for outcome in _ORDER if outcome in outcomes), "passed")
 
@@ -204,8 +206,12 @@ class Gate(StoredRuns):
         baseline_id: str | None = None,
         tolerance: float = 0.0,
         on_progress: ProgressCallback = lambda _done, _total: None,
+        *,
+        allow_trivial: bool = False,
     ) -> GateResult:
         """Evaluate (the run is kept) and say what falls short.
+
+        A demand that no ranking of these documents can miss fails, unless ``allow_trivial``.
 
         ``least`` has the smallest mean allowed, by metric. With a baseline, those metrics (without
         any: nDCG@10) are compared question by question on what both measured: see
@@ -219,7 +225,9 @@ class Gate(StoredRuns):
             return evaluator.evaluate(set_name, recipe, cutoffs, on_progress)
 
         demands = set_name, least, baseline_id, tolerance
-        return checked(self._database, self._base_id, *demands, measure)
+        return checked(
+            self._database, self._base_id, *demands, measure, allow_trivial=allow_trivial
+        )
 
 
 def checked(
@@ -230,6 +238,8 @@ def checked(
     baseline_id: str | None,
     tolerance: float,
     measure: Callable[[Sequence[int]], Evaluation],
+    *,
+    allow_trivial: bool = False,
 ) -> GateResult:
     """Compare what ``measure`` measures at the needed cutoffs with demands, as ``Gate.gate``."""
     history = RunHistory(database, base_id)
@@ -248,8 +258,10 @@ def checked(
         if not one.passed
     ]
     run = evaluation.run
+    rankable = run.environment.get(RANKABLE)
+    blind = blind_metrics(metrics, None if rankable is None or allow_trivial else int(rankable))
     if baseline is None:
-        return GateResult(evaluation, tuple(failures), {}, minimums=minimums)
+        return GateResult(evaluation, tuple(failures), {}, minimums=minimums, blind=blind)
     for name in metrics:
         looked(database, "gate", run, baseline, name)
     compared = {name: history.paired(run.id, baseline.id, name) for name in metrics}
@@ -269,6 +281,7 @@ def checked(
         paired,
         finished_decisions(database, base_id, run.id, baseline.id),
         minimums,
+        blind,
     )
 
 

@@ -24,6 +24,7 @@ class SystemSourceData(Schema):
     hops: dict[str, float | int | None] = Field(
         description="means of the questions with several retrievals; empty without any"
     )
+    repeated: int = Field(default=0, description="questions that a result was returned for twice")
 
 
 class MeasuredData(Schema):
@@ -35,6 +36,9 @@ class MeasuredData(Schema):
     set: str = attribute("question_set")
     questions: int
     metrics: dict[str, float]
+    cautions: list[str] = Field(
+        default=[], description="what keeps the figures from telling good from bad"
+    )
 
 
 class RunData(MeasuredData):

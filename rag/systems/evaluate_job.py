@@ -101,6 +101,8 @@ class SystemEvaluations(Systems, SystemRuns):
         baseline_id: str | None = None,
         tolerance: float = 0.0,
         on_progress: ProgressCallback = lambda _done, _total: None,
+        *,
+        allow_trivial: bool = False,
     ) -> GateResult:
         """Evaluate a system (the run is kept) and compare it with demands, as ``Gate.gate`` does.
 
@@ -121,7 +123,9 @@ class SystemEvaluations(Systems, SystemRuns):
             )
 
         demands = set_name, least, baseline_id, tolerance
-        return checked(self._services.database, self._base_id, *demands, measure)
+        return checked(
+            self._services.database, self._base_id, *demands, measure, allow_trivial=allow_trivial
+        )
 
 
 def evaluate_system(services: Services, job: JobRow, reporter: Reporter) -> str:

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 
+import numpy as np
+
 from rag.errors import InvalidInput
 from rag.evaluation.judging import Judged, judged_units
 from rag.evaluation.measuring import measured
@@ -17,7 +19,7 @@ from rag.evaluation.relevance import judged_by_document, uncovered_labels
 from rag.evaluation.retrieved_text import span_figures
 from rag.lexical.letters import letters_of
 from rag.operation import operation
-from rag.results import EDITS, FOREIGN, Run, SystemSource
+from rag.results import EDITS, FOREIGN, RANKABLE, Run, SystemSource
 from rag.runs.evaluator import (
     DEFAULT_CUTOFFS,
     Evaluation,
@@ -35,6 +37,7 @@ from rag.systems.hops import HopFigures, HopSummary, hop_figures
 from rag.systems.returned import Returned, ReturnedText
 from rag.types import Chunk, ProgressCallback, Question, chunk_key
 
+_NOWHERE = AlignedText("", 0, 0, "foreign", 0.0)
 _LONGEST_FOREIGN = 4000  # characters that are stored of a text that no document contains
 
 
@@ -123,14 +126,21 @@ class SystemRuns:
                 "Ask the system the questions of the set, word for word or with their ids.",
             )
         locator = Locator(self._services, self._base_id)
-        ranked, methods, by_hop = [], Counter[Method](), list[HopFigures]()
+        ranked, methods, by_hop, repeated = [], Counter[Method](), list[HopFigures](), 0
         for number, question in enumerate(answered):
             on_progress(number, len(answered))
             retrieved = matched.by_question.get(question.id, ())
             texts = [text for hop in retrieved for text in hop.texts]
             aligned = [locator.locate(text) for text in texts]
             methods.update(item.method for item in aligned)
-            ranked.append(judged_texts(question, texts, aligned, max(cutoffs)))
+            placed = iter(zip(texts, aligned, strict=True))
+            repeats = [
+                repeat
+                for hop in retrieved
+                for repeat in _repeats(list(islice(placed, len(hop.texts))))
+            ]
+            repeated += any(repeats)
+            ranked.append(judged_texts(question, texts, aligned, max(cutoffs), repeats))
             if len(retrieved) > 1 and ranked[-1].judged.ideal:
                 by_hop.append(_hop_figures(ranked[-1], [len(hop.texts) for hop in retrieved]))
         judged, hops = [item.judged for item in ranked], HopSummary.of(by_hop)
@@ -141,6 +151,8 @@ class SystemRuns:
         with self._services.database.read() as connection:
             ids = set(documents.ids_by_name(connection, self._base_id).values())
             edits = edits_environment(connection, self._base_id, ids)
+        whole = all(not text for item in ranked for text in item.texts.values())
+        rankable = {RANKABLE: str(len(ids))} if whole and ids else {}
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,
@@ -152,11 +164,14 @@ class SystemRuns:
             documents_hash=documents_hash(ids, edits.get(EDITS, "")),
             questions=len(answered),
             metrics=means,
-            environment=code_and_machine() | edits,
+            environment=code_and_machine() | edits | rankable,
             seconds=spent + time.perf_counter() - started,
             created=datetime.now(UTC),
             system=replace(
-                source, located=dict(methods.items()), hops=asdict(hops) if hops else {}
+                source,
+                located=dict(methods.items()),
+                hops=asdict(hops) if hops else {},
+                repeated=repeated,
             ),
         )
         texts_of_run = partial(_store_texts, ranked=ranked)
@@ -171,6 +186,18 @@ class SystemRuns:
     def _questions(self, set_id: int) -> list[Question]:
         with self._services.database.read() as connection:
             return question_rows.usable(connection, self._base_id, set_id)
+
+
+def _repeats(results: Sequence[tuple[ReturnedText, AlignedText]]) -> list[bool]:
+    """Tell which results of one retrieval were returned before in it."""
+    seen, repeats = set[tuple[object, ...]](), list[bool]()
+    for text, place in results:
+        what: tuple[object, ...] = (place.document_id, place.start, place.end)
+        if not place.document_id or place.method == "ambiguous":
+            what = text.text, text.id, text.title
+        repeats.append(what in seen)
+        seen.add(what)
+    return repeats
 
 
 def _hop_figures(ranked: RankedTexts, sizes: Sequence[int]) -> HopFigures:
@@ -263,7 +290,7 @@ class Locator:
             return AlignedText(document_id, 0, self._lengths[document_id], "exact", 1.0)
         with self._database.read() as connection:
             place = passages.place(connection, self._base_id, name)
-        return AlignedText(*place, "exact", 1.0) if place else AlignedText("", 0, 0, "foreign", 0.0)
+        return AlignedText(*place, "exact", 1.0) if place else _NOWHERE
 
 
 def judged_texts(
@@ -271,9 +298,11 @@ def judged_texts(
     texts: Sequence[ReturnedText],
     aligned: Sequence[AlignedText],
     depth: int,
+    repeats: Sequence[bool] = (),
 ) -> RankedTexts:
     """Grade the located results of a question, best first.
 
+    What a retrieval ``repeats`` keeps its rank with grade 0, as nothing behind it may move up.
     Scores are those of the system, or 1 / rank where it sent none.
     """
     by_document = judged_by_document(question)
@@ -283,6 +312,10 @@ def judged_texts(
         _name(text, place, by_document=by_document)
         for text, place in zip(texts, aligned, strict=True)
     ]
+    for number in np.flatnonzero(repeats).tolist():
+        names[number] = f"{FOREIGN}repeated {number + 1}"
+        texts, aligned = list(texts), list(aligned)
+        texts[number], aligned[number] = replace(texts[number], text=""), _NOWHERE
     for rank, (name, text, place) in enumerate(zip(names, texts, aligned, strict=True), start=1):
         if name not in scores:
             scores[name] = 1 / rank if text.score is None else text.score

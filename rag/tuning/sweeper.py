@@ -14,9 +14,11 @@ import numpy as np
 
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import MEASURES, parse_metric
+from rag.evaluation.relevance import judged_by_document
 from rag.evaluation.sweeping import CONTEXT, Grid, QuestionFigures, measure
 from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.results import blind_metrics, blindness
 from rag.retrieval.stages import measured_by_pipeline
 from rag.runs.evaluator import Evaluator, deepened, measurable_questions
 from rag.search.snapshot import take_snapshot
@@ -49,7 +51,8 @@ class Sweep:
     all builds. ``fetch_seconds`` went into embedding questions, searching vectors and reading
     postings, once for all k1 and b of a grid; ``seconds`` into what comes after: BM25 with each k1
     and b, all recipes, and the searches of recipes with steps that arithmetic cannot follow. Of the
-    processor that took ``processor_seconds``, which other programs lengthen less.
+    processor that took ``processor_seconds``, which other programs lengthen less. ``rankable`` is
+    the number of passages, or documents, that the rankings of ``base`` can have at most.
     """
 
     set_name: str
@@ -66,6 +69,13 @@ class Sweep:
     seconds: float
     fetch_seconds: float
     processor_seconds: float
+    rankable: int
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What keeps its figures from telling good from bad, in sentences."""
+        blind = blind_metrics(self.names, self.rankable)
+        return (blindness(blind, self.rankable),) if blind else ()
 
     @property
     def recipes_per_second(self) -> float:
@@ -177,6 +187,8 @@ class Sweeper:
         seconds, processor = (_clock() - started - (fetching - before)).tolist()
         by_question = np.concatenate(scores)
         everywhere = ~np.isnan(by_question).any(axis=0) & (apart is not None)
+        index = self.source((base or grid.base).index).index
+        keys, passages = index.keys, index.passages
         return Sweep(
             set_name=self.question_set.name,
             grid=grid,
@@ -192,6 +204,7 @@ class Sweeper:
             seconds=seconds,
             fetch_seconds=float(fetching[0]),
             processor_seconds=processor,
+            rankable=len(keys if all(map(judged_by_document, self._questions)) else passages),
         )
 
     def verify(

@@ -280,6 +280,37 @@ def test_a_run_is_no_better_for_having_been_exported(base, home, capsys):
             assert told["metrics"][name] == evaluation.run.metrics[name]
 
 
+def test_a_document_that_is_returned_twice_lifts_nothing(
+    base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = []
+    for second in ("travel.md", "gone.md"):
+        ranked = ["travel.md", second, "safety.md"]
+        lines = [f"q%202 Q0 {name} {rank} {9 - rank} x" for rank, name in enumerate(ranked, 1)]
+        (home / "x.run").write_text("\n".join(lines))
+        assert main(["evaluate", base.name, SET, "--returned", str(home / "x.run"), "--json"]) == 0
+        figures.append(json.loads(capsys.readouterr().out))
+    twice, once = figures
+    assert twice["metrics"] == once["metrics"]
+    assert twice["metrics"]["mrr@10"] == pytest.approx(1 / 3)
+    assert (twice["system"]["repeated"], once["system"]["repeated"]) == (1, 0)
+    assert len(twice["cautions"]) == len(once["cautions"]) + 1
+
+
+def test_a_gate_does_not_pass_by_a_metric_that_cannot_fail(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passages = base.evaluator.evaluate(SET, WORDS).run.environment["rankable results"]
+    for options, code in (([], 1), (["--allow-trivial"], 0)):
+        command = ["gate", base.name, SET, "--min", "recall@10=0", *options, "--json"]
+        assert main(command) == code
+        told = json.loads(capsys.readouterr().out)
+        assert (told["passed"], told["blind"]) == (not code, ["recall@10"] * code)
+        assert passages in told["cautions"][0]
+    assert main(["gate", base.name, SET, "--min", "recall@1=0", "--json"]) == 0
+    assert main(["gate", base.name, SET, "--min", "ndcg@10=0", "--json"]) == 0
+
+
 @pytest.mark.parametrize(("options", "questions"), [([], 1), (["--complete"], 3)])
 def test_a_run_of_another_tool_counts_missing_questions_on_request(
     base, home, options, questions, capsys

@@ -1,6 +1,7 @@
 """Imports that forgive and tell: pages, names without suffix, all bad lines, lost labels."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,39 @@ def labels(base: KnowledgeBase, line: str) -> list[tuple[str, str, int, int | No
     base.questions.import_file("s", "s.jsonl", line)
     (question,) = base.questions.labelled("s")
     return [(each.document_name, each.quote, each.start, each.end) for each in question.labels]
+
+
+GRADED_TWICE = {
+    "x.qrels": "q 0 rules.pdf 2\nq 0 rules.pdf 2\nq 0 rules.pdf 0\n",
+    "x.csv": "id,question,document,grade\nq,When?,rules.pdf,2\nq,When?,rules.pdf,0\n",
+    "x.jsonl": json.dumps(
+        {
+            "id": "q",
+            "text": "When?",
+            "evidence": [{"document": "rules.pdf", "grade": grade} for grade in (2, 0)],
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "places"), [("x.qrels", "31"), ("x.csv", "32"), ("x.jsonl", "1")])
+def test_two_grades_of_one_label_are_refused_with_their_lines(
+    base: KnowledgeBase, name: str, places: str
+) -> None:
+    base.exchange.import_file("s", "s.jsonl", row(document="rules.pdf", grade=2))
+    with pytest.raises(InvalidFile) as refused:
+        base.exchange.import_file("s", name, GRADED_TWICE[name])
+    assert set(places) <= set(re.findall(r"[Ll]ine (\d+)", refused.value.message))
+
+
+def test_two_grades_in_a_beir_folder_are_refused(base: KnowledgeBase, tmp_path: Path) -> None:
+    folder = tmp_path / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "When?"}\n')
+    judgements = "query-id\tcorpus-id\tscore\nq\trules.pdf\t2\nq\trules.pdf\t0\n"
+    (folder / "qrels" / "test.tsv").write_text(judgements)
+    with pytest.raises(InvalidFile, match=r"line 3.*line 2"):
+        base.exchange.import_folder("s", folder)
 
 
 def test_evidence_by_page_is_the_text_of_that_page(base):
@@ -186,7 +220,6 @@ def test_questions_that_nothing_can_be_measured_with_are_counted(base, tmp_path,
     assert base.questions.import_file("s", "s.csv", table).unlabelled == 2
     (tmp_path / "s.csv").write_text(table)
     command = ["import-questions", "rules", str(tmp_path / "s.csv"), "--home"]
-    assert main([*command, str(tmp_path / "home")]) == 0
     assert main([*command, str(tmp_path / "home"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["unlabelled_questions"] == 2
 

@@ -112,6 +112,7 @@ def _comparing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
+    switch(added, "--allow-trivial", "pass by metrics that no ranking of so few passages can lower")
     added = verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
     added.add_argument(
         "--rebuild",

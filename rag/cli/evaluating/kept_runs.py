@@ -132,6 +132,7 @@ class GateData(VerbData, MeasuredData):
     outcome: str
     paired: dict[str, PairedGateData]
     decisions: list[DecisionData]
+    blind: list[str]
 
 
 class PausedAnswersData(VerbData):
@@ -279,6 +280,9 @@ def gate(result: GateResult) -> Output:
         )
         for failure in result.failures
     ]
+    lines += run.cautions
+    if result.blind:
+        lines.append(f"FAILED {', '.join(result.blind)}: lower k, or allow it by --allow-trivial")
     for metric, rows in result.regressions.items():
         lines.append(f"{counted(len(rows), 'question')} with a lower {metric} than the baseline")
         lost_rows = rows[:_LOST]
@@ -320,6 +324,7 @@ def _gate_data(result: GateResult) -> GateData:
         outcome=result.outcome,
         paired={metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
         decisions=[decision_data(decision) for decision in result.decisions],
+        blind=list(result.blind),
     )
 
 

@@ -99,15 +99,16 @@ def threshold(args: argparse.Namespace) -> Output:
 
 def gate(args: argparse.Namespace) -> Output:
     least = dict(inputs.least(text) for text in args.min)
+    demands = least, args.baseline, args.tolerance, printing.progress
     if args.system:
-        check = inputs.workspace(args).base(args.kb).systems.gate
-        demands = least, args.baseline, args.tolerance
-        result = check(args.set_name, args.system, *demands, printing.progress)
+        result = (
+            inputs.workspace(args)
+            .base(args.kb)
+            .systems.gate(args.set_name, args.system, *demands, allow_trivial=args.allow_trivial)
+        )
     else:
         base, recipe = targets.ready(args)
-        result = base.runs.gate(
-            args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
-        )
+        result = base.runs.gate(args.set_name, recipe, *demands, allow_trivial=args.allow_trivial)
     return kept_runs.gate(result)
 
 

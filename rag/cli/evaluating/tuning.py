@@ -104,6 +104,7 @@ class SweepData(VerbData):
     base: SweptBaseData
     best: CrossValidatedBestData | BestData | None
     skipped: list[dict[str, Any]]
+    cautions: list[str]
     results: list[SweptBuildData] | list[SweptRecipeData]
 
 
@@ -189,6 +190,7 @@ def sweep(
         mismatches=[MismatchData.of(mismatch) for mismatch in mismatches],
         base=SweptBaseData(recipe=result.grid.base.hash, metrics=dict(result.base)),
         best=None if best is None else _best(best),
+        cautions=list(result.cautions),
         skipped=[dict(changes) for changes in (*result.grid.skipped, *result.grid.repeated)],
         results=_build_results(rows) if rows else _results(result),
     )
@@ -261,6 +263,7 @@ def _sweep_lines(
     place = result.place(by)
     standing = f"place {place:,} of {count:,}" if place <= count else "behind all of them"
     lines.append(f"{result.base[by]:10.4f}  the present recipe, {standing}")
+    lines += result.cautions
     if verified is not None:
         lines.append(
             f"{counted(verified, 'recipe')} verified by ordinary evaluations: "

@@ -9,7 +9,7 @@ from rag.evaluation.report.markup import Markup, columns, definitions, element, 
 from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
 from rag.evaluation.report.words import setting
 from rag.recipe import Recipe
-from rag.results import EDITED, EDITS, PROMPTS
+from rag.results import EDITED, EDITS, PROMPTS, RANKABLE
 
 
 def misses(report: RunReport) -> Markup | None:
@@ -145,7 +145,7 @@ def reproducing(report: RunReport) -> Markup:
         "Packages": ", ".join(
             f"{name} {version}"
             for name, version in run.environment.items()
-            if name not in ("touchstone", "machine", "answers", EDITS, EDITED, PROMPTS)
+            if name not in ("touchstone", "machine", "answers", EDITS, EDITED, PROMPTS, RANKABLE)
         ),
     }
     terms = {name: element("code", value, class_="user") for name, value in facts.items() if value}

@@ -209,7 +209,7 @@ def setting(report: RunReport) -> Markup:
                 element("p", question_note, class_="user"),
                 element("h3", "Documents"),
                 element("p", data_note, class_="user"),
-                *(element("p", note, class_="note") for note in report.notes),
+                *(element("p", note, class_="note") for note in (*report.notes, *run.cautions)),
             ),
             element(
                 "div",
