@@ -137,7 +137,7 @@ class Run:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What keeps its figures from telling good from bad, in sentences."""
+        """Sentences on why its figures may not tell good from bad."""
         rankable = self.environment.get(RANKABLE)
         blind = blind_metrics(self.metrics, None if rankable is None else int(rankable))
         repeated = self.system.repeated if self.system else 0

@@ -73,7 +73,7 @@ class Sweep:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What keeps its figures from telling good from bad, in sentences."""
+        """Sentences on why its figures may not tell good from bad."""
         blind = blind_metrics(self.names, self.rankable)
         return (blindness(blind, self.rankable),) if blind else ()
 
