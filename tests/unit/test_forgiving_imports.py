@@ -81,9 +81,9 @@ GRADED_TWICE = {
 def test_two_grades_of_one_label_are_refused_with_their_lines(
     base: KnowledgeBase, name: str, places: str
 ) -> None:
-    base.exchange.import_file("s", "s.jsonl", row(document="rules.pdf", grade=2))
+    base.questions.import_file("s", "s.jsonl", row(document="rules.pdf", grade=2))
     with pytest.raises(InvalidFile) as refused:
-        base.exchange.import_file("s", name, GRADED_TWICE[name])
+        base.questions.import_file("s", name, GRADED_TWICE[name])
     assert set(places) <= set(re.findall(r"[Ll]ine (\d+)", refused.value.message))
 
 
@@ -94,7 +94,7 @@ def test_two_grades_in_a_beir_folder_are_refused(base: KnowledgeBase, tmp_path: 
     judgements = "query-id\tcorpus-id\tscore\nq\trules.pdf\t2\nq\trules.pdf\t0\n"
     (folder / "qrels" / "test.tsv").write_text(judgements)
     with pytest.raises(InvalidFile, match=r"line 3.*line 2"):
-        base.exchange.import_folder("s", folder)
+        base.questions.import_folder("s", folder)
 
 
 def test_evidence_by_page_is_the_text_of_that_page(base):
