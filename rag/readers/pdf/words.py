@@ -36,6 +36,7 @@ _CLOSE = 0.1  # line heights between the letters of a word at most, where a scri
 _LONGEST_SCRIPT = 8  # letters of an exponent or of the mark of a note
 _LEAST_GAPS = 2  # a page with fewer has no table
 _CODE_OF = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)
+_ANGLE_OF = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int)
 _BOX_OF = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
@@ -195,8 +196,11 @@ def _page_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
     try:
         letters = _letters(textpage, turn)
 
+        angle_of = _ANGLE_OF(ctypes.cast(raw.FPDFText_GetCharAngle, ctypes.c_void_p).value or 0)
+        handle = ctypes.cast(textpage.raw, ctypes.c_void_p).value
+
         def angle(index: int) -> float:
-            return float(raw.FPDFText_GetCharAngle(textpage.raw, int(letters.places[index])))
+            return float(angle_of(handle, int(letters.places[index])))
 
         letters = _without_doubles(letters, angle)
         if not len(letters.codes):
