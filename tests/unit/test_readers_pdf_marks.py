@@ -47,6 +47,7 @@ def test_raised_and_lowered_figures(tmp_path, size, rise):
         _line(canvas, 680, ("The tank of 10", 10, 0), ("3", size, rise), (" litres holds H", 10, 0))
         _line(canvas, 660, ("The air has CO", 10, 0), down, (" in it.", 10, 0))
         _line(canvas, 640, up, (" Members pay 60 euros.", 10, 0))
+        _line(canvas, 600, ("Ask for PaLM", 10, 0), ("-540B", size, -rise / 2), (" today.", 10, 0))
         _line(canvas, 620, ("Small print of 75 euros.", size, 0), (" Large print.", 10, 0))
 
     text = _read(tmp_path, draw).text
@@ -55,6 +56,7 @@ def test_raised_and_lowered_figures(tmp_path, size, rise):
     assert "CO₂ in it" in text
     assert "¹ Members pay 60" in text
     assert "print of 75 euros" in text
+    assert "PaLM-540B today" in text
 
 
 def test_lines_with_values_are_no_running_heads(tmp_path):

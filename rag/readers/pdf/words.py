@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -34,6 +35,8 @@ _SMALLER = 0.87  # height of a raised or lowered letter by that of the letters b
 _RAISED, _LOWERED = 0.12, -0.07  # heights from their baseline to its own
 _CLOSE = 0.1  # line heights between the letters of a word at most, where a script is one of them
 _LONGEST_SCRIPT = 8  # letters of an exponent or of the mark of a note
+_SCRIPT = re.compile(r"[\d+\-−–=(),;*†‡§]*[a-hn]?[\d+\-−–=(),;*†‡§]*\.?")
+"""Exponents, marks of notes, figures of formulas; small words such as "20B" are none."""
 _LEAST_GAPS = 2  # a page with fewer has no table
 _CODE_OF = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)
 _ANGLE_OF = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int)
@@ -336,7 +339,7 @@ def _mark_script(
     shift = (line - own) / (letters.boxes[beside, 3] - letters.boxes[beside, 1])
     text = "".join(map(chr, letters.codes[run]))
     marked = raised(text) if shift > _RAISED else lowered(text) if shift < _LOWERED else text
-    if marked == text:
+    if marked == text or not _SCRIPT.fullmatch(text):
         return
     letters.codes[run] = list(map(ord, marked))
     letters.boxes[run, 1::2] = letters.boxes[beside, 1::2]
