@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +19,7 @@ from rag.answering.reading import PassageReader
 from rag.answering.references import reference_of
 from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Vocabulary
+from rag.answering.words import FIGURE
 from rag.protocols import Embedder
 from rag.types import Citation, Hit
 
@@ -44,8 +44,6 @@ RUNNER_UP = 0.85
 """Further quotes must score at least this share of the best one."""
 SAME = 0.6
 """Two quotes that share this much of their words (Jaccard) say the same."""
-
-_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +271,7 @@ def say_the_same(one: Candidate, other: Candidate) -> bool:
     """Whether two say the same; those with other figures, as of another year, do not."""
     inside = one.statement.quote in other.statement.quote
     if not inside:
-        figures = (set(_NUMBER.findall(candidate.statement.text)) for candidate in (one, other))
+        figures = (set(FIGURE.findall(candidate.statement.text)) for candidate in (one, other))
         if next(figures) != next(figures):
             return False
     either = len(one.words | other.words)

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from rag.answering.reading import PassageReader
+from rag.answering.words import WORD
 from rag.fences import fenced, mark, neutral
 from rag.types import Example, Hit, Message
 
@@ -15,7 +16,6 @@ NO_ANSWER = "The passages do not answer this question."
 """The reply of a model when the passages do not have the answer."""
 
 _PROMPTS = Path(__file__).parent / "prompts"
-_WORDS = re.compile(r"\w+")
 
 
 def messages(
@@ -68,8 +68,8 @@ def says_no_answer(text: str) -> bool:
     Case, punctuation and what surrounds it on the same line do not matter to small models, so
     they do not matter here; a reply that goes on to explain itself still counts.
     """
-    normalized = " ".join(_WORDS.findall(text.casefold()))
-    return normalized.startswith(" ".join(_WORDS.findall(NO_ANSWER.casefold())))
+    normalized = " ".join(WORD.findall(text.casefold()))
+    return normalized.startswith(" ".join(WORD.findall(NO_ANSWER.casefold())))
 
 
 def shown_examples(examples: Sequence[Example], question: str) -> str:

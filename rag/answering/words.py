@@ -11,7 +11,8 @@ from math import log
 from rag.answering.languages import numbered
 from rag.lexical.languages import likeliest
 
-WORD = re.compile(r"\w+")
+WORD, LETTERS = re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
+DIGITS, FIGURE = re.compile(r"\d+"), re.compile(r"\d[\d.,]*")
 _GRAMMAR = """
     a about after all also am an and any are as at be been before being but by can could did
     do does for from had has have he her his how i if in into is it its may me might more

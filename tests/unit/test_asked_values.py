@@ -170,6 +170,7 @@ JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does 
         ("Who is the skipper of the Old Mill?", "The skipper is Ysolde Marchbank.", True),
         ("Who is the skipper of the Old Mill?", "The skipper of the Old Mill has the key.", False),
         ("Who is the director?", "Director Anna Berger leads.", True),
+        ("How many people work at Selsk?", "People work at Selsk since 1998.", False),
         ("Who is our captain?", "A. Smith by means of a vote", True),
         ("Who is our captain?", "Captain means the chief.", False),
         ("Who is the Chief Control Officer?", "The Chief Control Officer may seize a dog.", False),

@@ -17,12 +17,12 @@ from rag.answering.asked_values.patterns import (
 )
 from rag.answering.asked_values.units import base_unit, unit_at, unit_of
 from rag.answering.languages import any_of, listed
+from rag.answering.words import FIGURE
 
 MEASURED = re.compile(
     rf"24/7\b|[\d.,:/]{{0,12}}(?:(?:{ORDINAL_ENDING})\b|[\s-]{{0,3}}(?:{UNIT}))", re.IGNORECASE
 )
 """A figure that measures or counts: "30 days", "17-year-old", "60 euros", "24th"."""
-_DIGITS = re.compile(r"\d[\d.,]*")
 _IN_YEAR = (
     rf"(?:{any_of('in_year', 'months')}\s(?:19|20)\d\d\b"
     rf"|\b(?:19|20)\d\d(?=\s{any_of('yearly_things')}))"
@@ -111,4 +111,4 @@ def measurement(question: str) -> ValueKind | None:
     unit = base_unit(unit_of(counted[1]))
     if not unit:
         return replace(NUMBER, counted=counted[1])
-    return _Measurement(f"a value in {counted[1]}", counted[1], _COUNTS, _DIGITS, unit=unit)
+    return _Measurement(f"a value in {counted[1]}", counted[1], _COUNTS, FIGURE, unit=unit)

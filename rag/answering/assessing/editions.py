@@ -15,6 +15,7 @@ from rag.answering.assessing.validity import (
 )
 from rag.answering.languages import alternatives, pattern
 from rag.answering.vocabulary import Terms
+from rag.answering.words import DIGITS
 from rag.types import name_stem
 
 ALIKE = 0.3
@@ -59,7 +60,6 @@ _INSTRUCTS = re.compile(rf"(?<![^\W\d_]){_of_name('instructs')}(?![^\W\d_])", re
 """In names of documents on reports, such as "how-to-file-expense-reports"."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _JOINTS = " -_."
-_NUMBER_OF_NAME = re.compile(r"\d+")
 _EDITION_WORDS = pattern("edition_states", "edition_marks", "copies")
 _NO_FIGURE_SEPARATOR = re.compile(r"(?![-−.,]\d)[\W_]")
 """Separators that are no sign or decimal point of a figure."""
@@ -108,7 +108,7 @@ def words_of(name: str) -> frozenset[str]:
     """Return the words of a document's name without figures, its date and words of editions."""
     words = _SEPARATOR.sub(" ", name_stem(name)).casefold()
     _, start, end = date_in(words)
-    rest = _EDITION_WORDS.sub(" ", _NUMBER_OF_NAME.sub(" ", f"{words[:start]} {words[end:]}"))
+    rest = _EDITION_WORDS.sub(" ", DIGITS.sub(" ", f"{words[:start]} {words[end:]}"))
     return frozenset(rest.split())
 
 

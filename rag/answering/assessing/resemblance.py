@@ -15,6 +15,7 @@ from rag.answering.assessing.editions import (
     names_day,
     words_of,
 )
+from rag.answering.words import LETTERS
 from rag.types import name_stem
 
 SERIES = 0.3
@@ -32,7 +33,6 @@ CODE = re.compile(
 )
 _NO_CODE = re.compile(r"\d+(?:[a-zA-Z]{1,3}|[a-z]{5,}|/[a-zA-Z]+|[a-z]?(?:-[a-z]+)+)")
 """A figure with its unit or ending, and a name such as "37signals"."""
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def codes_of(text: str) -> frozenset[str]:
@@ -51,7 +51,7 @@ def subject_of(name: str) -> frozenset[str]:
 
 def word_runs(text: str) -> frozenset[int]:
     """Return the runs of six words of a text, without its figures, as hashes."""
-    words = _WORD.findall(text.casefold())
+    words = LETTERS.findall(text.casefold())
     return frozenset(hash(tuple(words[at : at + RUN])) for at in range(len(words) - RUN + 1))
 
 
@@ -93,7 +93,7 @@ def edition_kind(
 
 def word_set(text: str) -> frozenset[str]:
     """Return the words of a text without its codes and figures."""
-    return frozenset(_WORD.findall(CODE.sub(" ", text).casefold()))
+    return frozenset(LETTERS.findall(CODE.sub(" ", text).casefold()))
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from rag.answering.languages import alternatives
+from rag.answering.words import DIGITS, LETTERS
 from rag.types import Chunk, Document, Page, Span
 
 EDGE = 4
@@ -25,9 +26,7 @@ _FOLIO = re.compile(
 )
 _REST_OF_SENTENCE = re.compile(r"\s*[a-zß-ÿα-ωа-џ].*[.!?]\s*")
 """A line that goes on a sentence; a rule may be said twice, and end alike."""
-_DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,6}(?![\d.,])")
-_LETTER = re.compile(r"[^\W\d_]")
 
 
 def running_lines(document: Document) -> list[Span]:
@@ -65,7 +64,7 @@ def _edges(text: str, page: Page) -> Iterator[tuple[Span, set[str]]]:
         if end - start > LONGEST or _REST_OF_SENTENCE.fullmatch(text, start, end):
             continue
         line = " ".join(text[start:end].split())
-        keys = {line if _LETTER.search(line) else _DIGITS.sub("0", line)}
+        keys = {line if LETTERS.search(line) else DIGITS.sub("0", line)}
         for number in _NUMBER.finditer(line) if len(line.split()) >= SEVERAL_WORDS else ():
             offset = int(number[0]) - page.number
             keys.add(f"{line[: number.start()]}{offset}#{line[number.end() :]}")

@@ -19,6 +19,7 @@ from rag.answering.statements.segments import (
     entries_of,
     segments_of,
 )
+from rag.answering.words import LETTERS
 from rag.lexical.analyzers import function_words
 from rag.lexical.languages import UNSEGMENTED
 
@@ -32,7 +33,6 @@ _BEFORE_NAMES = re.compile(rf"\b(?:{alternatives('short_before_names')})\.$", re
 """Abbreviations that end a sentence only before a capital function word, as in "The"."""
 _BEFORE_CAPITALS = re.compile(rf"\b(?:{alternatives('short_at_ends')})\.$", re.IGNORECASE)
 """Abbreviations that end a sentence before any capital letter."""
-_FIRST_WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_QUOTATION = 200
 """Characters of a quotation that holds the end of a sentence."""
 _LONGEST_ABBREVIATION = max(map(len, listed("abbreviations"))) + 1
@@ -128,7 +128,7 @@ def _is_shortened(before: str, text: str, at: int) -> bool:
     """Whether a full stop is that of an abbreviation, by what begins at ``text[at]``."""
     if not text[at].isupper():
         return bool(_BEFORE_NAMES.search(before) or _BEFORE_CAPITALS.search(before))
-    word = _FIRST_WORD.match(text, at)
+    word = LETTERS.match(text, at)
     is_function_word = word is not None and word[0].casefold() in function_words()
     return _BEFORE_NAMES.search(before) is not None and not is_function_word
 
