@@ -300,6 +300,8 @@ from .storage.conversations.arena_comparisons import ArenaComparison as ArenaCom
 from .storage.conversations.arena_comparisons import Side as Side
 from .storage.conversations.details import StoredCitation as StoredCitation
 from .storage.conversations.feedback import FEEDBACK_REASONS as FEEDBACK_REASONS
+from .storage.conversations.feedback import SHOULD_ANSWER as SHOULD_ANSWER
+from .storage.conversations.feedback import SHOULD_REFUSE as SHOULD_REFUSE
 from .storage.conversations.feedback import Feedback as Feedback
 from .storage.conversations.feedback import FeedbackFigures as FeedbackFigures
 from .storage.conversations.operations import TurnRow as TurnRow

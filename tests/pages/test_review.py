@@ -43,6 +43,32 @@ def test_a_turn_becomes_a_question_that_knows_that_it_came_from_a_user(base):
     assert base.conversations.turns(1)[0].review == "labelled"
 
 
+def test_an_answer_in_doubt_that_was_right_becomes_a_labelled_question(base):
+    doubtful = "Until when may unused leave RX-77 be carried over?"
+    app = ask(ask(visit("chat.py"), doubtful), TRAINS)
+    for number, thumbs in enumerate(app.get("feedback"), start=1):
+        thumbs.set_value(0).run()
+        app.button(key=f"chat_why_{number}").click().run()
+        reasons = app.get("pills")[-1]
+        assert ("should have answered" in reasons.options) is (number == 1)
+        if number == 1:
+            reasons.set_value("should have answered")
+            app.text_area(key="chat_correction_1").set_value("30 June")
+            app.button(key="chat_why_keep_1").click().run()
+    assert [row["feedback"]["reason"] for row in base.reviews.export()] == [
+        "",
+        "should have answered",
+    ]
+    review = visit("usage.py")
+    assert ":orange-badge[should have answered]" in texts(review)
+    review.button(key="chat_collect_1").click().run()
+    assert not review.checkbox(key="chat_collect_unanswerable_1").value
+    review.get_by_key("chat_collect_grade_1_1").set_value("3")
+    review.button(key="chat_collect_store_1").click().run()
+    question = base.questions.labelled("questions")[-1]
+    assert (question.text, question.answer, len(question.labels)) == (doubtful, "30 June", 1)
+
+
 def test_a_turn_is_dismissed_or_opened_where_it_was_asked(base):
     failed(base)
     ask(visit("chat.py", threshold="0.9", talk="1"), "Who won the world cup?")

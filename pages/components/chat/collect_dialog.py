@@ -26,6 +26,7 @@ from pages.components.source.snippets import snippet
 from rag import (
     FROM_USERS,
     LONGEST_QUESTION,
+    SHOULD_REFUSE,
     Hit,
     InvalidInput,
     KnowledgeBase,
@@ -38,7 +39,6 @@ from rag import (
 
 SET = "chat_collect_set"
 ADDED = "chat_collected"
-SHOULD_REFUSE = "should have refused"  # of FEEDBACK_REASONS
 LONGEST = 160  # characters of a passage in the list
 _MOST_UNSCROLLED = 3
 _TALLEST = 260  # pixels of the list

@@ -10,7 +10,7 @@ from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import later
 from pages.components.shell.text import plain
-from rag import FEEDBACK_REASONS, KnowledgeBase, Turn
+from rag import FEEDBACK_REASONS, SHOULD_ANSWER, SHOULD_REFUSE, KnowledgeBase, Turn
 
 _LONGEST = 4000
 _SEEN = (
@@ -42,7 +42,7 @@ def _reason(base: KnowledgeBase, turn: Turn) -> None:
     reason, correction = f"chat_reason_{turn.id}", f"chat_correction_{turn.id}"
     st.pills(
         "Reason",
-        FEEDBACK_REASONS,
+        _reasons(turn),
         default=turn.reason or None,
         key=reason,
         label_visibility="collapsed",
@@ -50,6 +50,13 @@ def _reason(base: KnowledgeBase, turn: Turn) -> None:
     st.text_area("Correct answer (optional)", turn.correction, key=correction, max_chars=_LONGEST)
     keep = (base, turn.id, reason, correction)
     confirm_button("Send", f"chat_why_keep_{turn.id}", _explain, *keep, cancel=True)
+
+
+def _reasons(turn: Turn) -> list[str]:
+    """The reasons that an answer can have, and the one that was given."""
+    answered = turn.status != "refused" and turn.state != "doubtful"
+    unfit = SHOULD_ANSWER if answered else SHOULD_REFUSE if turn.status == "refused" else ""
+    return [reason for reason in FEEDBACK_REASONS if reason != unfit or reason == turn.reason]
 
 
 def sentence(turn: Turn) -> str:

@@ -13,7 +13,8 @@ from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, turn
 from rag.storage.conversations.turns import Turn, stored_turn
 
-FEEDBACK_REASONS = ("wrong", "incomplete", "wrong source", "should have refused", "other")
+SHOULD_ANSWER, SHOULD_REFUSE = "should have answered", "should have refused"
+FEEDBACK_REASONS = (SHOULD_ANSWER, "wrong", "incomplete", "wrong source", SHOULD_REFUSE, "other")
 """Why a thumb is down."""
 DISMISSED, LABELLED = "dismissed", "labelled"
 """What a review makes of a turn: nothing, or a question of a set."""
