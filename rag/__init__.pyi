@@ -225,7 +225,7 @@ from .runs.parity import RunParity as RunParity
 from .runs.quality.estimates import OpenHits as OpenHits
 from .runs.quality.failing import PASSING as PASSING
 from .runs.quality.failing import failing_depth as failing_depth
-from .runs.quality.failing import first_cause as first_cause
+from .runs.quality.failing import first_failure as first_failure
 from .runs.quality.failing import ranks_low as ranks_low
 from .runs.quality.memory_effect import MemoryEffect as MemoryEffect
 from .runs.quality.preference_job import Preferences as Preferences
@@ -357,6 +357,7 @@ from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
 from .tuning.diagnosis.fixes import Fix as Fix
 from .tuning.diagnosis.next_steps import TELLS_NOTHING as TELLS_NOTHING
 from .tuning.diagnosis.next_steps import NextStep as NextStep
+from .tuning.diagnosis.one_question import FirstCause as FirstCause
 from .tuning.grid_search import Best as Best
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present

@@ -47,8 +47,7 @@ def test_answers_that_were_refused_wrongly_are_marked(labelled, open_page):
     assert set(first.values()) == {"rank 1, cut by the threshold"}
     assert list(rows["Relevant passages"].dropna()) == ["0 of 1"] * 3
     failed = (
-        "3 of 4 questions failed, each under its first cause: 3 found low or not at all "
-        "(nDCG@5 below 0.5)."
+        "3 of 4 questions failed, each counted once: 3 found low or not at all (nDCG@5 below 0.5)."
     )
     assert failed in texts(app)
     assert run.metrics["correct_decision"] == 1 - 3 / 4
@@ -108,7 +107,7 @@ def test_failures_are_counted_by_what_they_fail_by():
         result(answerable=False, correct_doubt=1.0),
     ]
     assert _counts(results, 5) == (
-        "6 of 9 questions failed, each under its first cause: 1 found low or not at all "
+        "6 of 9 questions failed, each counted once: 1 found low or not at all "
         "(nDCG@5 below 0.5), 1 with parts of the answer missing in the first 5, 1 answered "
         "wrongly, 1 not refused by the search, 1 found, but doubtful, 1 answered, not as expected."
     )

@@ -17,6 +17,7 @@ from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.how_answered import how_answered, quotes_beside
 from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.inspector import retrieval
+from pages.components.inspector.explanations import cause_line, first_cause
 from pages.components.inspector.hit_sources import result_view, search_notes
 from pages.components.inspector.outlook import remember
 from pages.components.recipe import federation, working_recipe
@@ -38,6 +39,7 @@ from rag import (
     Recipe,
     Stage,
     StoredCitation,
+    Trace,
     Turn,
     answer_and_more,
     counted,
@@ -175,6 +177,8 @@ def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
         show_error(turn.note or "There is no answer: it was stopped before it began.")
     else:
         _more(base, turn)
+        if turn.state == "doubtful":
+            _why(base, turn)
         _notes(turn)
         sentence_notes(turn)
         quotes_beside(turn)
@@ -210,7 +214,7 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
         trace = retrieval.search(base, turn.complete, _usable(base, turn.recipe), also)
         search_notes(trace)
         if (refusal := trace.stage("refuse")) is not None and refusal.dropped and not trace.hits:
-            _of_another_topic(base, turn, refusal)
+            _of_another_topic(base, turn, trace, refusal)
             return
         stage = trace.stage("threshold")
         misses = sorted(stage.dropped if stage else (), key=lambda drop: -drop.hit.relevance)
@@ -222,6 +226,7 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
             f"**Nothing relevant was found.** No passage reaches the threshold of {limit}. Nearest:"
         )
         st.markdown("\n".join(_miss(drop, relevance(trace)) for drop in misses[:NEAREST]))
+        _why(base, turn)
         if guest():
             return
         least = misses[:NEAREST][-1].hit.relevance
@@ -231,18 +236,40 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
         action_button(label, key, "vertical_align_bottom", _ask_with, base, turn.complete, changes)
 
 
-def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
+def _of_another_topic(base: KnowledgeBase, turn: Turn, trace: Trace, stage: Stage) -> None:
     """Say that the documents do not speak of the question, why, and let the reader insist."""
-    st.markdown(
-        "Nearest:" if turn.state else "**Nothing in these documents answers this.** Nearest:"
-    )
+    heading = "" if turn.state else "**Nothing in these documents answers this.**"
+    st.markdown(" ".join(filter(None, (heading, _unused_words(base, turn, trace), "Nearest:"))))
     ranked = sorted(stage.dropped, key=lambda drop: drop.hit.rank)
     places = list(dict.fromkeys(map(_place, ranked)))  # two passages of one page are one place
     st.markdown("\n".join(places[:NEAREST]))
-    with st.expander("Why?", icon=":material/help:"):
-        st.caption(plain(stage.note.partition(": ")[2]))
+    _why(base, turn)
     key, text = f"chat_insist_{turn.id}", turn.complete
     action_button("Search anyway", key, "search", _insist, base, text, help=_THIS_ONE)
+
+
+def _unused_words(base: KnowledgeBase, turn: Turn, trace: Trace) -> str:
+    """Say which key words of the question no document uses, as Markdown; "" for none."""
+    words = [f"*{plain(word)}*" for word in base.unknown_words(trace, _usable(base, turn.recipe))]
+    if not words:
+        return ""
+    *others, last = words
+    named = f"{', '.join(others)} or {last}" if others else last
+    return f"None of your documents uses {named}."
+
+
+def _why(base: KnowledgeBase, turn: Turn) -> None:
+    """Draw the first cause by which a question fails, with its figures and its fix, folded."""
+    if guest():
+        return
+    key = f"chat_cause_{turn.id}"
+    why = st.expander("Why?", icon=":material/help:", key=key, on_change="rerun")
+    if why.open:
+        with why, guard():
+            recipe, also = _usable(base, turn.recipe), federation.existing_bases(turn.also)
+            trace = retrieval.search(base, turn.complete, recipe, also)
+            cause = first_cause(base, trace, recipe, turn.details.assessment)
+            st.caption(cause_line(cause) if cause else "The search does not fail now.")
 
 
 def _place(drop: Dropped) -> str:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.shell.permission import refusal
+from pages.components.shell.session import question_sets
+from pages.components.shell.text import plain
 from rag import (
+    Assessment,
     Attribution,
     Explainer,
     Finding,
+    FirstCause,
     KnowledgeBase,
     Located,
     QuotesExplanation,
@@ -73,6 +78,34 @@ def quotes_explanation(
     return _quotes_explanation(base, trace, recipe, base.state(recipe), trace.digest, recipe.hash)
 
 
+def first_cause(
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, assessment: Assessment | None
+) -> FirstCause | None:
+    """Return the first cause by which a question fails; None if it passes, and for guests.
+
+    Raises TouchstoneError.
+    """
+    if refusal(base, "diagnoses.first_cause"):
+        return None
+    latest = (base.diagnoses.latest(item.name) for item in question_sets(base))
+    known = (
+        tuple((item.name, str(item.changed)) for item in question_sets(base)),
+        tuple((job.id, job.status) for job in latest if job),
+        str(base.runs.newest_runs()),
+        assessment.reason if assessment else "",
+    )
+    request = base.state(recipe), trace.digest, recipe.hash, known
+    return _first_cause(base, trace, recipe, assessment, request)
+
+
+def cause_line(cause: FirstCause) -> str:
+    """A cause with its evidence and its fix, as Markdown."""
+    return (
+        f"**Cause: {plain(cause.title.lower())}.** {plain(cause.finding.evidence)} "
+        f"**Fix:** {plain(cause.advice)}"
+    )
+
+
 def _build(base: KnowledgeBase, recipe: Recipe) -> str:
     """The state of what does not depend on how a build is searched."""
     return base.state(Recipe(index=recipe.index))
@@ -91,6 +124,17 @@ def _quotes_explanation(
     _base: KnowledgeBase, _trace: Trace, _recipe: Recipe, state: str, digest: str, recipe_hash: str
 ) -> QuotesExplanation | None:
     return _base.explain_quotes(_trace, _recipe)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _first_cause(
+    _base: KnowledgeBase,
+    _trace: Trace,
+    _recipe: Recipe,
+    _assessment: Assessment | None,
+    request: tuple[object, ...],
+) -> FirstCause | None:
+    return _base.diagnoses.first_cause(_trace, _recipe, _assessment)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

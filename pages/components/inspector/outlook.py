@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.inspector.explanations import quotes_explanation
+from pages.components.inspector.explanations import cause_line, first_cause, quotes_explanation
 from pages.components.shell.text import plain
 from pages.components.shell.wording import SIGNS, lacking
 from rag import STATE_TITLES, Assessment, KnowledgeBase, Recipe, Trace, Turn
@@ -19,7 +19,7 @@ def remember(base: KnowledgeBase, turn: Turn, recipe: Recipe) -> None:
 
 
 def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
-    """Say the state of the answer with its reason, and which key words no passage has.
+    """Say the state of the answer with its reason, which key words no passage has, and the cause.
 
     Raises TouchstoneError.
     """
@@ -37,6 +37,8 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
         lines.append(f"No passage has {' or '.join(f'“{plain(word)}”' for word in unknown)}.")
     if lines:
         st.caption(" ".join(filter(None, (sign, *lines))))
+    if cause := first_cause(base, trace, recipe, found):
+        st.caption(cause_line(cause))
 
 
 def _of_turn(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Assessment | None:

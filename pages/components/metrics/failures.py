@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -21,13 +21,14 @@ from pages.components.shell.tables import PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
 from pages.components.shell.wording import DOUBTFUL_IN_CHAT
 from rag import (
+    CAUSES,
     PASSING,
     KnowledgeBase,
     QuestionResult,
     Run,
     counted,
     failing_depth,
-    first_cause,
+    first_failure,
     ranks_low,
 )
 
@@ -53,8 +54,11 @@ def failures_table(
     worst, ks = worst_first(_filtered(results), depth or _TEN), cutoffs(run)
     wrapped = row_height((result.text for result in worst), PINNED_WIDTH)
     top_k = run.recipe.search.top_k if run.recipe else None
+    diagnosis = base.diagnoses.current(run.question_set, run.recipe) if run.recipe else None
+    failed = diagnosis.questions if diagnosis else ()
+    causes = {one.id: CAUSES[one.cause].title for one in failed}
     event = st.dataframe(
-        _rows(ks, worst, _score_name(depth), top_k),
+        _rows(ks, worst, _score_name(depth), top_k, causes),
         key=f"metrics_questions_{run.id}",
         height=_HEIGHT if len(worst) > (_WHOLE // 2 if wrapped else _WHOLE) else "content",
         row_height=wrapped,
@@ -83,23 +87,23 @@ def _click() -> None:
 
 def _counts(results: Sequence[QuestionResult], k: int) -> str:
     """Describe how many questions failed, and by what."""
-    causes = Counter(filter(None, (first_cause(one, k) for one in results)))
+    failures = Counter(filter(None, (first_failure(one, k) for one in results)))
     parts = {
-        f"found low or not at all (nDCG@{k} below {PASSING})": causes["low"],
-        f"with parts of the answer missing in the first {k}": causes["parts"],
-        "answered wrongly": causes["answered"],
-        "not refused by the search": causes["not refused"],
-        "found, but doubtful": causes["doubtful"],
-        "answered, not as expected": causes["unexpected"],
+        f"found low or not at all (nDCG@{k} below {PASSING})": failures["low"],
+        f"with parts of the answer missing in the first {k}": failures["parts"],
+        "answered wrongly": failures["answered"],
+        "not refused by the search": failures["not refused"],
+        "found, but doubtful": failures["doubtful"],
+        "answered, not as expected": failures["unexpected"],
     }
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
-    head = f"{causes.total():,} of {counted(len(results), 'question')} failed"
+    head = f"{failures.total():,} of {counted(len(results), 'question')} failed"
     if failed and _is_scored(results):
-        head += ", each under its first cause"
+        head += ", each counted once"
     counts = f"{head}: {failed}." if failed else f"{head}."
-    low = sum(ranks_low(one, k) and first_cause(one, k) is None for one in results)
+    low = sum(ranks_low(one, k) and first_failure(one, k) is None for one in results)
     if low:
-        others = counted(low, "other question" if causes else "question")
+        others = counted(low, "other question" if failures else "question")
         counts += (
             f" {others} got the expected answer, although relevant passages rank low or were not "
             f"found (nDCG@{k} below {PASSING})."
@@ -124,7 +128,7 @@ def worst_first(results: Sequence[QuestionResult], k: int = _TEN) -> list[Questi
     """
 
     def place(one: QuestionResult) -> tuple[bool, float, int]:
-        passes = first_cause(one, k) is None
+        passes = first_failure(one, k) is None
         return passes, score(one, k), -(one.first_relevant or 10_000)
 
     return sorted(results, key=place)
@@ -153,11 +157,18 @@ def _tag(tag: str) -> str:
 
 
 def _rows(
-    ks: Sequence[int], results: Sequence[QuestionResult], scored: str, top_k: int | None
+    ks: Sequence[int],
+    results: Sequence[QuestionResult],
+    scored: str,
+    top_k: int | None,
+    causes: Mapping[str, str],
 ) -> list[dict[str, object]]:
-    """Rows of the table, with tags and outcomes of answers if there are any."""
-    rows = [_row(ks, result, scored, top_k) for result in results]
-    for name in ("Tags", "Answer", _EXPECTED):
+    """Rows of the table, with causes by question id, tags and outcomes of answers if any."""
+    rows = [
+        {**_row(ks, result, scored, top_k), "Cause": causes.get(result.question_id)}
+        for result in results
+    ]
+    for name in ("Tags", "Answer", "Cause", _EXPECTED):
         if not any(row[name] for row in rows):
             for row in rows:
                 del row[name]
@@ -261,6 +272,10 @@ def _columns(run: Run, unit: str, scored: str) -> dict[str, object]:
             width="small",
             help=f"A question fails below {PASSING}, unless it got the expected answer. Questions "
             "that the documents do not answer have none.",
+        ),
+        "Cause": st.column_config.TextColumn(
+            width=150,
+            help="The first cause that is confirmed, as on the tab *Failures*.",
         ),
         "Recall by k": st.column_config.LineChartColumn(
             y_min=0, y_max=1, width="small", help=f"At k = {', '.join(map(str, cutoffs(run)))}."

@@ -1,4 +1,4 @@
-"""Questions that a run fails, and what each fails by first."""
+"""Questions that a run fails, and how each fails."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from rag.evaluation.answers.measures import has_expected, lacks_expected
 from rag.results import QuestionResult, Run
 
-Cause = Literal["answered", "not refused", "low", "parts", "doubtful", "unexpected"]
+Failure = Literal["answered", "not refused", "low", "parts", "doubtful", "unexpected"]
 
 PASSING = 0.5
 """Least nDCG at the depth of a recipe of a question that passes."""
@@ -25,7 +25,7 @@ def failing_depth(run: Run) -> int | None:
     return top_k if top_k in cutoffs else max(cutoffs, default=None)
 
 
-def first_cause(result: QuestionResult, k: int) -> Cause | None:
+def first_failure(result: QuestionResult, k: int) -> Failure | None:
     """The first thing that a question fails by; None if it passes.
 
     A low rank is no failure of a question whose answer contains the expected one. A question
@@ -55,5 +55,5 @@ def failing(run: Run, results: Sequence[QuestionResult]) -> frozenset[str]:
     k = failing_depth(run)
     measured = [one for one in results if not one.answerable or f"ndcg@{k}" in one.metrics]
     return frozenset(
-        one.question_id for one in measured if k is not None and first_cause(one, k) is not None
+        one.question_id for one in measured if k is not None and first_failure(one, k) is not None
     )

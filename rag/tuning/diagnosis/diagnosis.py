@@ -9,7 +9,7 @@ from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.diagnosis.causes import Cause, advice
 from rag.tuning.diagnosis.examining import Examination
-from rag.tuning.diagnosis.finding import LEAST_ON_TOPIC, FailedQuestion
+from rag.tuning.diagnosis.finding import LEAST_ON_TOPIC, FailedQuestion, Finding
 from rag.tuning.diagnosis.fixes import Trials, calibration_note, metric_depth, try_fixes
 from rag.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pace
 from rag.tuning.diagnosis.larger_top_k import LargerTopK, larger_top_k
@@ -57,6 +57,11 @@ class Diagnosis:
     def causes(self) -> dict[Cause, int]:
         """The number of failed questions by cause, most frequent first."""
         return dict(Counter(question.cause for question in self.questions).most_common())
+
+    def finding(self, question_id: str) -> Finding | None:
+        """The cause of a question; None if it did not fail."""
+        findings = (one.finding for one in self.questions if one.id == question_id)
+        return next(findings, None)
 
     def advice(self, cause: Cause) -> str:
         """Return the advice against a cause, for the recipe that was diagnosed.

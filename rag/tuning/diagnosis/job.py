@@ -17,13 +17,15 @@ from rag.results import Run
 from rag.services import Services
 from rag.storage import bases
 from rag.storage import jobs as rows
-from rag.tuning.diagnosis.causes import CAUSES
+from rag.tuning.diagnosis.causes import CAUSES, advice
 from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
 from rag.tuning.diagnosis.examining import newest_scored
 from rag.tuning.diagnosis.fixes import described_changes
+from rag.tuning.diagnosis.one_question import FirstCause, as_answered, examined, labelled_in
 from rag.tuning.diagnosis.progress import PartOfProgress
 from rag.tuning.diagnosis.trial_builds import TrialBuilds
 from rag.tuning.state import state
+from rag.types import Assessment, Trace
 
 _FIRST, _BUILT = 0.1, 0.9
 """Shares of a job that builds: when its first diagnosis is done, and when its builds are."""
@@ -97,6 +99,37 @@ class Diagnoses:
         return replace(diagnosis, can_rerank=can_rerank)
 
     @operation("viewer", models="none")
+    def current(self, set_name: str, recipe: Recipe) -> Diagnosis | None:
+        """Return the last finished diagnosis of a set if it is of this recipe, and of now."""
+        diagnosis = self.result(set_name)
+        is_current = diagnosis is not None and self.is_current(diagnosis, recipe)
+        return diagnosis if is_current else None
+
+    @operation("viewer")
+    def first_cause(
+        self, trace: Trace, recipe: Recipe, assessment: Assessment | None = None
+    ) -> FirstCause | None:
+        """Return the first cause by which the question of a trace fails; None if it passes.
+
+        A question that a set labels is examined as a diagnosis does, or by the current one.
+        ``assessment`` is the state of its answer: one without labels fails by that. Raises
+        ProviderError, or InvalidInput for a recipe with tools.
+        """
+        for name, question_id in labelled_in(self._services, self._base_id, trace.question).items():
+            diagnosis = self.current(name, recipe)
+            if diagnosis is None:
+                finding = examined(self._services, self._base_id, name, question_id, recipe)
+            else:
+                finding = diagnosis.finding(question_id)
+            if finding is not None:
+                about = finding.cause
+                return FirstCause(
+                    finding, diagnosis.advice(about) if diagnosis else advice(about, recipe)
+                )
+        finding = as_answered(trace, assessment)
+        return None if finding is None else FirstCause(finding, advice(finding.cause, recipe))
+
+    @operation("viewer", models="none")
     def is_current(self, diagnosis: Diagnosis, recipe: Recipe) -> bool:
         """Whether a diagnosis is of this recipe, and of questions, documents and runs of now."""
         try:
@@ -120,8 +153,8 @@ def _retrieval(recipe: Recipe) -> tuple[IndexRecipe, SearchRecipe, int]:
 
 def failure_note(diagnoses: Diagnoses, run: Run) -> FailureNote | None:
     """The last diagnosis of a run's set for its report; None if it is of something else."""
-    diagnosis = diagnoses.result(run.question_set)
-    if diagnosis is None or run.recipe is None or not diagnoses.is_current(diagnosis, run.recipe):
+    diagnosis = diagnoses.current(run.question_set, run.recipe) if run.recipe else None
+    if diagnosis is None:
         return None
     return FailureNote(
         diagnosis.headline,
