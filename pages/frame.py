@@ -169,7 +169,7 @@ def is_used() -> bool:
         return False
     chosen = chosen_info(bases)
     used: set[int] = st.session_state.setdefault("frame_used", set())
-    if chosen.id not in used and workspace().base(chosen.name).operations.has_turns():
+    if chosen.id not in used and workspace().base(chosen.name).conversations.has_turns():
         used.add(chosen.id)
     return chosen.id in used
 

@@ -185,8 +185,8 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     """The button, or the job that it started."""
     name = chosen.name
     for job in (
-        base.evaluations.latest(name, recipe),
-        base.answer_evaluations.latest(name, recipe),
+        base.runs.latest_evaluation(name, recipe),
+        base.runs.latest_answers(name, recipe),
     ):
         if job is not None and job.active:
             follow(job.id, "evaluate")
@@ -211,11 +211,9 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         bind="query-params",
         help="Answers every question and scores the answers: " + _what_answers_cost(chosen, recipe),
     )
-    evaluations = base.answer_evaluations if answers else base.evaluations
-    start = partial(
-        evaluations.start, name, recipe, ignore_identical=ignored, without_users=sampled
-    )
-    path = "answer_evaluations.start" if answers else "evaluations.start"
+    evaluate = base.runs.start_answers if answers else base.runs.start_evaluation
+    start = partial(evaluate, name, recipe, ignore_identical=ignored, without_users=sampled)
+    path = "runs.start_answers" if answers else "runs.start_evaluation"
     options: dict[str, object] = {"type": "primary", "width": "stretch"}
     if not _is_measurable(base, chosen):
         options |= {"disabled": True, "help": _UNLABELLED}
@@ -234,8 +232,8 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     # Systems are compared on the Runs page; here one stands only where no recipe was measured.
     runs = [run for run in all_runs if run.recipe] or all_runs
     last = runs[0].created if runs else None
-    failure(base.evaluations.latest(chosen.name, recipe), after=last)
-    failure(base.answer_evaluations.latest(chosen.name, recipe), after=last)
+    failure(base.runs.latest_evaluation(chosen.name, recipe), after=last)
+    failure(base.runs.latest_answers(chosen.name, recipe), after=last)
     if not runs and not _is_measurable(base, chosen):
         st.info(_UNLABELLED, icon=":material/label:")
         label_button(base, chosen, "metrics_label_first")

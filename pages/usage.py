@@ -23,7 +23,7 @@ def main() -> None:
     base = chosen_base()
     page_title("Usage", "usage")
     views: dict[str, Callable[[], None]] = {}
-    if not refusal(base, "reviews.waiting"):
+    if not refusal(base, "conversations.waiting_reviews"):
         views["Review"] = partial(review, base)
     views["Operations"] = partial(operations, base)
     if working_recipe.working(base).answer.provider != "extractive":  # else nothing uses it

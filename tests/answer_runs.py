@@ -52,7 +52,7 @@ def with_chat(monkeypatch: pytest.MonkeyPatch, chat: Chat) -> None:
 
 def evaluated(workspace: Workspace, base: KnowledgeBase, recipe: Recipe, **more: object) -> str:
     """Does an evaluation with answers; returns what the job says."""
-    job = base.answer_evaluations.start(SET, recipe, **more)  # type: ignore[arg-type]
+    job = base.runs.start_answers(SET, recipe, **more)  # type: ignore[arg-type]
     done = workspace.jobs.run(job)
     assert done.status == "done", done.message
     return done.message

@@ -14,7 +14,7 @@ Parts = dict[str, bytes]
 def evaluated(home: Path) -> Workspace:
     """A workspace with one run to bundle."""
     workspace, base = handbook(home)
-    base.evaluator.evaluate(SET, QUICK, (1, 3, 10))
+    base.runs.evaluate(SET, QUICK, (1, 3, 10))
     return workspace
 
 

@@ -32,7 +32,7 @@ def make(folder: Path, home: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with sample(home) as base:
         saved, dense = base.recipe(), base.recipe().with_fields({"search.mode": "dense"})
-        runs = [base.evaluator.evaluate(SAMPLE, recipe).run.id for recipe in (dense, saved)]
+        runs = [base.runs.evaluate(SAMPLE, recipe).run.id for recipe in (dense, saved)]
         base.runs.pin(runs[0])
         stops = _stops(base, *runs)
         tour = base.tours.get(base.tours.create("How good is our search?", stops))

@@ -29,7 +29,7 @@ class World:
         base.questions.label(
             "questions", question_id="q1", document_id=leave, start=9, end=60, grade=1
         )
-        job = self.base.evaluations.start("questions", self.base.recipe())
+        job = self.base.runs.start_evaluation("questions", self.base.recipe())
         self.workspace.jobs.run(job)
         self.turn = self.base.conversations.ask(
             talk := self.base.conversations.open(None), LEAVE, self.base.recipe()

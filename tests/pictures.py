@@ -106,8 +106,8 @@ def _measure(base: KnowledgeBase, folder: Path) -> dict[str, tuple[str, str]]:
     """Evaluate two recipes and a retriever that is no part of Touchstone; return pairs of runs."""
     recipe = base.recipe()
     mixed = recipe.with_fields({"search.fusion": "saturation", "search.dense_weight": 0.5})
-    saved = base.evaluator.evaluate(SAMPLE, recipe).run.id
-    changed = base.evaluator.evaluate(SAMPLE, mixed).run.id
+    saved = base.runs.evaluate(SAMPLE, recipe).run.id
+    changed = base.runs.evaluate(SAMPLE, mixed).run.id
     base.runs.pin(saved)
     returned = folder / "grep.jsonl"
     returned.write_text("\n".join(map(json.dumps, _grep(base))), "utf-8")

@@ -8,6 +8,8 @@ from typing import Any
 
 from rag import telemetry
 from rag.conversations import exports
+from rag.conversations.operations import Operations
+from rag.conversations.reviews import Reviews
 from rag.conversations.turn_metrics import log_turn, turn_metrics
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import storable
@@ -40,7 +42,7 @@ _LOOKED_AT = 200
 _GONE = "This knowledge base has no such conversation."
 
 
-class Conversations:
+class Conversations(Reviews, Operations):
     """The conversations that a visitor has with one knowledge base; others are not there."""
 
     def __init__(self, database: Database, memory: Memory) -> None:

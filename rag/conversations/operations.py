@@ -87,12 +87,11 @@ class OperationPeriod:
 class Operations:
     """Finished turns of one knowledge base, of all visitors; questions of the scope's alone."""
 
-    def __init__(self, database: Database, scope: Scope) -> None:
-        self._database = database
-        self._scope = scope
+    _database: Database
+    _scope: Scope
 
     @operation("viewer")
-    def turns(self, days: float | None = None, now: datetime | None = None) -> list[TurnRow]:
+    def all_turns(self, days: float | None = None, now: datetime | None = None) -> list[TurnRow]:
         """Return the turns of the last days, or all; oldest first, at most the newest 20,000.
 
         Raises InvalidInput for no number of days.

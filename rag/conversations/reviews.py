@@ -22,13 +22,11 @@ LONGEST_CORRECTION = 4000
 class Reviews:
     """The feedback of a visitor on answers, and the queue of answers to review."""
 
-    def __init__(self, database: Database, scope: Scope) -> None:
-        self._database = database
-        self._scope = scope
-        self._everyone = Scope(scope.base_id, EVERYBODY)
+    _database: Database
+    _scope: Scope
 
     @operation("guest")
-    def explain(self, turn_id: int, reason: str, correction: str = "") -> None:
+    def explain_thumb(self, turn_id: int, reason: str, correction: str = "") -> None:
         """Store why a thumb is down, and what would have been right. Raises InvalidInput."""
         if reason and reason not in FEEDBACK_REASONS:
             raise InvalidInput(
@@ -41,13 +39,13 @@ class Reviews:
         self._mark(self._scope, turn_id, reason=reason, correction=text)
 
     @operation("guest")
-    def opened(self, turn_id: int) -> None:
+    def count_opened(self, turn_id: int) -> None:
         """Count that a citation of a turn was opened."""
         with self._database.write() as connection:
             turns.count_click(connection, self._scope, turn_id)
 
     @operation("labeller")
-    def waiting(self, limit: int = 50) -> list[feedback.Feedback]:
+    def waiting_reviews(self, limit: int = 50) -> list[feedback.Feedback]:
         """Turns with a thumb down, refused, or with an unsupported sentence, newest first.
 
         Those that a review settled are left out.
@@ -56,23 +54,23 @@ class Reviews:
             return feedback.waiting(connection, self._scope, limit)
 
     @operation("labeller")
-    def figures(self) -> feedback.FeedbackFigures:
+    def review_figures(self) -> feedback.FeedbackFigures:
         """Return the number of turns of each kind, of all users."""
         with self._database.read() as connection:
             return feedback.figures(connection, self._scope)
 
     @operation("labeller")
-    def dismiss(self, turn_id: int) -> None:
+    def dismiss_review(self, turn_id: int) -> None:
         """Take a turn out of the queue."""
-        self._mark(self._everyone, turn_id, review=DISMISSED)
+        self._mark(Scope(self._scope.base_id, EVERYBODY), turn_id, review=DISMISSED)
 
     @operation("labeller")
-    def labelled(self, turn_id: int) -> None:
+    def mark_labelled(self, turn_id: int) -> None:
         """Note that a question of a set was made of a turn."""
-        self._mark(self._everyone, turn_id, review=LABELLED)
+        self._mark(Scope(self._scope.base_id, EVERYBODY), turn_id, review=LABELLED)
 
     @operation("labeller", audit="export")
-    def export(self) -> list[dict[str, Any]]:
+    def export_feedback(self) -> list[dict[str, Any]]:
         """Every turn that somebody thought something of, newest first, for scripts."""
         with self._database.read() as connection:
             entries = feedback.list_feedback(connection, self._scope)

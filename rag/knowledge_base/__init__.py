@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from rag.answering.asking.prompt import Prompt
     from rag.conversations.arena import Arena
     from rag.conversations.conversations import Conversations
-    from rag.conversations.operations import Operations
     from rag.conversations.prompts import Prompts
-    from rag.conversations.reviews import Reviews
     from rag.documents.all_documents import Documents
     from rag.examination.examinations import Examinations
     from rag.explanation.explainer import Explainer
@@ -56,13 +54,6 @@ if TYPE_CHECKING:
     from rag.maps.maps import Maps
     from rag.memory import Memory
     from rag.questions.questions import Questions
-    from rag.runs.deciding.decisions import Decisions
-    from rag.runs.evaluate_job import Evaluations
-    from rag.runs.evaluator import Evaluator
-    from rag.runs.quality.answer_job import AnswerEvaluations
-    from rag.runs.quality.judge_job import Judgements
-    from rag.runs.quality.memory_effect import MemoryTrials
-    from rag.runs.quality.preference_job import PairwiseComparisons
     from rag.runs.runs import Runs
     from rag.search.corpus import StoredSources
     from rag.systems.evaluate_job import SystemEvaluations
@@ -128,48 +119,6 @@ class KnowledgeBase:
         return Questions(self._services, self._jobs, self.id)
 
     @part
-    def decisions(self) -> Decisions:
-        from rag.runs.deciding.decisions import Decisions
-
-        return Decisions(self._database, self.id)
-
-    @part
-    def evaluator(self) -> Evaluator:
-        from rag.runs.evaluator import Evaluator
-
-        return Evaluator(self._services, self.id)
-
-    @part
-    def evaluations(self) -> Evaluations:
-        from rag.runs.evaluate_job import Evaluations
-
-        return Evaluations(self._services, self._jobs, self.id)
-
-    @part
-    def answer_evaluations(self) -> AnswerEvaluations:
-        from rag.runs.quality.answer_job import AnswerEvaluations
-
-        return AnswerEvaluations(self._services, self._jobs, self.id, self._visitor)
-
-    @part
-    def judgements(self) -> Judgements:
-        from rag.runs.quality.judge_job import Judgements
-
-        return Judgements(self._services, self._jobs, self.id)
-
-    @part
-    def preferences(self) -> PairwiseComparisons:
-        from rag.runs.quality.preference_job import PairwiseComparisons
-
-        return PairwiseComparisons(self._services, self._jobs, self.id)
-
-    @part
-    def memory_trials(self) -> MemoryTrials:
-        from rag.runs.quality.memory_effect import MemoryTrials
-
-        return MemoryTrials(self.answer_evaluations, self.runs)
-
-    @part
     def recipe_exports(self) -> RecipeExports:
         from rag.exports.recipe_exports import RecipeExports
 
@@ -200,7 +149,8 @@ class KnowledgeBase:
         from rag.runs.runs import Runs
         from rag.tuning.diagnosis.job import failure_note
 
-        return Runs(self._services, self.id, partial(failure_note, self.diagnoses))
+        failures = partial(failure_note, self.diagnoses)
+        return Runs(self._services, self._jobs, self.id, self._visitor, failures)
 
     @part
     def maps(self) -> BaseMaps:
@@ -239,22 +189,10 @@ class KnowledgeBase:
         return Conversations(self._database, self.memory)
 
     @part
-    def operations(self) -> Operations:
-        from rag.conversations.operations import Operations
-
-        return Operations(self._database, self.memory.scope)
-
-    @part
     def arena(self) -> Arena:
         from rag.conversations.arena import Arena
 
         return Arena(self._database, self.memory.scope)
-
-    @part
-    def reviews(self) -> Reviews:
-        from rag.conversations.reviews import Reviews
-
-        return Reviews(self._database, self.memory.scope)
 
     @cached_property
     def _sources(self) -> StoredSources:

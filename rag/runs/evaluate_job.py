@@ -6,6 +6,7 @@ from rag.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.runs.evaluator import Evaluator, new_run_id
+from rag.runs.stored import StoredRuns
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import questions, runs
@@ -22,17 +23,14 @@ class Evaluate(Job[None]):
     without_users: bool = False
 
 
-class Evaluations:
+class Evaluations(StoredRuns):
     """The evaluations of one knowledge base that run as jobs."""
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
-        self._evaluator = Evaluator(services, base_id)
-        self._database = services.database
-        self._jobs = jobs
-        self._base_id = base_id
+    _services: Services
+    _jobs: Jobs
 
     @operation("editor", audit="evaluation", audited_arguments=ALL)
-    def start(
+    def start_evaluation(
         self,
         set_name: str,
         recipe: Recipe,
@@ -47,7 +45,8 @@ class Evaluations:
         Raises NotFound and InvalidInput as ``Evaluator.evaluate`` does, before anything is queued.
         """
         refuse_tools(recipe.search)
-        self._evaluator.questions(set_name, refusals_alone=True, without_users=without_users)
+        evaluator = Evaluator(self._services, self._base_id)
+        evaluator.questions(set_name, refusals_alone=True, without_users=without_users)
         job = Evaluate(
             set=set_name,
             recipe=recipe,
@@ -66,7 +65,7 @@ class Evaluations:
             return questions.count_named_like_documents(connection, self._base_id, question_set.id)
 
     @operation("guest")
-    def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
+    def latest_evaluation(self, set_name: str, recipe: Recipe) -> JobRow | None:
         """The last evaluation of a set with a recipe, at work or over."""
         return self._jobs.latest(self._base_id, Evaluate, set=set_name, recipe=recipe.hash)
 

@@ -36,8 +36,8 @@ from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, re
 from rag.workspace.principal import Principal
 from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
 
-_OF_RUNS = frozenset(["runs", "judgements", "preferences", "evaluations", "answer_evaluations"])
-"""Parts that read runs, which a link to one tour does not show."""
+_OF_RUNS = frozenset(["runs"])
+"""The part that reads runs, which a link to one tour does not show."""
 _SEARCHES = ("search", "ask")  # the audited kinds of operations that search
 _SAVES = (
     "save_recipe",

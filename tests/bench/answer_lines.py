@@ -77,7 +77,7 @@ def _rows(base: KnowledgeBase, name: str, folder: Path) -> list[Mapping[str, boo
 
 def questions(base: KnowledgeBase, name: str, folder: Path) -> list[Question]:
     if name == SAMPLE:
-        _, all_questions = base.evaluator.questions(name)
+        _, all_questions = base.runs.questions(name)
         return sorted((one for one in all_questions if one.answerable), key=lambda one: one.id)
     texts = (folder / name / "queries.jsonl").read_text("utf-8").splitlines()
     return [Question(row["_id"], row["text"]) for row in map(json.loads, texts)]

@@ -158,7 +158,7 @@ def asked(
 
 def _asked(workspace: Workspace, services: Services, folder: Path, name: str) -> list[Asked]:
     base = _base(workspace, name, folder)
-    _, questions = base.evaluator.questions(name)
+    _, questions = base.runs.questions(name)
     answerable = sorted((item for item in questions if item.answerable), key=lambda item: item.id)
     if name != SAMPLE:
         answerable = random.Random(0).sample(answerable, min(QUESTIONS, len(answerable)))

@@ -144,7 +144,7 @@ def _retrieved(folder: Path, name: str) -> tuple[Rankings, Grades]:
         rankings = {}
         for title in dict.fromkeys(title for pair in PAIRS for title in pair):
             recipe = RECIPE.with_fields(RECIPES[title])
-            run = base.evaluator.evaluate(name, recipe, (K,)).run
+            run = base.runs.evaluate(name, recipe, (K,)).run
             rankings[title] = {
                 result.question_id: [item for item, *_ in result.ranking[:K]]
                 for result in base.runs.results(run.id)

@@ -85,7 +85,7 @@ def _fill(home: Path, bases: int, documents: int, asked: int) -> None:
         _write_collection(Path(folder), documents, asked)
         workspace.jobs.run(base.documents.import_beir(Path(folder), "test"))
     [questions] = base.questions.list_all()
-    workspace.jobs.run(base.evaluations.start(questions.name, recipe))
+    workspace.jobs.run(base.runs.start_evaluation(questions.name, recipe))
     [run] = base.runs.list_all()
     results = base.runs.results(run.id)
     for weight in (0.3, 0.7):  # with figures of their own: an evaluation takes a minute

@@ -72,7 +72,7 @@ def _base(workspace: Workspace, name: str, collection: Path) -> KnowledgeBase:
 def _real_thresholds(services: Services, base: KnowledgeBase, number: int) -> dict[str, float]:
     """Cosines of candidates, a threshold chosen on half of the questions, kept on the others?"""
     recipe = base.recipe()
-    _, questions = base.evaluator.questions(base.name)
+    _, questions = base.runs.questions(base.name)
     asked = Calibrator(services, base.id).labelled(questions, recipe.index, recipe.search)
     halves = list(_halves(asked, number))
     found: dict[str, float] = {}
@@ -163,12 +163,12 @@ def _judges(draws: int) -> dict[str, float]:
 
 
 def _pooled_labels(base: KnowledgeBase, halves: int) -> dict[str, float]:
-    _, questions = base.evaluator.questions(base.name)
+    _, questions = base.runs.questions(base.name)
     full = {each.id: best_grades(each) for each in questions}
     ranked = {}
     for mode in ("dense", "lexical", "hybrid"):
         searched = base.recipe().with_fields({"search.mode": mode, "search.threshold": None})
-        results = base.evaluator.evaluate(base.name, searched, (10,)).results
+        results = base.runs.evaluate(base.name, searched, (10,)).results
         ranked[mode] = {each.question_id: [key for key, *_ in each.ranking] for each in results}
     found: dict[str, float] = {}
     for mode in ("lexical", "hybrid"):

@@ -81,16 +81,16 @@ def measured(home: Path, folder: Path, names: Sequence[str]) -> Iterator[tuple[s
 
 
 def _figures(services: Services, base: KnowledgeBase, name: str) -> Iterator[tuple[str, float]]:
-    questions = [one for one in base.evaluator.questions(base.name)[1] if one.answerable]
+    questions = [one for one in base.runs.questions(base.name)[1] if one.answerable]
     questions = random.Random(SEED).sample(questions, min(QUESTIONS, len(questions)))
     if name.endswith(MISSPELT):
         questions = [replace(one, text=mistyped(one.text, 1, SEED)) for one in questions]
     recipe = base.recipe().with_fields(ON)
-    queries = base.evaluator.queries(questions, recipe.index)
+    queries = base.runs.queries(questions, recipe.index)
 
     def per_question(tried: Recipe) -> dict[str, dict[str, float]]:
         snapshot = take_complete_snapshot(services, base.id, tried)
-        results, _ = base.evaluator.measure(questions, queries, snapshot, (5, 10))
+        results, _ = base.runs.measure(questions, queries, snapshot, (5, 10))
         return {
             metric: {one.question_id: one.metrics[metric] for one in results} for metric in METRICS
         }

@@ -218,7 +218,7 @@ def evidence(
                     [pair for item, pair in both if item.id in own]
                 )
             if name == SAMPLE:
-                _, every = base.evaluator.questions(SAMPLE)
+                _, every = base.runs.questions(SAMPLE)
                 lacking = [item.text for item in every if not item.answerable]
                 found[name][cut].unanswerable = lookup.all(_with_vectors(model, lacking))
                 found[name][cut].elsewhere = lookup.all(_with_vectors(model, ELSEWHERE))
@@ -336,7 +336,7 @@ def copy_part(folder: Path, target: Path, characters: int) -> None:
 
 
 def _answerable(base: KnowledgeBase, name: str) -> list[Question]:
-    _, every = base.evaluator.questions(name)
+    _, every = base.runs.questions(name)
     answerable = sorted((item for item in every if item.answerable), key=lambda item: item.id)
     return random.Random(0).sample(answerable, min(QUESTIONS, len(answerable)))
 

@@ -46,7 +46,7 @@ def measure(_folder: Path) -> dict[str, float]:
 def _by_kind(base: KnowledgeBase, fields: Mapping[str, Any]) -> Mapping[str, float]:
     recipe = base.recipe().with_fields({"search.threshold": None, "search.refuse": "off", **fields})
     figures: dict[str, list[float]] = defaultdict(list)
-    for result in base.evaluator.evaluate(SAMPLE, recipe, (10,)).results:
+    for result in base.runs.evaluate(SAMPLE, recipe, (10,)).results:
         for kind in ("all", *result.tags) if result.answerable else ():
             figures[kind].append(result.metrics["ndcg@10"])
     return {kind: float(np.mean(values)) for kind, values in figures.items()}

@@ -56,7 +56,7 @@ def measured(
     for name in collections:
         base = _base(workspace, name, folder)
         index = services.indexes.current(base.id, Recipe().index)
-        _, stored = base.evaluator.questions(name)
+        _, stored = base.runs.questions(name)
         questions = [question for question in stored if question.answerable][:QUESTIONS]
         for length, words in LENGTHS.items():
             asked = [
@@ -99,12 +99,12 @@ def _shortened(text: str, count: int, index: Index) -> str:
 def _figures(
     services: Services, base: KnowledgeBase, index: Index, questions: Sequence[Question]
 ) -> dict[str, float]:
-    queries = base.evaluator.queries(questions, Recipe().index)
+    queries = base.runs.queries(questions, Recipe().index)
     figures = dict[str, float]()
     for rule, changes in RULES.items():
         recipe = Recipe().with_fields({"search.refuse": "off", **changes})
         snapshot = take_snapshot(services, base.id, recipe, index)
-        _, means = base.evaluator.measure(questions, queries, snapshot, (10,))
+        _, means = base.runs.measure(questions, queries, snapshot, (10,))
         figures[f"nDCG@10, {rule}"] = means["ndcg@10"]
     searched = corpus(services, base.id, Recipe(), index)
     topics = (

@@ -45,7 +45,7 @@ def measured(
     settings = Settings.from_env({}, home=home)
     workspace, services = Workspace(settings), Services.start(settings)
     bases = {name: _base(workspace, name, folder) for name in collections}
-    asked = {name: list(base.evaluator.questions(name)[1]) for name, base in bases.items()}
+    asked = {name: list(base.runs.questions(name)[1]) for name, base in bases.items()}
     figures: dict[str, float] = {}
     for name in names:
         base = bases[name]
@@ -92,9 +92,9 @@ def _figures(
 ) -> dict[str, float]:
     index = services.indexes.current(base.id, recipe.index)
     answerable = [each for each in own if each.answerable]
-    queries = base.evaluator.queries(answerable, recipe.index)
+    queries = base.runs.queries(answerable, recipe.index)
     snapshot = take_snapshot(services, base.id, recipe, index)
-    _, means = base.evaluator.measure(answerable, queries, snapshot, (10,))
+    _, means = base.runs.measure(answerable, queries, snapshot, (10,))
     searched = corpus(services, base.id, recipe, index)
 
     def read(questions: Sequence[Question]) -> tuple[float, float]:

@@ -49,7 +49,7 @@ def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[s
 
 def _verdicts(base: KnowledgeBase, set_name: str) -> dict[str, float]:
     runs = [
-        base.evaluator.evaluate(set_name, RECIPE.with_fields(fields), (10,)).run.id
+        base.runs.evaluate(set_name, RECIPE.with_fields(fields), (10,)).run.id
         for fields in RECIPES.values()
     ]
     kinds: dict[str, float] = {

@@ -154,9 +154,9 @@ def measured_home(warm_home: Path) -> Path:
     workspace = workspace_at(warm_home)
     base = workspace.base("handbook")
     recipe = base.recipe()
-    pinned = base.evaluator.evaluate("checks", recipe).run.id
+    pinned = base.runs.evaluate("checks", recipe).run.id
     base.runs.pin(pinned)
-    base.evaluator.evaluate("checks", recipe.with_fields({"search.top_k": 8}))
+    base.runs.evaluate("checks", recipe.with_fields({"search.top_k": 8}))
     question = "How long may unused leave be carried over?"
     turn = base.conversations.ask(base.conversations.open(None), question, recipe)
     base.conversations.conclude(turn, base.ask(question, recipe).answer)

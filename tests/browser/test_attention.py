@@ -44,7 +44,7 @@ def sample_address(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> It
     with sample(home) as base:
         recipe = base.recipe()
     workspace = workspace_at(home)
-    job = workspace.base(SAMPLE).answer_evaluations.start(SAMPLE, recipe)
+    job = workspace.base(SAMPLE).runs.start_answers(SAMPLE, recipe)
     assert workspace.jobs.run(job).status == "done"
     workspace.close()
     with serve(home) as address:

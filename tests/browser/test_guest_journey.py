@@ -50,7 +50,7 @@ def served(
         workspace = workspace_at(home)
         base = workspace.base("handbook")
         runs = [
-            base.evaluator.evaluate("checks", base.recipe().with_fields(fields)).run.id
+            base.runs.evaluate("checks", base.recipe().with_fields(fields)).run.id
             for fields in ({"search.threshold": None}, {"search.threshold": 0.99})
         ]
         base.runs.pin(runs[0])

@@ -13,12 +13,8 @@ def _evaluated(home: Path) -> str:
     """Two runs, the better one pinned; returns the id of the other."""
     workspace = workspace_at(home)
     base = workspace.base("handbook")
-    good = base.evaluator.evaluate(
-        "checks", base.recipe().with_fields({"search.threshold": None})
-    ).run
-    bad = base.evaluator.evaluate(
-        "checks", base.recipe().with_fields({"search.threshold": 0.99})
-    ).run
+    good = base.runs.evaluate("checks", base.recipe().with_fields({"search.threshold": None})).run
+    bad = base.runs.evaluate("checks", base.recipe().with_fields({"search.threshold": 0.99})).run
     base.runs.describe(good.id, note="As shipped")
     base.runs.describe(bad.id, note="Too strict")
     base.runs.pin(good.id)

@@ -169,5 +169,5 @@ def test_doubtful_answers_wait_for_a_review(base):
     for question in (KNOWN, UNKNOWN):
         number = base.conversations.ask(talk, question, RECIPE)
         base.conversations.conclude(number, base.ask(question, RECIPE).answer)
-    assert [item.turn.question for item in base.reviews.waiting()] == [UNKNOWN]
-    assert base.reviews.figures().doubtful == 1
+    assert [item.turn.question for item in base.conversations.waiting_reviews()] == [UNKNOWN]
+    assert base.conversations.review_figures().doubtful == 1

@@ -9,7 +9,7 @@ BASE = f"{BASES}/handbook"
 
 def test_a_decision_is_started_judged_and_listed(home):
     workspace, base = handbook(home)
-    run, other = (base.evaluator.evaluate(SET, each, (3,)).run.id for each in (WORDS, VECTORS))
+    run, other = (base.runs.evaluate(SET, each, (3,)).run.id for each in (WORDS, VECTORS))
     api, address = client(workspace), f"{BASE}/runs/{run}/decision"
     asked = {"against": other, "metric": "dcg@3"}
     missing = api.get(address, params=asked)
@@ -32,5 +32,5 @@ def test_a_decision_is_started_judged_and_listed(home):
     (entry,) = api.get(f"{BASE}/decisions").json()["items"]
     assert (entry["run"], entry["other"], entry["metric"]) == (run, other, "dcg@3")
     assert (entry["verdict"], entry["labels"], entry["set"]) == ("open", 1, SET)
-    state = base.decisions.state(run, other, "dcg@3").state
+    state = base.runs.decision(run, other, "dcg@3").state
     assert entry["interval"] == list(state.interval) == judged["interval"]

@@ -42,7 +42,7 @@ def test_quotes_are_measured_and_stand_in_the_run(api, workspace):
     assert run["intervals"]["groundedness"] == list(intervals["groundedness"])
     spent = run["answers_spent"]
     assert (spent["tokens"], spent["judge_tokens"]) == (0, 0)
-    given = base.answer_evaluations.answers(run_id)
+    given = base.runs.answers(run_id)
     items = api.get(f"{BASE}/runs/{run_id}/questions").json()["items"]
     assert {each["id"]: each["answer"] for each in items} == {
         name: asdict(answer) for name, answer in given.items()
@@ -87,4 +87,4 @@ def test_what_makes_no_sense_and_what_no_token_allows_is_refused(api, workspace)
     told = problem(writes.post(address, json=asked), 403)
     assert told["detail"] == "This token lacks the scope 'ask'."
     assert writes.post(address, json={"set": SET}).status_code == 202
-    assert workspace.base("handbook").evaluations.latest(SET, WORDS) is not None
+    assert workspace.base("handbook").runs.latest_evaluation(SET, WORDS) is not None

@@ -30,7 +30,7 @@ def here(home: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Itera
     """An evaluated knowledge base in PostgreSQL, which the command line works on."""
     before, DATABASES.server = DATABASES.server, postgres
     workspace, base = handbook(home)
-    base.evaluator.evaluate(SET, VECTORS)
+    base.runs.evaluate(SET, VECTORS)
     monkeypatch.setenv(URL, DATABASES.of(home))
     yield workspace
     DATABASES.server = before

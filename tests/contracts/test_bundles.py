@@ -29,7 +29,7 @@ def there(tmp_path: Path) -> Workspace:
 @pytest.mark.parametrize("recipe", [QUICK, WORDS], ids=["hybrid", "lexical"])
 def test_another_machine_gets_every_figure_to_the_last_digit(here, there, tmp_path, recipe):
     base = here.base("handbook")
-    run = base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run
+    run = base.runs.evaluate(SET, recipe, (1, 3, 10)).run
     base.runs.describe(run.id, note="the one we ship")
     here.bundle(run.id, tmp_path / "run.zip", with_documents=True)
     found = there.import_bundle(tmp_path / "run.zip")
@@ -55,8 +55,8 @@ def test_a_run_without_users_questions_is_repeated_with_the_same_questions(here,
     base = here.base("handbook")
     asked = base.questions.collect(SET, "Which train do we take?", origin=FROM_USERS)
     base.questions.edit_question(SET, asked, answerable=False)
-    run = base.evaluator.evaluate(SET, QUICK, (1, 3, 10), without_users=True).run
-    assert base.evaluator.evaluate(SET, QUICK, (1, 3, 10)).run.questions == run.questions + 1
+    run = base.runs.evaluate(SET, QUICK, (1, 3, 10), without_users=True).run
+    assert base.runs.evaluate(SET, QUICK, (1, 3, 10)).run.questions == run.questions + 1
     here.bundle(run.id, tmp_path / "run.zip", with_documents=True)
     found = there.import_bundle(tmp_path / "run.zip")
     assert (found.exact, found.deviations, found.environment) == (True, (), {})
@@ -69,7 +69,7 @@ def test_a_run_without_users_questions_is_repeated_with_the_same_questions(here,
 def test_documents_arrive_as_they_were(here, there, tmp_path):
     base = here.base("handbook")
     here.jobs.run(base.documents.add_text("A pasted note", "# Canteen\n\nLunch is at noon."))
-    base.evaluator.evaluate(SET, QUICK)
+    base.runs.evaluate(SET, QUICK)
     bundle(here, tmp_path / "run.zip")
     assert there.import_bundle(tmp_path / "run.zip", name="copy").exact
     copy = there.base("copy")
@@ -126,7 +126,7 @@ def test_rows_of_a_collection_are_found_in_its_corpus(here, there, tmp_path):
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\tpump.txt\t1\n")
     base = here.create("tiny", QUICK)
     here.jobs.run(base.documents.import_beir(folder, "test"))
-    run = base.evaluator.evaluate("tiny", QUICK, (1, 3)).run.id
+    run = base.runs.evaluate("tiny", QUICK, (1, 3)).run.id
     for number, with_documents in enumerate([True, False]):
         target = tmp_path / f"{number}.zip"
         here.bundle(run, target, with_documents=with_documents)
@@ -152,7 +152,7 @@ def test_a_run_whose_questions_or_documents_changed_is_not_bundled(here, tmp_pat
     base.questions.add_question(SET, "Who pays for lunch?", answerable=False)
     with pytest.raises(InvalidInput, match="questions changed since run"):
         here.bundle(first, tmp_path / "run.zip")
-    second = base.evaluator.evaluate(SET, QUICK).run.id
+    second = base.runs.evaluate(SET, QUICK).run.id
     add(here, base, {"canteen.txt": "Lunch is at noon."})
     with pytest.raises(InvalidInput, match="documents changed since run"):
         here.bundle(second, tmp_path / "run.zip")
@@ -206,8 +206,8 @@ def test_the_parts_are_what_the_contract_says(here, tmp_path):
 def test_one_question_is_reported_without_a_word_of_it_or_of_the_documents(here, tmp_path):
     base = here.base("handbook")
     recipe = WORDS.with_fields({"search.tags": ["payroll"], "search.heading": "Leave"})
-    run = base.evaluator.evaluate(SET, recipe).run.id
-    plain = base.evaluator.evaluate(SET, WORDS).run.id
+    run = base.runs.evaluate(SET, recipe).run.id
+    plain = base.runs.evaluate(SET, WORDS).run.id
     file, home = tmp_path / "question.json", str(here.settings.home)
     for run_id in (run, plain):
         assert main(["bundle", run_id, "--question", "q1", "-o", str(file), "--home", home]) == 0

@@ -44,7 +44,7 @@ def here(tmp_path: Path) -> Workspace:
 
 def bundled(here: Workspace, target: Path, fields: Mapping[str, object], *, whole: bool) -> str:
     recipe = QUICK.with_fields({f"search.{name}": value for name, value in fields.items()})
-    run = here.base("handbook").evaluator.evaluate(SET, recipe, (1, 3, 10)).run
+    run = here.base("handbook").runs.evaluate(SET, recipe, (1, 3, 10)).run
     here.bundle(run.id, target, with_documents=whole)
     return run.id
 
@@ -70,7 +70,7 @@ def test_a_filtered_run_is_repeated_to_the_last_digit(here, tmp_path, fields, wh
     again, first = copy.runs.get(found.run), base.runs.get(run)
     assert (again.metrics, again.filter_digest) == (first.metrics, first.filter_digest)
     # The filter is what decides here: without it, other passages come back.
-    plain = base.evaluator.evaluate(SET, QUICK, (1, 3, 10)).results
+    plain = base.runs.evaluate(SET, QUICK, (1, 3, 10)).results
     assert [each.ranking for each in plain] != [each.ranking for each in base.runs.results(run)]
 
 

@@ -171,7 +171,7 @@ def handbook(home: Path) -> None:
     base = workspace.create("notes", QUICK)
     add(workspace, base, FILES)
     base.questions.import_file("set", "set.jsonl", json.dumps(QUESTION).encode())
-    base.evaluator.evaluate("set", QUICK)
+    base.runs.evaluate("set", QUICK)
     base.save_recipe(QUICK)
     workspace.close()
 

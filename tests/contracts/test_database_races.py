@@ -67,7 +67,7 @@ def test_the_same_evaluation_is_queued_once(workspace, base):
     base.questions.import_file("checks", "checks.jsonl", line)
 
     def start(number: int, _thread: int) -> None:
-        base.evaluations.start("checks", QUICK.with_fields({"search.top_k": 1 + number}))
+        base.runs.start_evaluation("checks", QUICK.with_fields({"search.top_k": 1 + number}))
 
     assert _race(start) == Counter()
     queued = [job for job in workspace.jobs.recent(base.id, 100) if job.kind == "evaluate"]

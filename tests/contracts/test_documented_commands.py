@@ -56,7 +56,7 @@ def test_each_exception_is_a_command():
 def test_commands_of_a_page_run(page, tmp_path):
     home = tmp_path / "home"
     with sample(home) as base:
-        run = base.evaluator.evaluate(SAMPLE, base.recipe()).run
+        run = base.runs.evaluate(SAMPLE, base.recipe()).run
     (tmp_path / "data").symlink_to(ROOT / "data")
     (tmp_path / "DOCS").mkdir()
     (tmp_path / "DOCS" / "leave.md").write_text("Unused leave may be carried over for six months.")

@@ -67,22 +67,22 @@ def _working(workspace: Workspace, job: int, log: Path) -> subprocess.Popen[byte
 def test_killed_in_the_middle_of_its_answers(filled, tmp_path):
     workspace, base = filled
     log = tmp_path / "asked.log"
-    job = base.answer_evaluations.start(SET, RECIPE)
+    job = base.runs.start_answers(SET, RECIPE)
     run = str(workspace.jobs.get(job).payload["run"])
     process = _working(workspace, job, log)
-    while len(base.answer_evaluations.answers(run)) < 5:
+    while len(base.runs.answers(run)) < 5:
         assert process.poll() is None, "it ended before it could be killed"
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    kept = base.answer_evaluations.answers(run)
+    kept = base.runs.answers(run)
     assert 5 <= len(kept) < QUESTIONS
     assert base.runs.list_all() == []
     assert workspace.jobs.get(job).active
 
     assert _working(workspace, job, log).wait(timeout=300) == 0
     assert [each.id for each in base.runs.list_all()] == [run]
-    answers = base.answer_evaluations.answers(run)
+    answers = base.runs.answers(run)
     assert len(answers) == QUESTIONS
     assert {key: answers[key] for key in kept} == kept
     asked = Counter(f"q{line}" for line in log.read_text().split())

@@ -85,7 +85,7 @@ def _finished(workspace: Workspace, base: KnowledgeBase, job: int) -> Run:
 
 def _same(base: KnowledgeBase, run: Run) -> None:
     """Whether the figures are those of an evaluation that nobody disturbed."""
-    expected = base.evaluator.evaluate(SET, QUICK)
+    expected = base.runs.evaluate(SET, QUICK)
     assert run.metrics == expected.run.metrics
     assert tuple(base.runs.results(run.id)) == expected.results
     base.runs.remove(expected.run.id)
@@ -94,7 +94,7 @@ def _same(base: KnowledgeBase, run: Run) -> None:
 @pytest.mark.slow
 def test_killed_in_the_middle(filled):
     workspace, base = filled
-    job = base.evaluations.start(SET, QUICK)
+    job = base.runs.start_evaluation(SET, QUICK)
     _killed_when(
         _working(workspace, job, "ends"), lambda: 0 < workspace.jobs.get(job).done < QUESTIONS
     )
@@ -106,7 +106,7 @@ def test_killed_in_the_middle(filled):
 @pytest.mark.slow
 def test_killed_when_the_run_was_stored_and_the_job_had_not_ended(filled):
     workspace, base = filled
-    job = base.evaluations.start(SET, QUICK)
+    job = base.runs.start_evaluation(SET, QUICK)
     process = _working(workspace, job, "never ends")
     assert process.stdout.readline() == b"stored\n"
     process.send_signal(signal.SIGKILL)

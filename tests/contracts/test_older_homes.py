@@ -91,7 +91,7 @@ def test_removed_fields_are_left_out_where_a_recipe_names_one(base):
         "search.learned_fusion": "d53959a1b539",
     }
     assert base.recipe().hash == "8076091969e8"
-    again = base.evaluator.evaluate("policies", base.recipe()).run
+    again = base.runs.evaluate("policies", base.recipe()).run
     assert again.recipe_hash == "8076091969e8"
 
 

@@ -76,11 +76,11 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     base.questions.create_set("replaced")
     base.questions.add_question("replaced", "Who pays lunch?")
     number = base.questions.save("replaced", ())
-    job = base.evaluations.start("policies", QUICK)
+    job = base.runs.start_evaluation("policies", QUICK)
     workspace.jobs.run(job)
     run = base.runs.list_all()[0].id
-    other = base.evaluator.evaluate("policies", QUICK.with_fields({"search.top_k": 3})).run.id
-    base.decisions.start(run, other, "precision@10")
+    other = base.runs.evaluate("policies", QUICK.with_fields({"search.top_k": 3})).run.id
+    base.runs.start_decision(run, other, "precision@10")
     unused = QUICK.with_fields({"index.chunk_size": 12}).index
     base.documents.prepare_build(unused)
     ids = {

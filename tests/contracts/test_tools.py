@@ -167,7 +167,7 @@ def test_measuring_with_tools_is_refused(workspace):
     row = {"id": "q", "text": QUESTION, "evidence": [{"document": "leave.txt", "quote": LEAVE}]}
     base.questions.import_file("checks", "checks.jsonl", json.dumps(row))
     with pytest.raises(InvalidInput, match="docs"):
-        base.evaluator.evaluate("checks", ASKING)
+        base.runs.evaluate("checks", ASKING)
     with pytest.raises(InvalidInput, match="docs"):
         base.tuning.sweeper("checks").sweep(Grid.parse({"search.top_k": [1, 2]}, ASKING), [1])
 

@@ -229,7 +229,7 @@ def test_a_job_is_one_span_with_its_counts(workspace, base):
     with traced() as spans:
         job = base.documents.add_text("new.txt", "Canteens open at noon.")
         assert workspace.jobs.run(job).status == "done"
-        evaluation = base.evaluations.start("handbook questions", WORDS)
+        evaluation = base.runs.start_evaluation("handbook questions", WORDS)
         assert workspace.jobs.run(evaluation).status == "done"
     ingest = spans.attributes("job ingest")
     assert ingest["touchstone.job.id"] == job

@@ -52,20 +52,20 @@ def test_each_request_is_a_span_and_one_that_fails_says_so():
 def test_the_questions_of_an_evaluation_are_parts_of_its_job(home):
     workspace, base = handbook(home)
     with traced() as spans:
-        job = base.answer_evaluations.start(SET, WORDS)
+        job = base.runs.start_answers(SET, WORDS)
         assert workspace.jobs.run(job).status == "done"
     assert spans.tree() == [("job evaluate-answers", [ASKED] * 5)]
 
 
 def test_what_a_judge_is_asked_is_a_part_of_its_job(home):
     workspace, base = handbook(home)
-    workspace.jobs.run(base.evaluations.start(SET, WORDS))
+    workspace.jobs.run(base.runs.start_evaluation(SET, WORDS))
     (run,) = base.runs.list_all()
     workspace.close()
     with scripted(openai_stream('{"reason": "so", "grade": 1}')) as script, traced() as spans:
         variables = {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": f"{script.url}/v1"}
         workspace = Workspace(Settings.from_env(variables, home=home))
-        job = workspace.base("handbook").judgements.start(run.id, "openai:m")
+        job = workspace.base("handbook").runs.start_judging(run.id, "openai:m")
         assert workspace.jobs.run(job).status == "done"
     assert script.requests
     assert spans.tree() == [("job judge", [("chat m", [])] * len(script.requests))]

@@ -114,7 +114,7 @@ def _map(workspace: Workspace, base: KnowledgeBase) -> list[Any]:
 
 
 def _run(base: KnowledgeBase, recipe: Recipe) -> Any:
-    found = base.evaluator.evaluate(SET, recipe, (1, 3))
+    found = base.runs.evaluate(SET, recipe, (1, 3))
     return found.run.metrics, found.results
 
 

@@ -51,7 +51,7 @@ def test_a_passage_that_is_not_here_is_told(passage, filled, open_page):
 
 def test_a_run_that_is_not_here_is_told(labelled, open_page):
     base = labelled.base("notes")
-    run = base.evaluator.evaluate("checks", base.recipe()).run
+    run = base.runs.evaluate("checks", base.recipe()).run
     app = open_page("runs.py", runs=f"{run.id},deadbeef,cafe")
     assert app.query_params["runs"] == run.id
     assert not open_page("runs.py", runs=run.id).warning

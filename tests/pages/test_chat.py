@@ -43,9 +43,9 @@ def test_a_question_that_the_newest_run_fails_is_not_suggested(base):
     base.questions.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
     assert visit("chat.py").get("pills")[0].options == [plain(text) for text in texts_of]
     words = base.recipe().with_fields({"search.mode": "lexical"})
-    base.evaluator.evaluate("asked", words, (1, 2, 10))
+    base.runs.evaluate("asked", words, (1, 2, 10))
     assert visit("chat.py").get("pills")[0].options == [plain(text) for text in texts_of[1:]]
-    base.evaluator.evaluate("asked", words.with_fields({"search.threshold": 1.0}), (1, 2, 10))
+    base.runs.evaluate("asked", words.with_fields({"search.threshold": 1.0}), (1, 2, 10))
     assert len(visit("chat.py").get("pills")[0].options) == 3  # it fails all
 
 

@@ -61,7 +61,7 @@ def test_a_question_is_stored_as_one_without_an_answer(base):
     span = found.document_id, found.start, found.end
     base.questions.grade("questions", LEAVE, *span, 3)  # a set needs one that has an answer
     strict = base.recipe().with_fields({"search.threshold": 1})
-    assert base.evaluator.evaluate("questions", strict).run.metrics["correct_refusal"] == 1.0
+    assert base.runs.evaluate("questions", strict).run.metrics["correct_refusal"] == 1.0
 
 
 def test_labels_go_to_a_set_of_one_s_own_and_where_there_are_several_one_is_asked(base):

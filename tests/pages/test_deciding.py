@@ -99,7 +99,7 @@ def base(labelled: Workspace) -> KnowledgeBase:
 def test_hits_are_judged_in_place_and_undone(base, open_page, monkeypatch):
     monkeypatch.setattr(decisions, "_seed", lambda *_: 7)  # run ids are random, and seed the draw
     run, other = (
-        base.evaluator.evaluate("checks", base.recipe().with_fields(changes)).run.id
+        base.runs.evaluate("checks", base.recipe().with_fields(changes)).run.id
         for changes in (
             {"search.mode": "lexical", "search.threshold": None},
             {"search.mode": "dense", "search.threshold": None},
@@ -109,19 +109,19 @@ def test_hits_are_judged_in_place_and_undone(base, open_page, monkeypatch):
     asked = {"runs": f"{run},{other}", "against": other, "pair": "Which is better?"}
     app = open_page("runs.py", **asked, decide="DCG@10")
     app.button(key=f"{key}_start").click().run()
-    begun = base.decisions.state(run, other, "dcg@10")
+    begun = base.runs.decision(run, other, "dcg@10")
     assert (begun.state.verdict, begun.state.pool > 2) == ("open", True)
     assert f"0 of {begun.state.pool}" in "\n".join(line.value for line in app.caption)
     hit = begun.next_hits[0]
-    base.decisions.judge(run, other, "dcg@10", [(hit.question_id, hit.item, 2)])
+    base.runs.judge_decision(run, other, "dcg@10", [(hit.question_id, hit.item, 2)])
     app.button(key=f"{key}_grade_0").click().run()  # the page still shows the judged hit
     assert not app.exception
     labels = [item.grade for each in base.questions.labelled("checks") for item in each.labels]
     assert 0 not in labels
     app.button(key=f"{key}_grade_0").click().run()
-    assert base.decisions.state(run, other, "dcg@10").state.labels == 2
+    assert base.runs.decision(run, other, "dcg@10").state.labels == 2
     app.button(key=f"{key}_undo").click().run()
-    assert base.decisions.state(run, other, "dcg@10").state.labels == 1
+    assert base.runs.decision(run, other, "dcg@10").state.labels == 1
     app.segmented_control(key="pair").set_value("Same results?").run()
     listed = next(table.value for table in app.dataframe if "Verdict" in table.value)
     assert list(listed["State"]) == ["open"]

@@ -51,7 +51,7 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(labelled, open_page):
 def test_an_evaluated_change_shows_its_run_and_is_not_evaluated_again(labelled, open_page):
     base = labelled.base("notes")
     strict = base.recipe().with_fields({"search.threshold": 0.99})
-    before = base.evaluator.evaluate("checks", strict).run
+    before = base.runs.evaluate("checks", strict).run
     app = _diagnosed(labelled, open_page)
     app.button(key="metrics_fix_run_0").click().run()
     finished(labelled, "evaluate")
@@ -149,7 +149,7 @@ def test_what_next_names_a_confirmed_fix(labelled, open_page, monkeypatch):
     base.questions.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, lines)))
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": 1.0})
     base.save_recipe(recipe)
-    base.evaluator.evaluate("checks", recipe)
+    base.runs.evaluate("checks", recipe)
     labelled.jobs.run(base.diagnoses.start("checks", recipe))
     app = open_page("metrics.py", metrics="Failures")
     (line,) = [one.value for one in app.caption if one.value.startswith("**What next?**")]
@@ -196,7 +196,7 @@ def test_long_evidence_is_short_in_its_row_and_whole_below(labelled, open_page, 
 
 def test_both_tables_of_questions_have_the_metric_by_which_they_fail(labelled, open_page):
     base = labelled.base("notes")
-    base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 0.99}))
+    base.runs.evaluate("checks", base.recipe().with_fields({"search.threshold": 0.99}))
     app = _diagnosed(labelled, open_page)
     failed = next(table.value for table in app.dataframe if "Evidence" in table.value)
     listed = open_page("metrics.py", threshold="0.99").dataframe[-1].value

@@ -91,7 +91,7 @@ def test_a_question_is_added_as_long_as_it_may_be_asked(base):
 def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base):
     ask(visit("chat.py"), LEAVE)
     base.conversations.rate(1, -1)
-    base.reviews.explain(1, "should have refused")
+    base.conversations.explain_thumb(1, "should have refused")
     app = visit("usage.py")
     app.button(key="chat_collect_1").click().run()
     assert app.checkbox(key="chat_collect_unanswerable_1").value

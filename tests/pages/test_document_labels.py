@@ -50,7 +50,7 @@ def test_the_import_says_before_that_labels_name_documents(base, quotes, said):
 
 def test_results_call_documents_what_the_labels_name(base, open_page):
     base.questions.import_file("checks", "checks.csv", _table())
-    run = base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": None}))
+    run = base.runs.evaluate("checks", base.recipe().with_fields({"search.threshold": None}))
     app = open_page("metrics.py")
     assert any(each.value.startswith(f"2 labels name {NAMED}") for each in app.info)
     captions = "\n".join(each.value for each in app.caption)
@@ -61,7 +61,7 @@ def test_results_call_documents_what_the_labels_name(base, open_page):
 
 
 def test_results_of_labelled_passages_have_no_such_line(labelled, open_page):
-    labelled.base("notes").evaluator.evaluate("checks", labelled.base("notes").recipe())
+    labelled.base("notes").runs.evaluate("checks", labelled.base("notes").recipe())
     app = open_page("metrics.py")
     assert not any(NAMED in each.value for each in app.info)
 

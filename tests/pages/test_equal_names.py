@@ -91,7 +91,7 @@ def test_tuning_with_search_all(labelled, many, open_page, monkeypatch):
 
 def test_runs(many, open_page):
     runs = [
-        many.evaluator.evaluate("many", many.recipe().with_fields({"search.threshold": value})).run
+        many.runs.evaluate("many", many.recipe().with_fields({"search.threshold": value})).run
         for value in (None, 0.5, 1.0)
     ]
     many.runs.pin(runs[0].id)

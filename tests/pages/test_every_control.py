@@ -62,7 +62,7 @@ class Stocked:
         base.save_recipe(recipe.with_fields({"search.top_k": 3}))
         one = base.runs.list_all()[0].id
         words = recipe.with_fields({"search.mode": "lexical", "search.threshold": 0.9})
-        other = base.evaluator.evaluate("questions", words).run.id
+        other = base.runs.evaluate("questions", words).run.id
         base.runs.pin(one)
         base.questions.set_split("questions", 1)
         job = base.documents.build(recipe.with_fields({"index.chunk_size": 40}).index)
@@ -249,7 +249,7 @@ def test_what_a_guest_thinks_of_an_answer_is_kept(visit):
     app.get_by_key(f"chat_correction_{second}").set_value("In first class.")
     app.button(key=f"chat_why_keep_{second}").click().run()
     assert [each.value for each in app.error] == []
-    reviews = session.opened().base("handbook", EVERYBODY).reviews.export()
+    reviews = session.opened().base("handbook", EVERYBODY).conversations.export_feedback()
     told = {each["id"]: each["feedback"] for each in reviews}
     assert told[second] == {"thumb": "down", "reason": "wrong", "correction": "In first class."}
     conversations = session.opened().base("handbook", EVERYBODY).conversations

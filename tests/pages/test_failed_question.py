@@ -20,7 +20,7 @@ def test_the_inspector_opens_with_the_passage_that_was_missed(labelled, open_pag
     base = labelled.base("notes")
     strict = base.recipe().with_fields({"search.threshold": 1.0, "search.exact_codes": False})
     base.save_recipe(strict)
-    found = base.evaluator.evaluate("checks", strict)
+    found = base.runs.evaluate("checks", strict)
     failed = next(each for each in found.results if each.answerable)
     labels = base.questions.labels_of("checks", failed.text, strict.index)
     [missed] = labels.grades
@@ -42,7 +42,7 @@ def test_the_inspector_opens_with_the_passage_that_was_missed(labelled, open_pag
 def test_a_question_that_missed_nothing_opens_as_it_is(labelled):
     base = labelled.base("notes")
     loose = base.recipe().with_fields({"search.threshold": None, "search.top_k": 50})
-    found = base.evaluator.evaluate("checks", loose)
+    found = base.runs.evaluate("checks", loose)
     failed = next(each for each in found.results if each.answerable)
     assert address(base, found.run, failed) == {"q": failed.text}
 
@@ -62,7 +62,7 @@ def test_a_question_that_missed_nothing_opens_as_it_is(labelled):
 )
 def test_questions_fail_by_a_cutoff_that_the_run_has(labelled, monkeypatch, ks, caption):
     base = labelled.base("notes")
-    evaluated = base.evaluator.evaluate("checks", base.recipe())
+    evaluated = base.runs.evaluate("checks", base.recipe())
     metrics = {f"ndcg@{k}": 0.7 for k in ks}
     question = next(one for one in evaluated.results if one.answerable)
     good, bad = (replace(question, metrics=dict.fromkeys(metrics, value)) for value in (1.0, 0.0))
@@ -85,7 +85,7 @@ def test_questions_fail_by_a_cutoff_that_the_run_has(labelled, monkeypatch, ks, 
 def test_long_questions_wrap_in_tables(labelled, open_page):
     base = labelled.base("notes")
     loose = base.recipe().with_fields({"search.threshold": None})
-    base.evaluator.evaluate("checks", loose)
+    base.runs.evaluate("checks", loose)
     app = open_page("metrics.py", set="checks")
     table = next(one for one in app.dataframe if "First relevant" in one.value)
     longest = max(table.value["Question"], key=len)
@@ -98,7 +98,7 @@ def test_long_questions_wrap_in_tables(labelled, open_page):
 
 def test_the_table_of_questions_has_no_blank_row(labelled, monkeypatch):
     base = labelled.base("notes")
-    evaluated = base.evaluator.evaluate("checks", base.recipe())
+    evaluated = base.runs.evaluate("checks", base.recipe())
     heights = []
 
     def draw(*_: object, height: object, **__: object) -> SimpleNamespace:
@@ -128,7 +128,7 @@ def test_a_passage_below_top_k_is_not_returned(filled, open_page):
         for at, label in enumerate(labels)
     ]
     base.questions.import_file("low", "low.jsonl", "\n".join(map(json.dumps, rows)))
-    run = base.evaluator.evaluate("low", one).run
+    run = base.runs.evaluate("low", one).run
     low, first = (row.first_relevant for row in base.runs.results(run.id))
     assert (low or 0) > 1
     assert first == 1

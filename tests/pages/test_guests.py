@@ -66,7 +66,7 @@ def test_a_guest_gets_runs_where_there_are_some(visit, world, monkeypatch):
     shown = _navigations(monkeypatch)
     visit("stranger", "chat.py")
     assert shown[-1] == ["Chat"]
-    base.evaluator.evaluate("checks", base.recipe())
+    base.runs.evaluate("checks", base.recipe())
     assert base.runs.has_runs()
     visit("stranger", "chat.py")
     assert shown[-1] == ["Chat", "Runs"]
@@ -88,7 +88,7 @@ def test_a_guest_is_offered_no_judge_of_answers(visit, world, monkeypatch):
     base.questions.import_file("checks", "checks.jsonl", questions_file())
     for top_k in (1, 2):
         recipe = base.recipe().with_fields({"search.top_k": top_k})
-        world.workspace.jobs.run(base.answer_evaluations.start("checks", recipe))
+        world.workspace.jobs.run(base.runs.start_answers("checks", recipe))
     newer, older = (each.id for each in base.runs.list_all("checks"))
     secret, _ = base.access.create_link("fair")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)

@@ -14,7 +14,7 @@ AtWork = Callable[[int], None]
 
 def test_an_evaluation_at_work_stands_where_the_button_was(labelled, open_page, at_work):
     base = labelled.base("notes")
-    job = base.evaluations.start("checks", base.recipe())
+    job = base.runs.start_evaluation("checks", base.recipe())
     at_work(job)
     for app in (open_page("metrics.py"), open_page("metrics.py")):  # a reload, another tab
         assert not [each for each in app.button if each.key == "metrics_evaluate"]
@@ -32,7 +32,7 @@ def test_a_job_that_gave_way_waits_for_its_turn_with_its_progress(
     labelled, open_page, at_work, monkeypatch
 ):
     monkeypatch.setattr(Jobs, "start", lambda _jobs: None)  # its worker would take the job up
-    job = labelled.base("notes").evaluations.start("checks", labelled.base("notes").recipe())
+    job = labelled.base("notes").runs.start_evaluation("checks", labelled.base("notes").recipe())
     at_work(job)
     with labelled._services.database.write() as connection:
         [owner] = rows.owners(connection)
@@ -51,7 +51,7 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
     other = labelled.create("other")
     elsewhere = fill(other, {"elsewhere.md": "Other words."})
     at_work(fill(base, {"long.md": "# Long\n\nMany words."}))
-    base.evaluations.start("checks", base.recipe())
+    base.runs.start_evaluation("checks", base.recipe())
     app = open_page("metrics.py", kb="notes")
     waits = [each.value for each in app.caption if "begins after" in each.value]
     assert waits == 2 * ["begins after Reading long\\.md\\: 25\\%"]  # sidebar and page
@@ -62,14 +62,14 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
 
 def test_an_evaluation_that_failed_says_why_until_another_is_there(labelled, open_page):
     base = labelled.base("notes")
-    job = base.evaluations.start("checks", base.recipe())
+    job = base.runs.start_evaluation("checks", base.recipe())
     base.questions.rename_set("checks", "other")
     assert labelled.jobs.run(job).status == "failed"
     base.questions.rename_set("other", "checks")
     (error,) = open_page("metrics.py").error
     assert error.value.startswith("**Evaluating checks failed\\.**")
     assert "There are\\: other" in error.value
-    base.evaluator.evaluate("checks", base.recipe())
+    base.runs.evaluate("checks", base.recipe())
     assert not open_page("metrics.py").error
 
 

@@ -18,7 +18,7 @@ def base(labelled: Workspace) -> KnowledgeBase:
 
 def _run(base: KnowledgeBase, **fields: object) -> str:
     changes = {f"search.{name}": value for name, value in fields.items()}
-    return base.evaluator.evaluate("checks", base.recipe().with_fields(changes)).run.id
+    return base.runs.evaluate("checks", base.recipe().with_fields(changes)).run.id
 
 
 def _labels(base: KnowledgeBase) -> int:

@@ -15,7 +15,7 @@ OpenPage = Callable[..., AppTest]
 def two(labelled: Workspace) -> Workspace:
     """ "notes", evaluated, and the empty "archive"."""
     base = labelled.base("notes")
-    base.evaluator.evaluate("checks", base.recipe())
+    base.runs.evaluate("checks", base.recipe())
     labelled.create("archive", Recipe(index=IndexRecipe(embedder="fake")))
     return labelled
 

@@ -38,7 +38,7 @@ def evaluated(home: Path) -> Iterator[tuple[Workspace, KnowledgeBase]]:
     workspace, base = handbook(home)
     for count in (1, 2):
         recipe = base.recipe().with_fields({"search.top_k": count})
-        workspace.jobs.run(base.evaluations.start(SET, recipe))
+        workspace.jobs.run(base.runs.start_evaluation(SET, recipe))
     yield workspace, base
     workspace.close()
 
@@ -77,7 +77,7 @@ def test_all_figures_of_a_run_come_of_one_reading(evaluated):
 
 def test_open_hits_of_many_metrics_are_looked_up_once(home):
     workspace, base = half_judged(home)
-    old, new = (base.evaluator.evaluate(HALF, each, (5, 10)).run.id for each in (OLD, NEW))
+    old, new = (base.runs.evaluate(HALF, each, (5, 10)).run.id for each in (OLD, NEW))
     metrics = [f"{name}@{k}" for name in ("ndcg", "mrr", "recall") for k in (5, 10)]
     with statements() as noted:
         changes = base.runs.changes(new, old, metrics)

@@ -18,11 +18,11 @@ def test_memory_is_measured_and_told(labelled, open_page, monkeypatch):
     app.run()
     app.button(key="memory_measure").click().run()
     assert not app.exception
-    for job in base.memory_trials.jobs("checks", recipe):
+    for job in base.runs.memory_trial_jobs("checks", recipe):
         assert labelled.jobs.run(job.id).status == "done"
     app.run()
     assert not app.exception
-    found = base.memory_trials.effect("checks", recipe)
+    found = base.runs.memory_effect("checks", recipe)
     assert plain(found.sentence) in texts(app)
 
 
@@ -31,14 +31,14 @@ def test_answers_of_two_runs_are_compared_by_a_judge(labelled, open_page, monkey
     base = labelled.base("notes")
     for top_k in (1, 2):
         recipe = base.recipe().with_fields({"search.top_k": top_k})
-        labelled.jobs.run(base.answer_evaluations.start("checks", recipe))
+        labelled.jobs.run(base.runs.start_answers("checks", recipe))
     newer, older = (each.id for each in base.runs.list_all("checks"))
-    labelled.jobs.run(base.preferences.start(newer, older, "ollama:judge"))
+    labelled.jobs.run(base.runs.start_preferences(newer, older, "ollama:judge"))
     app = open_page("runs.py", runs=f"{newer},{older}")
     app.session_state[f"runs_prefer_{newer}_{older}"] = True
     app.session_state["runs_judge"] = "ollama:judge"
     app.run()
     assert not app.exception
-    found = base.preferences.between(newer, older, "ollama:judge")
+    found = base.runs.preferences(newer, older, "ollama:judge")
     assert found.rate == 0.5
     assert plain(found.sentence) in texts(app)

@@ -23,7 +23,7 @@ OpenPage = Callable[..., AppTest]
 
 def evaluated(workspace: Workspace) -> dict[str, float]:
     base = workspace.base("notes")
-    return dict(base.evaluator.evaluate("checks", base.recipe()).run.metrics)
+    return dict(base.runs.evaluate("checks", base.recipe()).run.metrics)
 
 
 def _cards(app: AppTest) -> dict[str, str]:
@@ -57,7 +57,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
 )
 def test_the_card_of_refusals_is_named_after_what_it_counts(labelled, metrics, metric, label):
     base = labelled.base("notes")
-    run = base.evaluator.evaluate("checks", base.recipe()).run
+    run = base.runs.evaluate("checks", base.recipe()).run
     card = refusals_card(replace(run, metrics=metrics))
     assert (card.metric, card.label) == (metric, label)
 
@@ -73,7 +73,7 @@ def test_the_table_has_every_measure_at_every_k(labelled, open_page):
 def test_figures_stand_by_tag(labelled, open_page):
     base = labelled.base("notes")
     base.questions.edit_question("checks", "q1", tags=["codes"])
-    found = base.evaluator.evaluate("checks", base.recipe()).results
+    found = base.runs.evaluate("checks", base.recipe()).results
     own = next(each.metrics for each in found if each.question_id == "q1")
     table = open_page("metrics.py").dataframe[1].value.set_index("Tag")
     assert table.loc["codes", "Questions"] == 1
@@ -83,9 +83,7 @@ def test_figures_stand_by_tag(labelled, open_page):
 
 def test_hits_that_nobody_judged_leave_the_figures_open(labelled, open_page):
     base = labelled.base("notes")
-    run = base.evaluator.evaluate(
-        "checks", base.recipe().with_fields({"search.threshold": None})
-    ).run
+    run = base.runs.evaluate("checks", base.recipe().with_fields({"search.threshold": None})).run
     found = base.runs.unjudged(run.id)
     assert found.unjudged > 0
     app = open_page("metrics.py")
@@ -277,7 +275,7 @@ def test_the_worst_question_stands_first():
 
 def test_a_value_that_a_run_lacks_has_its_reason(labelled, open_page):
     base = labelled.base("notes")
-    base.evaluator.evaluate("checks", base.recipe(), (10,))
+    base.runs.evaluate("checks", base.recipe(), (10,))
     app = open_page("metrics.py")
     shown = {card.label: card.value for card in app.metric}
     assert shown["Precision@5"] == "–"

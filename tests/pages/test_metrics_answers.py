@@ -31,9 +31,7 @@ def test_answers_are_measured_beside_retrieval(labelled, open_page):
 def test_answers_that_were_refused_wrongly_are_marked(labelled, open_page):
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": 0.99}))
-    assert (
-        labelled.jobs.run(base.answer_evaluations.start("checks", base.recipe())).status == "done"
-    )
+    assert labelled.jobs.run(base.runs.start_answers("checks", base.recipe())).status == "done"
     (run,) = base.runs.list_all()
     assert run.metrics["false_doubt"] == 1.0
     app = open_page("metrics.py")
@@ -58,12 +56,12 @@ def test_the_prompts_of_answers_are_named(labelled, open_page, monkeypatch):
     base = labelled.base("notes")
     fields = {"provider": "ollama", "model": "small", "evidence": "passages"}
     recipe = base.recipe().with_fields({f"answer.{name}": fields[name] for name in fields})
-    job = base.answer_evaluations.start("checks", recipe)
+    job = base.runs.start_answers("checks", recipe)
     assert labelled.jobs.run(job).status == "done"
     (run,) = base.runs.list_all()
     assert run.prompts == base.prompts.wording().version(recipe.answer.mode)
     base.runs.remove(run.id)
-    base.evaluator.evaluate("checks", base.recipe())
+    base.runs.evaluate("checks", base.recipe())
     assert not any("Prompts:" in each.value for each in open_page("metrics.py").caption)
 
 
@@ -126,7 +124,7 @@ def test_answers_without_the_expected_one_are_counted_and_listed_first(labelled,
     first, second = (item.text for item in base.questions.usable("checks") if item.answer)
     base.questions.edit_question("checks", "q1", answer="Yes")
     third = next(item.text for item in base.questions.usable("checks") if item.answer == "Yes")
-    job = base.answer_evaluations.start("checks", base.recipe())
+    job = base.runs.start_answers("checks", base.recipe())
     assert labelled.jobs.run(job).status == "done"
     app = open_page("metrics.py")
     assert not app.exception
@@ -140,7 +138,7 @@ def test_answers_without_the_expected_one_are_counted_and_listed_first(labelled,
 
 def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(labelled, open_page):
     base = labelled.base("notes")
-    run = base.evaluator.evaluate("checks", base.recipe()).run
+    run = base.runs.evaluate("checks", base.recipe()).run
     app = open_page("metrics.py")
     app.session_state[f"metrics_judge_{run.id}"] = True
     app.run()

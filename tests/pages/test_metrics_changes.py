@@ -34,7 +34,7 @@ def test_after_the_documents_changed_the_same_recipe_is_compared(labelled, open_
     base = labelled.base("notes")
     evaluated(labelled)
     strict = base.recipe().with_fields({"search.threshold": 1.0})
-    base.evaluator.evaluate("checks", strict)
+    base.runs.evaluate("checks", strict)
     base.documents.edit_passages("travel.txt", "exclude", (0, len(DOCUMENTS["travel.txt"])))
     evaluated(labelled)
     app = open_page("metrics.py")
@@ -48,9 +48,9 @@ def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(labelled
     recipe = base.recipe().with_fields({"answer.provider": "extractive"})
     base.save_recipe(recipe)
     strict = recipe.with_fields({"search.threshold": 1.0})
-    assert labelled.jobs.run(base.answer_evaluations.start("checks", strict)).status == "done"
+    assert labelled.jobs.run(base.runs.start_answers("checks", strict)).status == "done"
     evaluated(labelled)
-    assert labelled.jobs.run(base.answer_evaluations.start("checks", recipe)).status == "done"
+    assert labelled.jobs.run(base.runs.start_answers("checks", recipe)).status == "done"
     now, without, scored = base.runs.list_all("checks")
     assert "correct_decision" not in without.metrics
     app = open_page("metrics.py")
@@ -88,10 +88,10 @@ def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(lab
 
 def test_cards_have_intervals_and_the_change_against_the_baseline(labelled, open_page):
     base = labelled.base("notes")
-    first = base.evaluator.evaluate("checks", base.recipe()).run
+    first = base.runs.evaluate("checks", base.recipe()).run
     base.runs.pin(first.id)
-    base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 1.0}))
-    last = base.evaluator.evaluate("checks", base.recipe()).run
+    base.runs.evaluate("checks", base.recipe().with_fields({"search.threshold": 1.0}))
+    last = base.runs.evaluate("checks", base.recipe()).run
     app = open_page("metrics.py")
     low, high = base.runs.intervals(last.id)["mrr@10"]
     captions = [each.value for each in app.caption]

@@ -59,7 +59,7 @@ def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> Non
     app = open_page("chat.py")
     assert _button(app) == "Evaluate"
     base = labelled.base("notes")
-    base.evaluator.evaluate("checks", base.recipe())
+    base.runs.evaluate("checks", base.recipe())
     app = open_page("chat.py")
     assert _button(app) == "Add questions"
     app.button(key="frame_next_go").click().run()
@@ -90,9 +90,9 @@ def test_enough_labels_lead_to_runs(
         assert (app.title[0].value, app.selectbox(key="set").value) == ("Metrics", "checks")
     nothing = base.recipe().with_fields({"search.threshold": 0.99, "search.exact_codes": False})
     base.save_recipe(nothing)
-    own = base.evaluator.evaluate("checks", nothing).run.id
+    own = base.runs.evaluate("checks", nothing).run.id
     better = nothing.with_fields({"search.threshold": None})
-    best = base.evaluator.evaluate("checks", better).run.id
+    best = base.runs.evaluate("checks", better).run.id
     assert base.runs.get(best).metrics["ndcg@10"] > base.runs.get(own).metrics["ndcg@10"]
     assert _line(open_page("chat.py")).startswith("Nothing")  # 4 questions decide nothing
     decided = {"ndcg@10": SimpleNamespace(verdict_by_labels="better")}
@@ -116,7 +116,7 @@ def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
     base.questions.import_file("checks", "l.jsonl", json.dumps(lost).encode(), existing="add")
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": None})
     base.save_recipe(recipe)
-    base.evaluator.evaluate("checks", recipe)
+    base.runs.evaluate("checks", recipe)
     app = open_page("chat.py")
     assert "Grease the bearing" in _line(app)
     app.button(key="frame_next_go").click().run()
@@ -131,9 +131,9 @@ def test_runs_comes_up_with_the_set_that_its_step_names(
     quote = {"document": "pump.txt", "quote": "Grease the bearing"}
     one = json.dumps({"id": "b1", "text": "What is greased?", "evidence": [quote]})
     base.questions.import_file("bearings", "b.jsonl", one.encode())
-    base.evaluator.evaluate("checks", base.recipe())
+    base.runs.evaluate("checks", base.recipe())
     run = base.runs.list_all()[0].id
-    base.evaluator.evaluate("bearings", base.recipe())
+    base.runs.evaluate("bearings", base.recipe())
     for parameters, chosen in ({}, "bearings"), ({"runs": run}, "checks"):
         app = open_page("runs.py", **parameters)
         assert app.selectbox(key="set").value == chosen
@@ -152,8 +152,8 @@ def test_all_pages_name_one_set_the_one_with_enough_questions_or_the_last_chosen
     base.questions.import_file("large", "l.jsonl", "\n".join(map(json.dumps, asked)).encode())
     app = open_page("chat.py")
     assert "*large* has 12 labelled questions" in _line(app)
-    base.evaluator.evaluate("checks", base.recipe())  # a newer run of the small set
-    base.evaluator.evaluate("large", base.recipe())
+    base.runs.evaluate("checks", base.recipe())  # a newer run of the small set
+    base.runs.evaluate("large", base.recipe())
     for page in ("metrics.py", "tuning.py", "runs.py"):
         app = open_page(page)
         assert (app.selectbox(key="set").value, "*large*" in _line(app)) == ("large", True)

@@ -33,9 +33,9 @@ def told(base: KnowledgeBase, question: str, threshold: float = 0.2) -> int:
 
 
 def test_the_page_is_listed_once_somebody_asked(base):
-    assert not base.operations.has_turns()
+    assert not base.conversations.has_turns()
     told(base, LEAVE)
-    assert base.operations.has_turns()
+    assert base.conversations.has_turns()
 
 
 def test_questions_refusals_and_thumbs_are_counted(base):
@@ -54,7 +54,7 @@ def test_questions_refusals_and_thumbs_are_counted(base):
 
 def test_what_happened_at_several_times_is_drawn_over_time(base):
     told(base, LEAVE)
-    [period] = operation_periods(base.operations.turns())
+    [period] = operation_periods(base.conversations.all_turns())
     later = replace(period, start=period.start + timedelta(hours=1))
 
     def drawn(periods: Sequence[OperationPeriod]) -> list[str]:
@@ -68,7 +68,7 @@ def test_what_happened_at_several_times_is_drawn_over_time(base):
 
 def test_thumbs_down_are_counted_in_whole_numbers_above_zero(base):
     base.conversations.rate(told(base, LEAVE), -1)
-    [period] = operation_periods(base.operations.turns())
+    [period] = operation_periods(base.conversations.all_turns())
     later = replace(period, start=period.start + timedelta(hours=1))
     app = AppTest.from_function(_charts, args=([period, later],)).run()
     assert not app.exception

@@ -7,10 +7,10 @@ from tests.answer_runs import Chat, with_chat
 
 def test_what_answers_took_stands_beside_their_measures(labelled, open_page, monkeypatch):
     base = labelled.base("notes")
-    quotes = base.evaluator.evaluate("checks", base.recipe()).run.id
+    quotes = base.runs.evaluate("checks", base.recipe()).run.id
     with_chat(monkeypatch, Chat())
     fields = {"answer.provider": "openai", "answer.model": "gpt-4o-mini"}
-    job = base.answer_evaluations.start("checks", base.recipe().with_fields(fields))
+    job = base.runs.start_answers("checks", base.recipe().with_fields(fields))
     assert labelled.jobs.run(job).status == "done"
     run = base.runs.list_all()[0]
     tokens, cost = base.runs.spent("checks")[run.id]

@@ -29,7 +29,7 @@ def base(labelled: Workspace) -> KnowledgeBase:
 
 def _run(base: KnowledgeBase, **fields: object) -> str:
     changes = {f"search.{name}": value for name, value in fields.items()}
-    return base.evaluator.evaluate("checks", base.recipe().with_fields(changes)).run.id
+    return base.runs.evaluate("checks", base.recipe().with_fields(changes)).run.id
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_identical_runs_have_identical_results(base, open_page):
 def test_runs_are_compared_by_metrics_of_answers(labelled, base, open_page):
     for threshold in (0.3, 0.99):
         recipe = base.recipe().with_fields({"search.threshold": threshold})
-        assert labelled.jobs.run(base.answer_evaluations.start("checks", recipe)).status == "done"
+        assert labelled.jobs.run(base.runs.start_answers("checks", recipe)).status == "done"
     after, before = base.runs.list_all("checks")
     for metric, title in (
         ("correct_decision", "Correct decisions"),
@@ -207,7 +207,7 @@ def test_runs_are_compared_by_metrics_of_answers(labelled, base, open_page):
 def test_a_run_without_scored_answers_is_named_and_no_trial_is_noted(labelled, base, open_page):
     plain_run = _run(base, threshold=None)
     base.runs.describe(plain_run, note="Search only")
-    job = base.answer_evaluations.start("checks", base.recipe())
+    job = base.runs.start_answers("checks", base.recipe())
     assert labelled.jobs.run(job).status == "done"
     answered = next(run.id for run in base.runs.list_all() if run.id != plain_run)
     app = open_page("runs.py", runs=f"{plain_run},{answered}", metric="Correct decisions")

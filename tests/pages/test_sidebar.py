@@ -247,7 +247,7 @@ def test_the_recipe_is_named_on_every_page(labelled, open_page):
     assert field.value == "hybrid, top 5, fake, sections 24"
     field.set_value("First try").run()
     assert base.runs.recipe_name(base.recipe()) == "First try"
-    run = base.evaluator.evaluate("checks", base.recipe()).run
+    run = base.runs.evaluate("checks", base.recipe()).run
     app.run()
     assert any("recipe *First try*" in each.value for each in app.caption)
     assert list(open_page("runs.py").dataframe[0].value["Run"]) == ["First try"]

@@ -43,7 +43,7 @@ def test_a_system_is_tried_and_added(base, open_page, monkeypatch):
 
 
 def test_the_run_of_a_system_stands_beside_that_of_the_recipe(base, open_page, monkeypatch):
-    own = base.evaluator.evaluate("checks", base.recipe()).run
+    own = base.runs.evaluate("checks", base.recipe()).run
     fields = {"name": "rival", "url": "https://x.example?q={question}"}
     stored = base.systems.add(HttpSystem.parse(fields))
     questions = base.systems.questions("checks")

@@ -33,7 +33,7 @@ def _cards(app: AppTest) -> dict[str, str]:
 
 
 def _evaluated(workspace: Workspace, recipe: Recipe) -> dict[str, str]:
-    metrics = workspace.base("notes").evaluator.evaluate("checks", recipe).run.metrics
+    metrics = workspace.base("notes").runs.evaluate("checks", recipe).run.metrics
     shown = [f"{metrics[name]:.3f}" for name in NAMES[:-1]]
     return dict(zip(LABELS, [*shown, f"{metrics[NAMES[-1]]:.0%}"], strict=True))
 
@@ -263,7 +263,7 @@ def test_quality_is_held_against_time_too(labelled: Workspace, open_page: OpenPa
     labels = [label for _, label in spec["data"][0]["customdata"]]
     assert labels[:2] == ["lexical, 10 candidates", "lexical, 20 candidates"]
     assert len(labels) == 12
-    quality = labelled.base("notes").evaluator.evaluate(
+    quality = labelled.base("notes").runs.evaluate(
         "checks", labelled.base("notes").recipe().with_fields({"search.mode": "lexical"})
     )
     assert spec["data"][0]["y"][0] == quality.run.metrics["ndcg@10"]
@@ -298,7 +298,7 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     assert list(table["Passages"]) == [held["markdown"], held["whole"]]
     assert held["whole"] == len(DOCUMENTS) < held["markdown"]
     whole = base.recipe().with_fields({"index.chunker": "whole"})
-    metrics = base.evaluator.evaluate("checks", whole).run.metrics
+    metrics = base.runs.evaluate("checks", whole).run.metrics
     assert table["nDCG@10"][1] == metrics["ndcg@10"]
     assert _said(app, "Highest").endswith("Click a row, then *Try this index* below.")
     cell = {"rows": [], "columns": [], "cells": [(1, "Chunking")]}

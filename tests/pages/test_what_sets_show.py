@@ -29,8 +29,8 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(labell
     base.questions.import_file("foreign", "foreign.jsonl", content)
     strict = base.recipe().with_fields({"search.threshold": 1.0})
     lax = base.recipe().with_fields({"search.threshold": None, "search.refuse": "off"})
-    refused = base.evaluator.evaluate("foreign", strict).run
-    answered = base.evaluator.evaluate("foreign", lax).run
+    refused = base.runs.evaluate("foreign", strict).run
+    answered = base.runs.evaluate("foreign", lax).run
     assert refused.metrics == {"correct_refusal": 1.0, "correct_doubt": 1.0}
     assert answered.metrics == {"correct_refusal": 0.0, "correct_doubt": 1.0}
     app = open_page("metrics.py", set="foreign")
@@ -73,9 +73,7 @@ def _every_question_thrice(base: KnowledgeBase, more: Mapping[str, str]) -> tupl
     content = "\n".join(json.dumps(row) for row in many)
     base.questions.import_file("many", "many.jsonl", content)
     good, bad = (
-        base.evaluator.evaluate(
-            "many", base.recipe().with_fields({"search.threshold": value})
-        ).run.id
+        base.runs.evaluate("many", base.recipe().with_fields({"search.threshold": value})).run.id
         for value in (None, 1.0)
     )
     base.runs.pin(good)

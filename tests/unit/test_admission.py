@@ -64,7 +64,7 @@ def test_requests_under_way_are_bounded_for_each_token(workspace):
 def test_cheap_requests_do_not_wait_behind_dear_ones(home, monkeypatch):
     """Four reports of a token are taken, of which two are made at a time; other tokens wait."""
     workspace, base = handbook(home)
-    workspace.jobs.run(base.evaluations.start(SET, base.recipe()))
+    workspace.jobs.run(base.runs.start_evaluation(SET, base.recipe()))
     [run] = base.runs.list_all()
     release, begun = threading.Event(), threading.Semaphore(0)
 

@@ -117,5 +117,5 @@ def test_a_question_with_the_expected_answer_does_not_fail_by_its_rank(workspace
     strict = WORDS.with_fields({"search.threshold": 1.0})
     right = {"false_doubt": 0.0, "answer_containment": 1.0}
     for beside, causes in (({}, {"threshold": 1}), ({"p": right}, {})):
-        base.evaluator.evaluate("answered", strict, beside=beside)
+        base.runs.evaluate("answered", strict, beside=beside)
         assert base.diagnoses.diagnose("answered", strict).causes == causes

@@ -119,7 +119,7 @@ def test_a_run_knows_what_its_answers_and_its_judge_cost(workspace, base, monkey
     monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
     evaluated(workspace, base, PRICED, judge="openai:gpt-4o")
     (run,) = base.runs.list_all()
-    answers = base.answer_evaluations.answers(run.id)
+    answers = base.runs.answers(run.id)
     asked = [each for each in answers.values() if each.tokens]
     assert len(asked) == ASKED
     one = (100 * 0.15 + 10 * 0.60) / 1e6
@@ -129,7 +129,7 @@ def test_a_run_knows_what_its_answers_and_its_judge_cost(workspace, base, monkey
     assert {each.judge_tokens for each in asked} == {110}
     assert "0.000084 USD" in run.environment["answers"]
     assert f"judge {110 * ASKED} tokens, 0.0014 USD" in run.environment["answers"]
-    base.evaluator.evaluate(SET, ASKING)  # without answers, and without a bill
+    base.runs.evaluate(SET, ASKING)  # without answers, and without a bill
     assert base.runs.spent(SET) == {run.id: (2 * 110 * ASKED, "0.0015 USD")}
 
 
@@ -169,10 +169,10 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_a_judge(
     workspace, base, monkeypatch, budget
 ):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
-    run = base.evaluator.evaluate(SET, ASKING).run
+    run = base.runs.evaluate(SET, ASKING).run
     chat = Nonsense()
     with_chat(monkeypatch, chat)
-    job = base.judgements.start(run.id, "openai:gpt-4o", budget=budget)
+    job = base.runs.start_judging(run.id, "openai:gpt-4o", budget=budget)
     said = workspace.jobs.run(job).message
     assert said.startswith("Paused at the budget: 0 of ")
     assert chat.calls == 4  # two hits, each asked twice
@@ -190,11 +190,11 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
     assert chat.calls == 3  # an answer, and two tries to grade it
     evaluated(workspace, base, PRICED, judge="openai:gpt-4o")
     (run,) = base.runs.list_all()
-    held = base.answer_evaluations.answers(run.id).values()
+    held = base.runs.answers(run.id).values()
     assert {each.judge_tokens for each in held if each.tokens} == {220}
     assert base.runs.spent(SET) == {run.id: (ASKED * 330, "0.0029 USD")}
 
 
 def test_a_budget_of_nothing_is_refused(base):
     with pytest.raises(InvalidInput, match="greater than 0"):
-        base.answer_evaluations.start(SET, ASKING, budget=Budget(tokens=0))
+        base.runs.start_answers(SET, ASKING, budget=Budget(tokens=0))

@@ -25,7 +25,7 @@ def test_quotes_are_measured_without_a_model(workspace, base):
     assert message == f"Run {run.id} is stored."
     assert run.metrics["groundedness"] == 1.0
     assert "ndcg@10" in run.metrics
-    answers = base.answer_evaluations.answers(run.id)
+    answers = base.runs.answers(run.id)
     for result in base.runs.results(run.id):
         stored = answers[result.question_id].metrics
         assert {name: result.metrics[name] for name in stored} == stored
@@ -58,13 +58,13 @@ def test_doubtful_answers_are_counted_apart(rows, words):
 def test_doubts_are_measured_by_the_answers_of_the_job(workspace, base):
     evaluated(workspace, base, WORDS)
     (run,) = base.runs.list_all()
-    answers = base.answer_evaluations.answers(run.id)
+    answers = base.runs.answers(run.id)
     doubts = {name: answer.metrics.get("correct_doubt") for name, answer in answers.items()}
     (unanswerable,) = (name for name, value in doubts.items() if value is not None)
     assert answers[unanswerable].status == "refused"
     assert run.metrics["correct_doubt"] == doubts[unanswerable] == 1.0
     # Answers that an earlier version stored have no such metric: it is measured by quotes.
-    other = base.evaluator.evaluate(SET, WORDS, beside={unanswerable: {"groundedness": 0.5}})
+    other = base.runs.evaluate(SET, WORDS, beside={unanswerable: {"groundedness": 0.5}})
     assert other.run.metrics["correct_doubt"] == 1.0
     assert other.run.metrics["groundedness"] == 0.5
 
@@ -118,12 +118,12 @@ def test_a_provider_that_stays_away_is_not_asked_for_every_question(workspace, b
 def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
     workspace, base, monkeypatch
 ):
-    run = base.evaluator.evaluate(SET, WORDS).run
+    run = base.runs.evaluate(SET, WORDS).run
     chat = Chat()
     with_chat(monkeypatch, chat)
-    job = base.judgements.start(run.id, "ollama:judge", budget=Budget(calls=2))
+    job = base.runs.start_judging(run.id, "ollama:judge", budget=Budget(calls=2))
     assert workspace.jobs.run(job).message.startswith("Paused at the budget: 2 of ")
-    job = base.judgements.start(run.id, "ollama:judge")
+    job = base.runs.start_judging(run.id, "ollama:judge")
     assert workspace.jobs.run(job).message.endswith("hits are judged.")
     hits = sum(len(each.ranking[:10]) for each in base.runs.results(run.id))
     assert chat.calls == hits
@@ -169,14 +169,14 @@ def test_an_answer_whose_sources_disagree_is_told_apart(home):
     base.questions.import_file("fees", "x.jsonl", "\n".join(map(json.dumps, lines)))
     states = {row["id"]: base.ask(row["text"], recipe).answer.state for row in lines}
     assert states["fee"] == "conflicting"
-    assert workspace.jobs.run(base.answer_evaluations.start("fees", recipe)).status == "done"
+    assert workspace.jobs.run(base.runs.start_answers("fees", recipe)).status == "done"
     (run,) = base.runs.list_all()
     told = {
         row.question_id: row.metrics["conflicting_sources"] for row in base.runs.results(run.id)
     }
     assert told == {name: float(state == "conflicting") for name, state in states.items()}
     assert run.metrics["conflicting_sources"] == sum(told.values()) / 2
-    assert workspace.jobs.run(base.answer_evaluations.start("fees", recipe)).status == "done"
+    assert workspace.jobs.run(base.runs.start_answers("fees", recipe)).status == "done"
     second = base.runs.list_all()[0]
     (compared,) = base.runs.compare([second.id], run.id, "conflicting_sources", None)
     assert compared.figures.verdict == "incomparable"

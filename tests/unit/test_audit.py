@@ -90,10 +90,10 @@ def test_details_are_names_without_switches_and_ids_of_people(workspace):
     evidence = [{"document": "leave.md", "quote": "Unused leave lapses"}]
     question = {"id": "q", "text": "When is leave lost?", "evidence": evidence}
     base.questions.import_file("mine", "mine.jsonl", json.dumps(question))
-    base.evaluations.start("mine", QUICK, ignore_identical=False)
+    base.runs.start_evaluation("mine", QUICK, ignore_identical=False)
     found = {line.entry.action: line.entry.detail for line in workspace.access.audit.lines()}
     assert found["access.create_link"] == "fair"
-    assert found["evaluations.start"] == "mine"
+    assert found["runs.start_evaluation"] == "mine"
 
 
 def test_the_log_outlives_an_account_without_its_name(workspace):

@@ -125,7 +125,7 @@ def test_an_index_that_was_never_built_is_not_measured(base, field):
     base.questions.import_file("checks", "checks.jsonl", line)
     other = QUICK.with_fields({field: "page" if field == "index.chunker" else "wordllama"})
     with pytest.raises(InvalidInput, match="none of the labelled documents"):
-        base.evaluator.evaluate("checks", other)
+        base.runs.evaluate("checks", other)
     with pytest.raises(InvalidInput, match="none of the labelled documents"):
         base.tuning.tuner("checks").figures([other], ["ndcg@10"])
     assert base.runs.list_all() == []

@@ -183,13 +183,13 @@ def test_values_of_floors_are_what_a_search_compares(parts, changes):
 def test_a_report_tells_whether_probabilities_come_true(parts):
     fitted = parts.tuning.calibrator.fitted(RECIPE.index)
     assert fitted is not None
-    run = parts.evaluator.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1, 5)).run
+    run = parts.runs.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1, 5)).run
     page = parts.runs.report(run.id)
     assert "Are the probabilities right?" in page
     assert "The threshold of this run is compared with it." in page
     for each in fitted.bins:
         assert f"<td>{each.predicted:.0%}</td>" in page
-    plain = parts.runs.report(parts.evaluator.evaluate(SET, RECIPE, (1, 5)).run.id)
+    plain = parts.runs.report(parts.runs.evaluate(SET, RECIPE, (1, 5)).run.id)
     assert "with the cosine instead" in plain
 
 
@@ -215,9 +215,7 @@ def test_a_run_with_probabilities_is_repeated_from_its_bundle(home):
     workspace, base = _workspace(home)
     _build(workspace, base, RECIPE)
     fitted, _ = base.tuning.calibrator.fit(SET, RECIPE)
-    run = base.evaluator.evaluate(
-        SET, RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
-    )
+    run = base.runs.evaluate(SET, RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"}))
     assert run.run.environment["calibration"] == fitted.digest
     workspace.bundle(run.run.id, home / "run.zip", with_documents=True)
     found = workspace.import_bundle(home / "run.zip", "again")
@@ -234,7 +232,7 @@ def test_a_damaged_calibration_in_a_bundle_is_refused(home):
     workspace, base = _workspace(home)
     _build(workspace, base, RECIPE)
     base.tuning.calibrator.fit(SET, RECIPE)
-    run = base.evaluator.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1,))
+    run = base.runs.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1,))
     workspace.bundle(run.run.id, home / "run.zip", with_documents=True)
     parts = parts_of(home / "run.zip")
     learned = json.loads(parts["calibration.json"])

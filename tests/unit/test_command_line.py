@@ -245,7 +245,7 @@ def test_documents_that_are_still_to_be_read_are_mentioned(workspace, capsys):
 def test_times_have_a_zone(home, capsys, arguments):
     """Also those of a database that stores none."""
     workspace, base = handbook(home)
-    base.evaluator.evaluate(SET, WORDS)
+    base.runs.evaluate(SET, WORDS)
     turn = base.conversations.ask(base.conversations.open(None), "When does leave lapse?", WORDS)
     base.conversations.conclude(turn, base.ask("When does leave lapse?", WORDS).answer)
     workspace.close()

@@ -32,9 +32,7 @@ def _misled(base: KnowledgeBase) -> tuple[str, str]:
     ]
     base.questions.import_file("misled", "misled.jsonl", "\n".join(map(json.dumps, rows)))
     loose = VECTORS.with_fields({"search.threshold": None})
-    first, second = (
-        base.evaluator.evaluate("misled", recipe, (3,)).run for recipe in (loose, STRICT)
-    )
+    first, second = (base.runs.evaluate("misled", recipe, (3,)).run for recipe in (loose, STRICT))
     assert (first.metrics[FAULTS], second.metrics[FAULTS]) == (1.0, 0.0)
     return first.id, second.id
 
@@ -75,7 +73,7 @@ def test_a_gate_without_a_difference_promises_no_loss():
 
 
 def test_a_comparison_without_a_difference_has_no_interval(base):
-    first, second = (base.evaluator.evaluate(SET, WORDS).run for _ in range(2))
+    first, second = (base.runs.evaluate(SET, WORDS).run for _ in range(2))
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
     stop = comparison_stop(compared, {first.id: "Words", second.id: "Again"}, WORDS)
     assert [(row.label, row.value, row.detail) for row in stop.values[2:]] == [

@@ -197,7 +197,7 @@ def test_an_exported_conversation_loads_nothing_where_it_is_opened(workspace, ho
     [turn, _] = base.conversations.turns(talk)
     base.conversations.rename(talk, hostile.replace("\r", " ")[:80])
     base.conversations.rate(turn.id, -1)
-    base.reviews.explain(turn.id, "wrong", hostile)
+    base.conversations.explain_thumb(turn.id, "wrong", hostile)
     shown = MarkdownIt().render(base.conversations.export(talk))
     assert not re.search("<(img|script)", shown, re.IGNORECASE), shown
     assert "<h2>plain</h2>" in shown
@@ -225,20 +225,20 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(workspace, verdi
     base.conversations.conclude(one.id, replace(answer("one"), sentences=(doubted,)))
     (hers,) = other.conversations.turns(talk + 1)
     other.conversations.rate(hers.id, -1)
-    base.reviews.explain(three.id, "wrong source", " It is June. ")
-    base.reviews.opened(one.id)
-    base.reviews.opened(one.id)
-    waiting = [(each.turn.id, each.own) for each in base.reviews.waiting()]
+    base.conversations.explain_thumb(three.id, "wrong source", " It is June. ")
+    base.conversations.count_opened(one.id)
+    base.conversations.count_opened(one.id)
+    waiting = [(each.turn.id, each.own) for each in base.conversations.waiting_reviews()]
     assert waiting == [(hers.id, False), (three.id, True), (two.id, True), (one.id, True)]
-    assert base.reviews.figures() == FeedbackFigures(
+    assert base.conversations.review_figures() == FeedbackFigures(
         turns=4, up=1, down=2, refused=1, unsupported=1, followed=0, opened=1, waiting=4
     )
     assert base.conversations.turns(talk)[0].clicks == 2
-    base.reviews.dismiss(two.id)
-    base.reviews.labelled(three.id)
-    base.reviews.dismiss(hers.id)
-    assert [each.turn.id for each in base.reviews.waiting()] == [one.id]
-    first, *exported = base.reviews.export()
+    base.conversations.dismiss_review(two.id)
+    base.conversations.mark_labelled(three.id)
+    base.conversations.dismiss_review(hers.id)
+    assert [each.turn.id for each in base.conversations.waiting_reviews()] == [one.id]
+    first, *exported = base.conversations.export_feedback()
     assert (first["id"], first["review"], first["question"]) == (hers.id, "dismissed", "hers")
     assert [(row["id"], row["review"], row["feedback"]) for row in exported] == [
         (
@@ -249,20 +249,20 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(workspace, verdi
         (two.id, "dismissed", {"thumb": None, "reason": "", "correction": ""}),
         (one.id, "", {"thumb": "up", "reason": "", "correction": ""}),
     ]
-    assert len(workspace.base("notes", EVERYBODY).reviews.export()) == 4
+    assert len(workspace.base("notes", EVERYBODY).conversations.export_feedback()) == 4
     with pytest.raises(InvalidInput, match="is not one of the reasons"):
-        base.reviews.explain(one.id, "ugly")
+        base.conversations.explain_thumb(one.id, "ugly")
 
 
 def test_only_a_question_that_leans_on_a_turn_follows_it_up(workspace):
     base = workspace.base("notes")
     talk = asked(base, "one", "two", "three")
-    assert base.reviews.figures().followed == 0
+    assert base.conversations.review_figures().followed == 0
     *_, three = base.conversations.turns(talk)
     complete = answer("three")
     complete = replace(complete, trace=replace(complete.trace, typed="and that?"))
     base.conversations.conclude(three.id, complete)
-    assert base.reviews.figures().followed == 1
+    assert base.conversations.review_figures().followed == 1
 
 
 def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace):
@@ -270,20 +270,20 @@ def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace):
     (first, second) = other.conversations.turns(asked(other, "first", "second"))
     for turn in (first, second):
         other.conversations.conclude(turn.id, replace(answer(turn.question), status="refused"))
-    assert base.reviews.waiting() == base.reviews.export() == []
-    assert base.reviews.figures() == FeedbackFigures(
+    assert base.conversations.waiting_reviews() == base.conversations.export_feedback() == []
+    assert base.conversations.review_figures() == FeedbackFigures(
         turns=2, up=0, down=0, refused=2, unsupported=0, followed=0, opened=0, waiting=0, unseen=2
     )
     other.conversations.rate(second.id, -1)
-    other.reviews.explain(second.id, "should have refused")
-    (waiting,) = base.reviews.waiting()
+    other.conversations.explain_thumb(second.id, "should have refused")
+    (waiting,) = base.conversations.waiting_reviews()
     assert (waiting.turn.question, waiting.own) == ("second", False)
     assert waiting.turn.reason == "should have refused"
-    figures = base.reviews.figures()
+    figures = base.conversations.review_figures()
     assert (figures.down, figures.waiting, figures.unseen) == (1, 1, 1)
-    assert [each.own for each in other.reviews.waiting()] == [True, True]
+    assert [each.own for each in other.conversations.waiting_reviews()] == [True, True]
     other.conversations.rate(second.id, 0)
-    assert base.reviews.waiting() == []
+    assert base.conversations.waiting_reviews() == []
 
 
 def test_questions_of_users_know_that_and_can_be_left_out(workspace):
@@ -298,8 +298,8 @@ def test_questions_of_users_know_that_and_can_be_left_out(workspace):
     [label] = by_text["What is a hotel?"].labels
     assert (by_text["What is a hotel?"].origin, label.origin) == ("users", "users")
     assert base.questions.list_all()[0].from_users == 1
-    whole = base.evaluator.evaluate("mixed", QUICK, (1, 3))
-    some = base.evaluator.evaluate("mixed", QUICK, (1, 3), without_users=True)
+    whole = base.runs.evaluate("mixed", QUICK, (1, 3))
+    some = base.runs.evaluate("mixed", QUICK, (1, 3), without_users=True)
     assert (whole.run.questions, some.run.questions) == (2, 1)
     assert [row.text for row in some.results] == ["When is leave lost?"]
     assert some.run.environment["questions of users"] == "left out"

@@ -110,7 +110,7 @@ def test_feedback_of_all_visitors_is_exported(run, home):
     workspace = workspace_at(home)
     base = workspace.base("notes")
     base.conversations.rate(1, -1)
-    base.reviews.explain(1, "wrong", "Never.")
+    base.conversations.explain_thumb(1, "wrong", "Never.")
     workspace.close()
     file = home / "feedback.jsonl"
     [row] = run("feedback", "export", "notes", "-o", str(file))["feedback"]

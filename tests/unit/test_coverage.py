@@ -129,7 +129,7 @@ def test_unanswered_questions_are_those_of_the_visitor(workspace):
         assert [each.question for each in visitor.examinations.examine().open] == expected
     everything = workspace.base("handbook", EVERYBODY).examinations
     assert len(everything.examine().open) == 2
-    hers.reviews.dismiss(turn)
+    hers.conversations.dismiss_review(turn)
     assert hers.examinations.examine().open == ()
     (finding,) = base.examinations.examine().open
     base.examinations.settle(finding.id, "ignore")
@@ -146,10 +146,10 @@ def test_the_newest_run_says_what_is_reached(workspace):
         for number in range(20)
     )
     base.questions.import_file("noises", "noises.jsonl", questions)
-    base.evaluator.evaluate("noises", WORDS, (1,))
+    base.runs.evaluate("noises", WORDS, (1,))
     findings = base.examinations.examine().open
     assert [(each.kind, each.places[0].document) for each in findings if each.places] == [
         ("unreached", "zebra.txt")
     ]
-    assert base.evaluator.evaluate(SET, WORDS, (1,)).run.id == base.runs.list_all()[0].id
+    assert base.runs.evaluate(SET, WORDS, (1,)).run.id == base.runs.list_all()[0].id
     assert len(base.examinations.examine().open) == 1

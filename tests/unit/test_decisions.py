@@ -49,25 +49,25 @@ def opened(
         for number, name in enumerate(NAMES)
     ]
     base.questions.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
-    run, other = (base.evaluator.evaluate(SET, each, (5,)).run.id for each in (LEFT, RIGHT))
+    run, other = (base.runs.evaluate(SET, each, (5,)).run.id for each in (LEFT, RIGHT))
     return workspace, base, run, other
 
 
 def _judge_all(base: KnowledgeBase, run: str, other: str, relevant: Sequence[str]) -> RunDecision:
     """Judge until it is decided: hits are relevant whose document begins like one of some words."""
-    while hits := base.decisions.state(run, other, P, most=3).next_hits:
+    while hits := base.runs.decision(run, other, P, most=3).next_hits:
         grades = [
             (hit.question_id, hit.item, int(hit.document.startswith(tuple(relevant))))
             for hit in hits
         ]
-        base.decisions.judge(run, other, P, grades)
-    return base.decisions.state(run, other, P)
+        base.runs.judge_decision(run, other, P, grades)
+    return base.runs.decision(run, other, P)
 
 
 def _difference(base: KnowledgeBase, run: str, other: str) -> float:
     """The difference of precision once all hits have labels, from new runs of both recipes."""
     means = [
-        base.evaluator.evaluate(SET, base.runs.get(name).recipe, (5,)).run.metrics[P]
+        base.runs.evaluate(SET, base.runs.get(name).recipe, (5,)).run.metrics[P]
         for name in (run, other)
     ]
     return means[0] - means[1]
@@ -79,8 +79,8 @@ def _difference(base: KnowledgeBase, run: str, other: str) -> float:
 )
 def test_the_verdict_is_that_of_all_labels(opened, relevant, verdict):
     _, base, run, other = opened
-    base.decisions.start(run, other, P)
-    begun = base.decisions.state(run, other, P)
+    base.runs.start_decision(run, other, P)
+    begun = base.runs.decision(run, other, P)
     assert (begun.state.verdict, begun.state.labels, begun.state.pool) == ("open", 0, 47)
     assert (begun.questions, begun.before, len(begun.next_hits)) == (6, 1, 10)
     decided = _judge_all(base, run, other, relevant)
@@ -96,12 +96,12 @@ def test_the_verdict_is_that_of_all_labels(opened, relevant, verdict):
 
 def test_the_same_decision_goes_on_for_either_order_and_every_person(opened):
     workspace, base, run, other = opened
-    base.decisions.start(run, other, P)
-    (first, *rest) = base.decisions.state(run, other, P, most=100).next_hits
-    base.decisions.judge(run, other, P, [(first.question_id, first.item, 1)])
+    base.runs.start_decision(run, other, P)
+    (first, *rest) = base.runs.decision(run, other, P, most=100).next_hits
+    base.runs.judge_decision(run, other, P, [(first.question_id, first.item, 1)])
     again = Workspace(workspace.settings).base("pumps")  # after a crash, or somebody else
-    again.decisions.start(other, run, P)
-    turned, mine = again.decisions.state(other, run, P), base.decisions.state(run, other, P)
+    again.runs.start_decision(other, run, P)
+    turned, mine = again.runs.decision(other, run, P), base.runs.decision(run, other, P)
     assert [hit.item for hit in mine.next_hits] == [hit.item for hit in rest[:10]]
     assert [hit.item for hit in turned.next_hits] == [hit.item for hit in rest[:10]]
     assert turned.next_hits[0].ranks == mine.next_hits[0].ranks[::-1]
@@ -112,24 +112,24 @@ def test_the_same_decision_goes_on_for_either_order_and_every_person(opened):
 
 def test_a_label_made_elsewhere_counts_when_its_turn_comes(opened):
     _, base, run, other = opened
-    base.decisions.start(run, other, P)
-    hits = base.decisions.state(run, other, P, most=100).next_hits
+    base.runs.start_decision(run, other, P)
+    hits = base.runs.decision(run, other, P, most=100).next_hits
     third = hits[2]
     base.questions.label(SET, third.question_id, third.document_id, third.start, third.end, 0)
-    waiting = base.decisions.state(run, other, P, most=100)
+    waiting = base.runs.decision(run, other, P, most=100)
     assert waiting.state.labels == 0
     assert waiting.next_hits == (*hits[:2], *hits[3:])
-    base.decisions.judge(run, other, P, [(hit.question_id, hit.item, 0) for hit in hits[:2]])
-    assert base.decisions.state(run, other, P).state.labels == 3
-    base.decisions.start(run, other, P)
-    assert base.decisions.state(run, other, P).before == waiting.before
+    base.runs.judge_decision(run, other, P, [(hit.question_id, hit.item, 0) for hit in hits[:2]])
+    assert base.runs.decision(run, other, P).state.labels == 3
+    base.runs.start_decision(run, other, P)
+    assert base.runs.decision(run, other, P).before == waiting.before
 
 
 def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(opened):
     _, base, run, other = opened
-    base.decisions.start(run, other, P)
-    first, second, *_ = base.decisions.state(run, other, P).next_hits
-    judge = base.decisions.judge
+    base.runs.start_decision(run, other, P)
+    first, second, *_ = base.runs.decision(run, other, P).next_hits
+    judge = base.runs.judge_decision
     (label,) = judge(run, other, P, [(first.question_id, first.item, 2)], replace_labels=False)
     assert label is not None
     both = [(hit.question_id, hit.item, 0) for hit in (first, second)]
@@ -137,20 +137,20 @@ def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(opened):
     assert kept is None
     grades = {item.id: item.grade for each in base.questions.labelled(SET) for item in each.labels}
     assert (grades[label], grades[new]) == (2, 0)
-    assert base.decisions.state(run, other, P).state.labels == 2
+    assert base.runs.decision(run, other, P).state.labels == 2
     assert judge(run, other, P, [(first.question_id, first.item, 1)]) == [label]
     with pytest.raises(InvalidInput, match="changed this grade meanwhile"):
         base.questions.remove_label(SET, label, 2)
     base.questions.remove_label(SET, label, 1)
-    assert base.decisions.state(run, other, P).next_hits[0] == first
+    assert base.runs.decision(run, other, P).next_hits[0] == first
 
 
 def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(opened):
     _, base, run, other = opened
     base.questions.import_file("others", "x.jsonl", json.dumps({"id": "o", "text": "Which oil?"}))
     assert entries(base, SET) == []
-    base.decisions.start(run, other, P)
-    assert base.decisions.started(SET) == [(run, other, P)]
+    base.runs.start_decision(run, other, P)
+    assert base.runs.started_decisions(SET) == [(run, other, P)]
     assert [(entry.run, entry.other) for entry in entries(base, SET)] == [(run, other)]
     assert entries(base, "others") == entries(base, "no such set") == []
     _judge_all(base, run, other, ["left"])
@@ -159,7 +159,7 @@ def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(opened):
 
 def test_gate_and_report_show_a_finished_decision(opened):
     _, base, run, other = opened
-    base.decisions.start(run, other, P)
+    base.runs.start_decision(run, other, P)
     least = {"ndcg@5": 0.0}
     assert base.runs.gate(SET, LEFT, least, other).decisions == ()
     decided = _judge_all(base, run, other, ["left"])
@@ -174,19 +174,19 @@ def test_gate_and_report_show_a_finished_decision(opened):
 
 def test_words_of_the_question_are_marked(opened):
     _, base, run, other = opened
-    base.decisions.start(run, other, P)
-    (hit,) = base.decisions.state(run, other, P, most=1).next_hits
+    base.runs.start_decision(run, other, P)
+    (hit,) = base.runs.decision(run, other, P, most=1).next_hits
     name = NAMES[int(hit.question_id[1:])]
     assert [hit.text[slice(*span)] for span in hit.matches] == [name, "pumps", "take", "oil"]
 
 
 def test_a_deleted_label_is_named(opened):
     _, base, run, other = opened
-    base.decisions.start(run, other, P)
+    base.runs.start_decision(run, other, P)
     label = base.questions.usable(SET)[0].evidence[1]
     base.documents.delete_documents([label.document_id])
     with pytest.raises(InvalidInput, match="earlier label of question 'q0' no longer exists"):
-        base.decisions.state(run, other, P)
+        base.runs.decision(run, other, P)
 
 
 @pytest.mark.parametrize(
@@ -196,19 +196,19 @@ def test_a_deleted_label_is_named(opened):
 def test_other_metrics_are_refused(opened, metric, words):
     _, base, run, other = opened
     with pytest.raises(InvalidInput, match=words):
-        base.decisions.start(run, other, metric)
+        base.runs.start_decision(run, other, metric)
     with pytest.raises(NotFound, match="no decision"):
-        base.decisions.state(run, other, metric)
+        base.runs.decision(run, other, metric)
 
 
 def test_a_decision_goes_with_its_runs(opened):
     _, base, run, other = opened
     with pytest.raises(InvalidInput, match="with itself"):
-        base.decisions.start(run, run, P)
-    base.decisions.start(run, other, P)
+        base.runs.start_decision(run, run, P)
+    base.runs.start_decision(run, other, P)
     base.runs.remove(other)
     with pytest.raises(NotFound, match="no decision"):
-        base.decisions.state(run, other, P)
+        base.runs.decision(run, other, P)
 
 
 def _decide(

@@ -118,12 +118,12 @@ def test_a_filter_and_a_threshold_are_causes(base):
 
 
 def test_a_report_has_the_diagnosis_of_its_run(workspace, base):
-    run = base.evaluator.evaluate("checks", WORDS, (1, 3, 10)).run.id
+    run = base.runs.evaluate("checks", WORDS, (1, 3, 10)).run.id
     workspace.jobs.run(base.diagnoses.start("checks", WORDS))
     page = base.runs.report(run)
     assert "4 of 5 questions failed. Each counts under its first cause." in page
     assert "<td>Misspelt</td>" in page
-    other = base.evaluator.evaluate("checks", WORDS.with_fields({"search.k1": 2}), (1, 3, 10)).run
+    other = base.runs.evaluate("checks", WORDS.with_fields({"search.k1": 2}), (1, 3, 10)).run
     assert "Why questions failed" not in base.runs.report(other.id)
 
 
@@ -155,7 +155,7 @@ def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_o
 def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(base, monkeypatch):
     lines = [*LINES[3:4], {"id": "none", "text": "Who sells RX-77 permits?", "answerable": False}]
     base.questions.import_file("mixed", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    measured = base.evaluator.evaluate("mixed", WORDS).run.metrics
+    measured = base.runs.evaluate("mixed", WORDS).run.metrics
     assert (measured["correct_refusal"], measured["correct_doubt"]) == (0.0, 1.0)
     assert _causes(base.diagnoses.diagnose("mixed", WORDS)) == {}
     monkeypatch.setattr("rag.runs.doubts.FLAGGED", ())
@@ -180,18 +180,18 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(bas
 def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(base):
     base.questions.import_file("doubted", "x.jsonl", json.dumps(LINES[3]))
     name = str(LINES[3]["id"])
-    base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
+    base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
     assert _causes(base.diagnoses.diagnose("doubted", WORDS)) == {}
-    base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 1.0}})
+    base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 1.0}})
     other = WORDS.with_fields({"search.top_k": 7})
     assert _causes(base.diagnoses.diagnose("doubted", other)) == {}
     diagnosis = base.diagnoses.diagnose("doubted", WORDS)
     assert _causes(diagnosis) == {name: "doubted"}
     assert base.diagnoses.is_current(diagnosis, WORDS)
     assert not base.diagnoses.is_current(diagnosis, WORDS.with_fields({"answer.mode": "general"}))
-    base.evaluator.evaluate("doubted", WORDS)
+    base.runs.evaluate("doubted", WORDS)
     assert base.diagnoses.is_current(diagnosis, WORDS)
-    base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
+    base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
     assert not base.diagnoses.is_current(diagnosis, WORDS)
 
 
@@ -204,7 +204,7 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(workspa
     lines = [{**line, "answer": "Four months"}, other]
     base.questions.import_file("pay", "x.jsonl", "\n".join(map(json.dumps, lines)))
     assert _causes(base.diagnoses.diagnose("pay", WORDS)) == {}
-    job = base.answer_evaluations.start("pay", WORDS)
+    job = base.runs.start_answers("pay", WORDS)
     assert workspace.jobs.run(job).status == "done"
     (run,) = base.runs.list_all()
     assert (run.metrics["answer_containment"], run.metrics["correct_decision"]) == (0.5, 1.0)

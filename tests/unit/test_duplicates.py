@@ -35,7 +35,7 @@ def workspace(tmp_path: Path) -> Workspace:
         "policies", question_id=first, document_id=document, start=0, end=12, grade=2
     )
     base.questions.save("empty", [])
-    workspace.jobs.run(base.evaluations.start("policies", QUICK))
+    workspace.jobs.run(base.runs.start_evaluation("policies", QUICK))
     base.conversations.ask(base.conversations.open(None), "Leave?", QUICK)
     return workspace
 

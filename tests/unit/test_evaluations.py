@@ -39,41 +39,41 @@ def _services(workspace: Workspace) -> Services:
 
 
 def _job(workspace: Workspace, base: KnowledgeBase) -> JobRow:
-    return workspace.jobs.get(base.evaluations.start(SET, WORDS))
+    return workspace.jobs.get(base.runs.start_evaluation(SET, WORDS))
 
 
 def test_the_run_is_that_of_an_evaluation_in_the_foreground(workspace, base):
-    job = base.evaluations.start(SET, WORDS)
+    job = base.runs.start_evaluation(SET, WORDS)
     done = workspace.jobs.run(job)
     assert (done.status, done.title) == ("done", f"Evaluating {SET}")
     (run,) = base.runs.list_all()
     assert run.id == done.payload["run"]
-    expected = base.evaluator.evaluate(SET, WORDS)
+    expected = base.runs.evaluate(SET, WORDS)
     assert (run.metrics, run.recipe) == (expected.run.metrics, WORDS)
     assert tuple(base.runs.results(run.id)) == expected.results
 
 
 def test_the_same_work_is_queued_once_while_it_waits(workspace, base, home):
-    job = base.evaluations.start(SET, WORDS)
-    assert base.evaluations.start(SET, WORDS) == job
-    assert workspace_at(home).base(base.name).evaluations.start(SET, WORDS) == job
-    other = base.evaluations.start(SET, VECTORS)
+    job = base.runs.start_evaluation(SET, WORDS)
+    assert base.runs.start_evaluation(SET, WORDS) == job
+    assert workspace_at(home).base(base.name).runs.start_evaluation(SET, WORDS) == job
+    other = base.runs.start_evaluation(SET, VECTORS)
     assert other != job
     for each in (job, other):
         assert workspace.jobs.run(each).status == "done"
     assert len(base.runs.list_all()) == 2
-    again = base.evaluations.start(SET, WORDS)
+    again = base.runs.start_evaluation(SET, WORDS)
     assert again not in (job, other)
     workspace.jobs.cancel(again)
-    assert base.evaluations.start(SET, WORDS) != again
-    latest = base.evaluations.latest(SET, WORDS)
+    assert base.runs.start_evaluation(SET, WORDS) != again
+    latest = base.runs.latest_evaluation(SET, WORDS)
     assert latest.active
 
 
 def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
     workspace, base, home, monkeypatch
 ):
-    job = base.evaluations.start(SET, WORDS)
+    job = base.runs.start_evaluation(SET, WORDS)
 
     class Killed(BaseException):
         pass
@@ -132,7 +132,7 @@ def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(workspace, base
 
 
 def test_a_set_that_is_deleted_meanwhile_fails_the_job(workspace, base):
-    job = base.evaluations.start(SET, WORDS)
+    job = base.runs.start_evaluation(SET, WORDS)
     base.questions.delete_set(SET)
     failed = workspace.jobs.run(job)
     assert failed.status == "failed"
@@ -147,7 +147,7 @@ def test_a_set_that_is_renamed_meanwhile_keeps_its_run(workspace, base):
 def test_what_cannot_be_evaluated_is_not_queued(workspace, base):
     base.questions.import_file("unlabelled", "r.jsonl", '{"id": "u", "text": "Who?"}')
     with pytest.raises(InvalidInput, match="No question of 'unlabelled' has a label"):
-        base.evaluations.start("unlabelled", WORDS)
+        base.runs.start_evaluation("unlabelled", WORDS)
     with pytest.raises(NotFound):
-        base.evaluations.start("unknown", WORDS)
+        base.runs.start_evaluation("unknown", WORDS)
     assert [job.kind for job in workspace.jobs.recent(base.id)] == ["ingest"]

@@ -212,7 +212,7 @@ def test_a_run_and_its_qrels_repeat_the_figures_elsewhere(base, whole):
         )
     ]
     base.questions.import_file("judged", "x.jsonl", "\n".join(map(json.dumps, rows)))
-    run = base.evaluator.evaluate("judged", WORDS, (1, 3, 10)).run
+    run = base.runs.evaluate("judged", WORDS, (1, 3, 10)).run
     ranked = pytrec_eval.parse_run(base.questions.export_run(run.id).splitlines())
     qrels = pytrec_eval.parse_qrel(base.questions.export_run_qrels(run.id).splitlines())
     measures = {"ndcg_cut.1,3,10", "recall.1,3,10", "P.1,3,10"}
@@ -257,7 +257,7 @@ def test_the_command_line_tells_forms_by_name(base, home, capsys, monkeypatch):
     assert main(["export-questions", "handbook", SET, "-o", str(target), *at]) == 0
     assert main(["import-questions", "handbook", str(target), "--name", SET, *at]) == 0
     assert main(["import-questions", "handbook", str(target), *at]) == 2
-    run = base.evaluator.evaluate(SET, WORDS, (3,)).run.id
+    run = base.runs.evaluate(SET, WORDS, (3,)).run.id
     files = [str(home / "x.run"), "--qrels", str(home / "x.qrels")]
     assert main(["export-run", "handbook", run, "-o", *files, *at]) == 0
     assert (home / "x.run").read_text() == base.questions.export_run(run)
@@ -269,7 +269,7 @@ def test_a_run_is_no_better_for_having_been_exported(base, home, capsys):
     nothing = WORDS.with_fields({"search.threshold": 1.0, "search.matched_words": False})
     command = ["evaluate", base.name, SET, "--returned", str(home / "x.run"), "--json"]
     for recipe in (WORDS, nothing):
-        evaluation = base.evaluator.evaluate(SET, recipe)
+        evaluation = base.runs.evaluate(SET, recipe)
         missing = sum(not result.ranking for result in evaluation.results)
         assert missing >= 1
         (home / "x.run").write_text(base.questions.export_run(evaluation.run.id))
@@ -300,7 +300,7 @@ def test_a_document_that_is_returned_twice_lifts_nothing(
 def test_a_gate_does_not_pass_by_a_metric_that_cannot_fail(
     base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    passages = base.evaluator.evaluate(SET, WORDS).run.environment["rankable results"]
+    passages = base.runs.evaluate(SET, WORDS).run.environment["rankable results"]
     for options, code in (([], 1), (["--allow-trivial"], 0)):
         command = ["gate", base.name, SET, "--min", "recall@10=0", *options, "--json"]
         assert main(command) == code

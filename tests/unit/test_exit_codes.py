@@ -61,7 +61,7 @@ def test_work_that_a_model_did_not_do_ends_with_1_and_a_reason(base, arguments, 
 )
 def test_bad_usage_ends_with_2_and_names_what_is_meant(home, arguments, named, capsys):
     base = handbook(home)[1]
-    run = base.evaluator.evaluate(SET, base.recipe()).run.id
+    run = base.runs.evaluate(SET, base.recipe()).run.id
     try:
         code: object = main([run if text == "RUN" else text for text in arguments])
     except SystemExit as ended:

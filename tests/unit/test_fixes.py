@@ -156,7 +156,7 @@ def test_the_found_passage_with_the_expected_answer_is_named(workspace):
     }
     base.questions.import_file("severance", "x.jsonl", json.dumps(line))
     scored = {"false_doubt": 0.0, "answer_containment": 0.0}
-    base.evaluator.evaluate("severance", WORDS, beside={"pay": scored})
+    base.runs.evaluate("severance", WORDS, beside={"pay": scored})
     (question,) = base.diagnoses.diagnose("severance", WORDS).questions
     assert question.document == "severance.md"
     (hit,) = base.search(question.text, WORDS).hits

@@ -235,9 +235,9 @@ def test_a_document_named_like_its_question_is_no_result(base):
     ]
     base.questions.import_file("s", "s.jsonl", "\n".join(map(json.dumps, rows)))
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": None})
-    assert base.evaluations.alike("s") == 1
-    with_own = base.evaluator.evaluate("s", recipe, (1, 3))
-    without = base.evaluator.evaluate("s", recipe, (1, 3), ignore_identical=True)
+    assert base.runs.alike("s") == 1
+    with_own = base.runs.evaluate("s", recipe, (1, 3))
+    without = base.runs.evaluate("s", recipe, (1, 3), ignore_identical=True)
     own = "0" * 64
     assert own in [key for key, *_ in with_own.results[0].ranking]
     kept = [item for item in with_own.results[0].ranking if item[0] != own]

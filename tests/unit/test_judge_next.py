@@ -64,7 +64,7 @@ def _base(workspace: Workspace, *, whole: bool) -> KnowledgeBase:
 
 
 def _run(base: KnowledgeBase, recipe: Recipe) -> str:
-    return base.evaluator.evaluate(SET, recipe, (5,)).run.id
+    return base.runs.evaluate(SET, recipe, (5,)).run.id
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -128,7 +128,7 @@ def test_runs_that_do_not_belong_together(workspace):
     base = _base(workspace, whole=False)
     run = _run(base, WORDS)
     base.questions.import_file("other", "x.jsonl", base.questions.export_text(SET, "jsonl"))
-    other = base.evaluator.evaluate("other", WORDS, (5,)).run.id
+    other = base.runs.evaluate("other", WORDS, (5,)).run.id
     with pytest.raises(InvalidInput, match="different question sets"):
         base.questions.judging_queue(run, other)
     with pytest.raises(NotFound, match="no run"):

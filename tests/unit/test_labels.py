@@ -129,13 +129,13 @@ def test_what_cannot_be_labelled_says_why(base, question, leave):
 def test_explicit_zeros_change_no_figure(base, question, leave):
     start = LEAVE.index("It lapses")
     base.questions.label(SET, question, leave, start, start + 29, 2)
-    before = base.evaluator.evaluate(SET, WORDS, (1, 3))
+    before = base.runs.evaluate(SET, WORDS, (1, 3))
     for hit in base.search("carried leave", WORDS).hits:
         if "lapses" not in hit.chunk.text:
             chunk = hit.chunk
             base.questions.label(SET, question, chunk.document_id, chunk.start, chunk.end, 0)
     assert {each.grade for each in _labels(base)} == {0, 2}
-    after = base.evaluator.evaluate(SET, WORDS, (1, 3))
+    after = base.runs.evaluate(SET, WORDS, (1, 3))
     assert after.run.metrics == before.run.metrics
     assert after.results[0].relevant == before.results[0].relevant == 1
 
@@ -145,9 +145,9 @@ def test_zeros_of_documents_change_no_figure(base, question, leave):
         each.id for each in base.documents.documents(QUICK.index) if each.name == "travel.md"
     )
     base.questions.label(SET, question, leave, 0, None, 2)
-    before = base.evaluator.evaluate(SET, WORDS, (1, 3))
+    before = base.runs.evaluate(SET, WORDS, (1, 3))
     base.questions.label(SET, question, travel, 0, None, 0)
-    after = base.evaluator.evaluate(SET, WORDS, (1, 3))
+    after = base.runs.evaluate(SET, WORDS, (1, 3))
     assert after.run.metrics == before.run.metrics
     assert after.results[0].relevant == 1
     assert after.results[0].ranking[0][0] == leave
@@ -156,8 +156,8 @@ def test_zeros_of_documents_change_no_figure(base, question, leave):
 def test_a_question_with_nothing_but_zeros_is_not_measured(base, question, leave):
     base.questions.label(SET, question, leave, 0, 6, 0)
     with pytest.raises(InvalidInput, match="has a label"):
-        base.evaluator.evaluate(SET, WORDS, (1,))
+        base.runs.evaluate(SET, WORDS, (1,))
     other = base.questions.add_question(SET, "What may be carried over?")
     base.questions.label(SET, other, leave, 0, 33, 1)
-    run = base.evaluator.evaluate(SET, WORDS, (1,))
+    run = base.runs.evaluate(SET, WORDS, (1,))
     assert [each.question_id for each in run.results] == [other]

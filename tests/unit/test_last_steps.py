@@ -37,7 +37,7 @@ def _import_beir(workspace: Workspace, base: KnowledgeBase) -> int:
 
 
 def _evaluate_answers(workspace: Workspace, base: KnowledgeBase) -> int:
-    return base.answer_evaluations.start("leave", QUICK)
+    return base.runs.start_answers("leave", QUICK)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_absent_documents_count_as_trec_eval_counts_them(home, tmp_path, chunker
     workspace = workspace_at(home)
     base = workspace.create("b", recipe)
     workspace.jobs.run(base.documents.import_beir(_collection(tmp_path / "set"), "test"))
-    found = base.evaluator.evaluate("set", recipe, (10,)).run
+    found = base.runs.evaluate("set", recipe, (10,)).run
     qrels = {"q1": {"d1": 1, "dX": 1}, "q2": {"d2": 2, "d3": 1}, "q3": {"dX": 1}}
     names = {"recall@10": "recall_10", "mrr@10": "recip_rank"}
     names |= {"ndcg@10": "ndcg_cut_10", "map@10": "map_cut_10"}
@@ -53,7 +53,7 @@ def test_a_lost_span_counts_once(home):
     labels.append({"document": "gone.md", "quote": "and every autumn"})
     row = {"id": "q", "text": "When are pumps checked?", "evidence": labels}
     base.questions.import_file("s", "s.jsonl", json.dumps(row))
-    metrics = base.evaluator.evaluate("s", QUICK, (5,)).run.metrics
+    metrics = base.runs.evaluate("s", QUICK, (5,)).run.metrics
     assert metrics["recall@5"] == 0.5
     assert metrics["mrr@5"] == 1.0
     assert [label.document_name for _, label in base.questions.lost_labels("s")] == ["gone.md"]
@@ -69,6 +69,6 @@ def test_a_recipe_is_measured_as_it_answers(home):
     row = {"id": "q", "text": "Which pump has valve 2 and filter 3?"}
     row["evidence"] = [{"document": "note", "quote": "Pump 3 has valve 2 and filter 3."}]
     base.questions.import_file("s", "s.jsonl", json.dumps(row))
-    results = base.evaluator.evaluate("s", recipe, (5, 100)).results
+    results = base.runs.evaluate("s", recipe, (5, 100)).results
     ranked = [key for key, _, _ in results[0].ranking][:5]
     assert ranked == [hit.chunk.id for hit in base.search(row["text"], recipe).hits]

@@ -65,16 +65,16 @@ def remember(base: KnowledgeBase, question: str) -> int:
 
 
 def measured(workspace: Workspace, base: KnowledgeBase) -> str:
-    for job in base.memory_trials.start(SET, RECIPE):
+    for job in base.runs.start_memory_trial(SET, RECIPE):
         assert workspace.jobs.run(job).status == "done"
-    found = base.memory_trials.effect(SET, RECIPE)
+    found = base.runs.memory_effect(SET, RECIPE)
     return found.sentence
 
 
 def test_a_memory_that_knows_helps(parts, monkeypatch):
     workspace, base = parts
     with_chat(monkeypatch, Learner())
-    assert base.memory_trials.effect(SET, RECIPE) is None
+    assert base.runs.memory_effect(SET, RECIPE) is None
     for question in QUESTIONS:
         remember(base, f"{question} Please tell")
     sentence = measured(workspace, base)
@@ -89,8 +89,8 @@ def test_a_questions_own_interaction_is_no_example(parts, monkeypatch):
     monkeypatch.setattr("rag.memory.memory.least_similarity", lambda _: 0.999999)
     assert base.memory.examples(QUESTIONS[0], RECIPE) != ()
     measured(workspace, base)
-    found = base.memory_trials.effect(SET, RECIPE)
-    assert base.answer_evaluations.answers(found.run)["q0"].examples == 0
+    found = base.runs.memory_effect(SET, RECIPE)
+    assert base.runs.answers(found.run)["q0"].examples == 0
 
 
 def test_the_memory_of_another_visitor_is_another_measurement(parts, monkeypatch):
@@ -99,7 +99,7 @@ def test_the_memory_of_another_visitor_is_another_measurement(parts, monkeypatch
     remember(base, f"{QUESTIONS[0]} Please tell")
     other = workspace.base("handbook", SessionOwner("other", ("other",)))
     assert "no example for any of 12 questions" in measured(workspace, other)
-    assert base.memory_trials.effect(SET, RECIPE) is None
+    assert base.runs.memory_effect(SET, RECIPE) is None
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_what_two_questions_show(differences, sentence):
 def test_quotes_have_no_use_for_memory(parts):
     _, base = parts
     with pytest.raises(InvalidInput, match="memory cannot change them"):
-        base.memory_trials.start(SET, QUICK)
+        base.runs.start_memory_trial(SET, QUICK)

@@ -106,13 +106,13 @@ def test_a_turn_keeps_the_complete_question_and_what_failed(base):
 def test_a_recipe_whose_step_never_works_is_not_measured(base):
     base.questions.import_file("checks", "checks.jsonl", QUESTIONS)
     with pytest.raises(ProviderUnavailable, match="'expansions' of the recipe does not work"):
-        base.evaluator.evaluate("checks", QUICK.with_fields({"search.expansions": 2}))
+        base.runs.evaluate("checks", QUICK.with_fields({"search.expansions": 2}))
     assert base.runs.list_all() == []
 
 
 def test_a_recipe_with_a_working_step_is_measured(base, server):
     base.questions.import_file("checks", "checks.jsonl", QUESTIONS)
-    run = base.evaluator.evaluate("checks", HYDE).run
+    run = base.runs.evaluate("checks", HYDE).run
     assert run.metrics["recall@5"] == 1.0
     assert "fallbacks" not in run.environment
     assert len(server.requests) == 4

@@ -136,7 +136,7 @@ def test_labels_take_a_part_and_a_grade_below_zero(tmp_path):
         (3, "the deadline"),
         (MISLEADING, ""),
     ]
-    evaluation = base.evaluator.evaluate("mine", QUICK, (1, 5))
+    evaluation = base.runs.evaluate("mine", QUICK, (1, 5))
     assert evaluation.run.metrics["nugget_recall@5"] == 1.0
     assert evaluation.run.metrics["misleading@5"] == 1.0
     exported = base.questions.export_text("mine", "jsonl")

@@ -23,7 +23,7 @@ M = "ndcg@10"
 def opened(home: Path) -> tuple[Workspace, KnowledgeBase, str, str]:
     """A knowledge base, a run whose hits all have labels, and one with hits nobody judged."""
     workspace, base = half_judged(home)
-    old, new = (base.evaluator.evaluate(SET, each, (10,)).run.id for each in (OLD, NEW))
+    old, new = (base.runs.evaluate(SET, each, (10,)).run.id for each in (OLD, NEW))
     return workspace, base, old, new
 
 

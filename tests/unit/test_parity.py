@@ -23,7 +23,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
 
 
 def _run(base: KnowledgeBase, recipe: Recipe) -> str:
-    return base.evaluator.evaluate(SET, recipe, (1, 3)).run.id
+    return base.runs.evaluate(SET, recipe, (1, 3)).run.id
 
 
 def _result(name: str, ids: str, text: str = "?") -> QuestionResult:

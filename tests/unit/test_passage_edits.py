@@ -109,12 +109,12 @@ def test_edits_count_as_another_state_of_the_documents(base):
     label = {"document": "rules.txt", "quote": "carried over until 30 June"}
     row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}
     base.questions.import_file("s", "s.jsonl", json.dumps(row))
-    first = base.evaluator.evaluate("s", WORDS, (3,)).run
+    first = base.runs.evaluate("s", WORDS, (3,)).run
     before = base.documents_hash()
     assert first.documents_hash == before
     number = edit(base, "exclude", OLD)
     assert base.documents_hash() != before
-    second = base.evaluator.evaluate("s", WORDS, (3,)).run
+    second = base.runs.evaluate("s", WORDS, (3,)).run
     assert second.documents_hash == base.documents_hash()
     between = base.runs.differences(second.id, first.id)
     assert between.data == ("edits of passages",)
@@ -159,7 +159,7 @@ def test_a_bundle_brings_the_edits(workspace, base, tmp_path):
     label = {"document": "rules.txt", "quote": "carried over until 30 June"}
     row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}
     base.questions.import_file("s", "s.jsonl", json.dumps(row))
-    run = base.evaluator.evaluate("s", WORDS, (3,)).run
+    run = base.runs.evaluate("s", WORDS, (3,)).run
     workspace.bundle(run.id, tmp_path / "run.zip", with_documents=True)
     again = workspace.import_bundle(tmp_path / "run.zip", "copy", None, lambda *_: None)
     assert again.deviations == ()

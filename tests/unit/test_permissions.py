@@ -114,13 +114,13 @@ def test_all_that_changes_something_is_audited(workspace: Workspace) -> None:
     }
     assert unrecorded == {
         "documents.prepare_build",
-        "evaluator.measure",
+        "runs.measure",
         "access.links",
         "maps.draw",
-        "reviews.dismiss",
-        "reviews.figures",
-        "reviews.labelled",
-        "reviews.waiting",
+        "conversations.dismiss_review",
+        "conversations.review_figures",
+        "conversations.mark_labelled",
+        "conversations.waiting_reviews",
     }
 
 
@@ -246,7 +246,7 @@ def test_what_another_base_holds_is_not_read_by_its_id(workspace: Workspace) -> 
     other = workspace.create("other", QUICK)
     for each, held in ((base, True), (other, False)):
         assert (each.documents.original(document.id) is not None) is held
-        assert (each.answer_evaluations.answers("r1") == {"q1": told}) is held
+        assert (each.runs.answers("r1") == {"q1": told}) is held
         assert each.documents.original("../../" * 20 + "etc/passwd") is None
 
 
@@ -256,7 +256,7 @@ def test_a_run_of_somebody_else_is_not_told_from_none(workspace: Workspace, tmp_
     base = workspace.base("manuals")
     base.questions.create_set("policies")
     base.questions.add_question("policies", "When is leave lost?", answerable=False)
-    workspace.jobs.run(base.evaluations.start("policies", QUICK))
+    workspace.jobs.run(base.runs.start_evaluation("policies", QUICK))
     (run,) = base.runs.list_all()
     for name in (run.id, "0" * len(run.id)):
         with pytest.raises(NotFound) as caught:

@@ -71,16 +71,16 @@ def told(workspace: Workspace, base: KnowledgeBase, job: int) -> str:
 def test_the_better_run_wins_in_both_orders(workspace, base, monkeypatch):
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
-    said = told(workspace, base, base.preferences.start(better, worse, JUDGE))
+    said = told(workspace, base, base.runs.start_preferences(better, worse, JUDGE))
     assert said == f"{COUNT} pairs of answers compared."
     assert chat.calls == 2 * ASKED  # the fifth question was refused by both, in the same words
-    found = base.preferences.between(better, worse, JUDGE)
+    found = base.runs.preferences(better, worse, JUDGE)
     assert (found.questions, found.wins, found.losses, found.ties) == (COUNT, ASKED, 0, 1)
     assert found.rate == pytest.approx((ASKED + 0.5) / COUNT)
     assert found.tokens == 2 * ASKED * 110
     assert found.cost == "0.00 USD"
-    told(workspace, base, base.preferences.start(worse, better, JUDGE))
-    back = base.preferences.between(worse, better, JUDGE)
+    told(workspace, base, base.runs.start_preferences(worse, better, JUDGE))
+    back = base.runs.preferences(worse, better, JUDGE)
     assert (back.wins, back.losses) == (0, ASKED)
     assert back.rate == pytest.approx(1 - found.rate)
 
@@ -88,8 +88,8 @@ def test_the_better_run_wins_in_both_orders(workspace, base, monkeypatch):
 def test_five_questions_decide_nothing(workspace, base, monkeypatch):
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
-    told(workspace, base, base.preferences.start(better, worse, JUDGE))
-    said = base.preferences.between(better, worse, JUDGE)
+    told(workspace, base, base.runs.start_preferences(better, worse, JUDGE))
+    said = base.runs.preferences(better, worse, JUDGE)
     assert said.verdict == "undecided"
     assert said.sentence.endswith("5 questions, 4 better, 0 worse, 1 tied.")
     assert said.interval.low <= 0.5 <= said.interval.high
@@ -98,8 +98,8 @@ def test_five_questions_decide_nothing(workspace, base, monkeypatch):
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_judge_that_goes_by_the_place_comes_to_ties(workspace, base, monkeypatch, place):
     better, worse = runs(workspace, base, monkeypatch, Prefers(place))
-    told(workspace, base, base.preferences.start(better, worse, JUDGE))
-    found = base.preferences.between(better, worse, JUDGE)
+    told(workspace, base, base.runs.start_preferences(better, worse, JUDGE))
+    found = base.runs.preferences(better, worse, JUDGE)
     assert (found.wins, found.losses, found.ties, found.rate) == (0, 0, COUNT, 0.5)
 
 
@@ -107,25 +107,33 @@ def test_a_budget_pauses_and_nothing_is_asked_twice(workspace, base, monkeypatch
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
-    told(workspace, base, base.preferences.start(better, worse, JUDGE, budget=Budget(tokens=200)))
-    assert base.preferences.between(better, worse, JUDGE).open == COUNT - 1
-    told(workspace, base, base.preferences.start(better, worse, JUDGE))
+    told(
+        workspace,
+        base,
+        base.runs.start_preferences(better, worse, JUDGE, budget=Budget(tokens=200)),
+    )
+    assert base.runs.preferences(better, worse, JUDGE).open == COUNT - 1
+    told(workspace, base, base.runs.start_preferences(better, worse, JUDGE))
     assert chat.calls == 2 * ASKED
-    assert base.preferences.between(better, worse, JUDGE).open == 0
+    assert base.runs.preferences(better, worse, JUDGE).open == 0
 
 
 def test_replies_that_are_no_preference_count_toward_the_budget(workspace, base, monkeypatch):
     monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers(place=7)  # no grade of the rubric
     better, worse = runs(workspace, base, monkeypatch, chat)
-    told(workspace, base, base.preferences.start(better, worse, JUDGE, budget=Budget(tokens=440)))
+    told(
+        workspace,
+        base,
+        base.runs.start_preferences(better, worse, JUDGE, budget=Budget(tokens=440)),
+    )
     assert chat.calls == 4  # two questions, each asked twice in the first order
 
 
 def test_runs_without_answers_have_nothing_to_compare(workspace, base, monkeypatch):
     better, _ = runs(workspace, base, monkeypatch, Prefers())
-    bare = base.evaluator.evaluate(SET, ASKING).run.id
+    bare = base.runs.evaluate(SET, ASKING).run.id
     with pytest.raises(InvalidInput, match=f"Run {bare} has no answers"):
-        base.preferences.start(better, bare, JUDGE)
+        base.runs.start_preferences(better, bare, JUDGE)
     with pytest.raises(InvalidInput, match="two runs of one question set"):
-        base.preferences.start(better, better, JUDGE)
+        base.runs.start_preferences(better, better, JUDGE)

@@ -90,7 +90,7 @@ def test_accepted_ones_count_and_rejected_ones_are_kept(workspace, base):
     (counting,) = base.questions.usable(SET)
     assert (counting.id, counting.text) == (one, "How long may it run?")
     assert base.questions.named(SET).version == 2  # a proposal that is edited counts nowhere
-    run = base.evaluator.evaluate(SET, QUICK, (3,))
+    run = base.runs.evaluate(SET, QUICK, (3,))
     assert [each.question_id for each in run.results] == [one]
     base.questions.accept_proposals(SET, [two])
     assert len(base.questions.usable(SET)) == 2

@@ -120,7 +120,7 @@ def test_a_renamed_set_keeps_its_runs_and_baseline(base):
     question = base.questions.add_question(SET, "How long may leave be carried over?")
     document = base.documents.documents(QUICK.index)[0].id
     base.questions.label(SET, question, document, 0, 11, 2)
-    run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run.id
+    run = base.runs.evaluate(SET, QUICK, (1, 3)).run.id
     base.runs.pin(run)
     base.questions.rename_set(SET, "renamed")
     assert [each.id for each in base.runs.list_all("renamed")] == [run]

@@ -7,7 +7,7 @@ from tests.runs import SET, VECTORS, WORDS
 
 
 def _run(base: KnowledgeBase, recipe: Recipe) -> str:
-    return base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run.id
+    return base.runs.evaluate(SET, recipe, (1, 3, 10)).run.id
 
 
 def test_each_side_is_the_stored_ranking_with_its_passages(base):

@@ -46,7 +46,7 @@ def test_a_new_version_keeps_the_label_at_its_words(workspace, base):
     assert _words(base) == [RULE]
     assert base.questions.lost_labels(SET) == []
     assert base.questions.named(SET).version == version + 1
-    assert base.evaluator.evaluate(SET, QUICK, (5,)).results[0].relevant == 1
+    assert base.runs.evaluate(SET, QUICK, (5,)).results[0].relevant == 1
 
 
 def test_a_label_that_lost_its_words_is_listed_until_they_come_back(workspace, base):

@@ -43,7 +43,7 @@ class Page(HTMLParser):
 
 def _run(base: KnowledgeBase, **changes: object) -> str:
     recipe = WORDS.with_fields({f"search.{name}": value for name, value in changes.items()})
-    return base.evaluator.evaluate(SET, recipe, (1, 3, 5, 10)).run.id
+    return base.runs.evaluate(SET, recipe, (1, 3, 5, 10)).run.id
 
 
 def test_it_tells_which_prompts_the_answers_had_and_what_they_took(home, monkeypatch):
@@ -169,7 +169,7 @@ def test_text_of_users_never_becomes_markup(home):
     name = f"set {HOSTILE}"
     base.questions.import_file(name, "q.jsonl", "\n".join(map(json.dumps, rows)))
     runs = [
-        base.evaluator.evaluate(name, recipe.with_fields({"search.b": b}), (1, 10)).run.id
+        base.runs.evaluate(name, recipe.with_fields({"search.b": b}), (1, 10)).run.id
         for recipe, b in ((WORDS, 0.0), (VECTORS, 0.5))
     ]
     base.runs.describe(runs[1], note=f"note {HOSTILE}")

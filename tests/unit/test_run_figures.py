@@ -102,7 +102,7 @@ def test_nothing_labelled():
 
 def test_of_a_kept_run(home):
     workspace, base = handbook(home)
-    found = base.evaluator.evaluate(SET, WORDS, [1, 5])
+    found = base.runs.evaluate(SET, WORDS, [1, 5])
     ends = base.runs.intervals(found.run.id)
     assert list(ends) == list(found.run.metrics)
     for name, value in found.run.metrics.items():
@@ -116,7 +116,7 @@ def test_of_a_kept_run(home):
 
 def test_labels_that_changed_are_said(home):
     workspace, base = handbook(home)
-    found = base.evaluator.evaluate(SET, WORDS, [5])
+    found = base.runs.evaluate(SET, WORDS, [5])
     line = {"id": "q1", "text": "?", "evidence": [{"document": "pump.txt", "quote": "Grease"}]}
     base.questions.import_file(SET, "questions.jsonl", json.dumps(line))
     share = base.runs.unjudged(found.run.id, k=5)

@@ -15,7 +15,7 @@ from tests.workspaces import QUICK, add
 
 
 def _run(base: KnowledgeBase, recipe: Recipe = WORDS) -> str:
-    return base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run.id
+    return base.runs.evaluate(SET, recipe, (1, 3, 10)).run.id
 
 
 def test_a_run_knows_what_it_measured_and_with_what(base):
@@ -70,7 +70,7 @@ def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(base):
 
 
 def test_a_run_without_the_metric_stands_last(base):
-    shallow = base.evaluator.evaluate(SET, WORDS, (1,)).run.id
+    shallow = base.runs.evaluate(SET, WORDS, (1,)).run.id
     deep = _run(base)
     rows = base.runs.leaderboard(SET)
     assert [(row.run.id, row.value is None) for row in rows] == [(deep, False), (shallow, True)]
@@ -154,7 +154,7 @@ def test_relevance_by_the_cosines_of_different_embedders_is_not_compared(home):
 
     def measured(recipe: Recipe, relevance: float) -> str:
         beside = {f"q{n}": {"answer_relevance": relevance} for n in range(1, 5)}
-        return base.evaluator.evaluate(SET, recipe, (3,), beside=beside).run.id
+        return base.runs.evaluate(SET, recipe, (3,), beside=beside).run.id
 
     low, again, high = measured(fake, 0.2), measured(fake, 0.2), measured(other, 0.9)
     metric = "answer_relevance"
@@ -227,7 +227,7 @@ def test_chips_are_short_and_leave_answers_out():
 
 
 def test_further_metrics_and_splits_share_one_risk_and_are_kept(base):
-    before, after = (base.evaluator.evaluate(SET, each).run for each in (WORDS, VECTORS))
+    before, after = (base.runs.evaluate(SET, each).run for each in (WORDS, VECTORS))
     ids = [after.id]
     (first,) = base.runs.compare(ids, before.id, "ndcg@10")
     (second,) = base.runs.compare(ids, before.id, "recall@10")

@@ -67,7 +67,7 @@ def test_an_evaluation_has_them_for_its_span_questions_only(home):
         {"id": "d", "text": "hotels", "evidence": [{"document": "travel.txt"}]},
     ]
     base.questions.import_file("mixed", "mixed.jsonl", "\n".join(map(json.dumps, rows)))
-    found = base.evaluator.evaluate("mixed", WORDS, [1, 5])
+    found = base.runs.evaluate("mixed", WORDS, [1, 5])
     by_id = {result.question_id: result.metrics for result in found.results}
     assert "span_recall@1" not in by_id["d"]
     assert by_id["s"]["span_recall@1"] == 1.0
@@ -80,8 +80,8 @@ def test_an_evaluation_has_them_for_its_span_questions_only(home):
 
 def test_in_tokens_too_where_it_is_asked_for(home):
     workspace, base = handbook(home)
-    found = base.evaluator.evaluate(SET, WORDS, [1], by_tokens=True)
-    plain = base.evaluator.evaluate(SET, WORDS, [1])
+    found = base.runs.evaluate(SET, WORDS, [1], by_tokens=True)
+    plain = base.runs.evaluate(SET, WORDS, [1])
     added = {"token_recall@1", "token_precision@1", "token_iou@1"}
     assert found.run.metrics.keys() - plain.run.metrics.keys() == added
     counted = base.count_tokens("when its bearing is dry", WORDS.with_fields(MINILM))
@@ -94,7 +94,7 @@ def test_in_tokens_too_where_it_is_asked_for(home):
 
 def test_the_other_figures_are_means_over_all_questions(home):
     workspace, base = handbook(home)
-    found = base.evaluator.evaluate(SET, WORDS, [1])
+    found = base.runs.evaluate(SET, WORDS, [1])
     judged = [result.metrics for result in found.results if "recall@1" in result.metrics]
     assert len(judged) == 4
     for name in ("recall@1", "span_recall@1", "span_iou@1"):

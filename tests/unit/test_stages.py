@@ -169,4 +169,4 @@ def test_a_new_stage_is_measured_by_the_pipeline(base, registered, tmp_path, cap
 
 
 def _evaluated(base: KnowledgeBase, recipe: Recipe) -> dict[str, float]:
-    return dict(base.evaluator.evaluate("checks", recipe).run.metrics)
+    return dict(base.runs.evaluate("checks", recipe).run.metrics)

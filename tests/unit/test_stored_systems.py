@@ -148,7 +148,7 @@ def test_a_job_stores_one_run(home):
     assert run.metrics["hit@1"] == 0.25
     latest = base.systems.latest_evaluation(SET, "rival")
     assert latest.payload["cutoffs"] == [5]
-    own = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
+    own = base.runs.evaluate(SET, WORDS, (1, 3)).run
     with answering(GRINDING) as url:
         base.systems.add(defined(url))
         gate = base.systems.gate(SET, "rival", {"hit@1": 0.9}, own.id)

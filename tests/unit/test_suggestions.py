@@ -13,9 +13,9 @@ def test_guests_of_a_tour_learn_what_the_newest_runs_fail(home):
     assert suggestions.newest_runs() == {}
     decisions = {f"q{n}": {"correct_decision": 1.0, "false_doubt": 0.0} for n in range(1, 5)}
     decisions["q2"] = {"correct_decision": 0.0, "false_doubt": 1.0}
-    scored = base.evaluator.evaluate(SET, WORDS, beside=decisions).run
+    scored = base.runs.evaluate(SET, WORDS, beside=decisions).run
     strict = WORDS.with_fields({"search.threshold": 1.0})
-    newest = base.evaluator.evaluate(SET, strict).run
+    newest = base.runs.evaluate(SET, strict).run
     assert suggestions.newest_runs() == {SET: (newest.id, scored.id)}
     assert "q2" in suggestions.failing_questions([scored.id])
     assert suggestions.failing_questions([newest.id, scored.id]) >= {"q1", "q2", "q3", "q4"}

@@ -70,10 +70,10 @@ def test_figures_are_those_that_an_evaluation_stores(base):
     sweep = base.tuning.sweep(SET, GRID, WORDS, (1, 3))
     for number in (0, 100, 431):
         recipe = sweep.grid.recipe(number)
-        run = base.evaluator.evaluate(SET, recipe, (1, 3)).run
+        run = base.runs.evaluate(SET, recipe, (1, 3)).run
         assert sweep.metrics(number) == swept_metrics(run.metrics)
         assert recipe == WORDS.with_fields(sweep.grid.changes(number))
-    assert sweep.base == swept_metrics(base.evaluator.evaluate(SET, WORDS, (1, 3)).run.metrics)
+    assert sweep.base == swept_metrics(base.runs.evaluate(SET, WORDS, (1, 3)).run.metrics)
 
 
 def test_a_wrong_figure_is_not_confirmed(base):

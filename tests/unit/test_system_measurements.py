@@ -63,7 +63,7 @@ def test_hops_of_one_request_are_measured_one_by_one(base):
 
 
 def test_own_rankings_have_the_metrics_of_the_run(base):
-    run = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
+    run = base.runs.evaluate(SET, WORDS, (1, 3)).run
     deep = WORDS.with_fields({"search.top_k": 3})
     questions = base.systems.questions(SET)
     returned = [

@@ -33,7 +33,7 @@ def run_of_system(base: KnowledgeBase, *, foreign: bool = False, name: str = "mi
 
 
 def test_a_run_of_a_system_is_compared_with_one_of_a_recipe(base):
-    own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
+    own = base.runs.evaluate(SET, WORDS, CUTOFFS).run
     other = run_of_system(base, foreign=True)
     (compared,) = base.runs.compare([other.id], own.id, "mrr@10")
     assert compared.figures.obstacle == ""
@@ -61,7 +61,7 @@ def test_bounds_of_unjudged_hits_are_those_of_the_labels_that_the_run_was_measur
 
 
 def test_a_report_names_the_system(base):
-    own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
+    own = base.runs.evaluate(SET, WORDS, CUTOFFS).run
     run = run_of_system(base, foreign=True)
     page = base.runs.report(run.id, own.id)
     assert "1 question failed" in page
@@ -113,11 +113,11 @@ def test_a_gate_measures_against_a_run_of_a_system(base, capsys):
 def test_foreign_texts_cannot_be_decided_on(base):
     first, second = run_of_system(base), run_of_system(base, foreign=True, name="other")
     with pytest.raises(InvalidInput, match="in no document"):
-        base.decisions.start(first.id, second.id, "dcg@10")
+        base.runs.start_decision(first.id, second.id, "dcg@10")
 
 
 def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(base):
-    own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
+    own = base.runs.evaluate(SET, WORDS, CUTOFFS).run
     source = SystemSource("http", "flaky", "ab" * 32, 1, errors={"q1": "It answers 503."})
     returned = [Returned("Why is there a grinding noise?", (ReturnedText(ELSEWHERE),))]
     flaky = base.systems.evaluate(SET, returned, source, CUTOFFS).evaluation.run
@@ -127,7 +127,7 @@ def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(bas
 
 
 def test_an_edit_of_passages_leaves_those_that_a_system_returned(base):
-    own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
+    own = base.runs.evaluate(SET, WORDS, CUTOFFS).run
     run = run_of_system(base)
     before = [passage.chunk for passage in base.runs.side_by_side(run.id, own.id, "q2").after]
     for document in base.documents.documents(WORDS.index):

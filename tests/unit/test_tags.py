@@ -53,7 +53,7 @@ def test_only_filters_by_tag_and_date_name_documents(base):
 
 def test_a_run_without_such_a_filter_still_counts(parts, tmp_path):
     workspace, base = parts
-    run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run
+    run = base.runs.evaluate(SET, QUICK, (1, 3)).run
     base.documents.tag("leave.md", ["policy"])
     assert (run.base_version, run.filter_digest) == (base.version(), base.filter_digest(run.recipe))
     workspace.bundle(run.id, tmp_path / "run.zip")
@@ -62,10 +62,10 @@ def test_a_run_without_such_a_filter_still_counts(parts, tmp_path):
 def test_a_run_with_such_a_filter_is_told_from_one_before(parts, tmp_path):
     workspace, base = parts
     base.documents.tag("leave.md", ["policy"])
-    before = base.evaluator.evaluate(SET, TAGGED, (1, 3)).run
+    before = base.runs.evaluate(SET, TAGGED, (1, 3)).run
     workspace.bundle(before.id, tmp_path / "before.zip")
     base.documents.tag("travel.txt", ["policy"])
-    after = base.evaluator.evaluate(SET, TAGGED, (1, 3)).run
+    after = base.runs.evaluate(SET, TAGGED, (1, 3)).run
     assert before.documents_hash == after.documents_hash
     assert after.metrics["recall@3"] > before.metrics["recall@3"]
     with pytest.raises(InvalidInput, match="tags or dates that its recipe filters by changed"):
@@ -77,10 +77,10 @@ def test_a_run_with_such_a_filter_is_told_from_one_before(parts, tmp_path):
 
 def test_runs_that_filter_alike_are_compared_with_a_caveat(base):
     base.documents.tag("leave.md", ["policy"])
-    before = base.evaluator.evaluate(SET, TAGGED, (10,)).run.id
+    before = base.runs.evaluate(SET, TAGGED, (10,)).run.id
     base.documents.tag("travel.txt", ["policy"])
-    after = base.evaluator.evaluate(SET, TAGGED, (10,)).run.id
-    without = base.evaluator.evaluate(SET, QUICK, (10,)).run.id
+    after = base.runs.evaluate(SET, TAGGED, (10,)).run.id
+    without = base.runs.evaluate(SET, QUICK, (10,)).run.id
     (found,) = base.runs.compare([after], before, "ndcg@10")
     assert found.caveats == ("The same filter selects other documents than before.",)
     assert base.runs.compare([without], before, "ndcg@10")[0].caveats == ()

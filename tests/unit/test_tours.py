@@ -159,7 +159,7 @@ def test_rows_amid_prose_have_the_names_of_their_columns(base):
 
 
 def test_a_run_and_a_comparison_show_their_values(base):
-    first, second = (base.evaluator.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS))
+    first, second = (base.runs.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS))
     stop = run_stop(first, "Words", base.runs.intervals(first.id), base.runs.results(first.id))
     value = stop.values[0]
     assert (value.label, value.value) == ("nDCG@10", f"{first.metrics['ndcg@10']:.3f}")
@@ -186,7 +186,7 @@ def test_a_run_with_answers_shows_which_were_wrong(base):
         }
         for number, name in enumerate(asked)
     }
-    run = base.evaluator.evaluate(SET, WORDS, beside=beside).run
+    run = base.runs.evaluate(SET, WORDS, beside=beside).run
     stop = run_stop(run, "Words", base.runs.intervals(run.id), base.runs.results(run.id))
     assert [(row.label, row.value) for row in stop.values[-2:]] == [
         ("Expected answer found", "75%"),

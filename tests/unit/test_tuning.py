@@ -36,7 +36,7 @@ def tuner(base: KnowledgeBase) -> Tuner:
 def test_figures_are_those_of_an_evaluation_question_by_question(base, tuner):
     figures = tuner.figures(RECIPES, METRICS)
     for number, recipe in enumerate(RECIPES):
-        found = base.evaluator.evaluate(SET, recipe, (1, 3, 20))
+        found = base.runs.evaluate(SET, recipe, (1, 3, 20))
         by_id = {result.question_id: result for result in found.results}
         for name in METRICS:
             values = figures.metrics[name][number]
@@ -83,7 +83,7 @@ def test_a_change_is_paired(tuner):
 
 
 def test_intervals_are_those_of_the_lab(base, tuner):
-    run = base.evaluator.evaluate(SET, HYBRID, (1, 3, 20)).run
+    run = base.runs.evaluate(SET, HYBRID, (1, 3, 20)).run
     names = [*METRICS, "correct_refusal"]
     expected = base.runs.intervals(run.id)
     found = tuner.figures([HYBRID], METRICS).intervals(names)

@@ -46,7 +46,7 @@ def test_builds_of_a_grid_are_made(base, tmp_path, capsys):
     assert (code, told["recipes"]) == (0, 2)
     smaller = WORDS.with_fields({"index.chunk_size": 16})
     assert base.documents.missing(smaller.index) == 0
-    metrics = dict(base.evaluator.evaluate(SET, smaller, (1, 3, 5, 10, 20)).run.metrics)
+    metrics = dict(base.runs.evaluate(SET, smaller, (1, 3, 5, 10, 20)).run.metrics)
     del metrics["correct_doubt"]  # a table of builds has no answers
     first = told["results"][0]
     assert first["metrics"] == metrics
@@ -105,13 +105,13 @@ def test_the_gate_ends_with_1_below_a_least_value(base, capsys):
 
 @pytest.mark.parametrize(("more", "code"), [(0.0, 0), (1e-10, 0), (1e-6, 1)])
 def test_the_gate_passes_exactly_what_is_demanded(base, capsys, more, code):
-    mean = base.evaluator.evaluate(SET, WORDS, (10,)).run.metrics["precision@10"]
+    mean = base.runs.evaluate(SET, WORDS, (10,)).run.metrics["precision@10"]
     least = f"precision@10={mean + more!r}"
     assert _run(capsys, "gate", "handbook", SET, "--min", least)[0] == code
 
 
 def test_the_gate_lists_the_questions_that_got_worse(base, capsys):
-    before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
+    before = base.runs.evaluate(SET, WORDS, (1, 10)).run
     worse = ("gate", "handbook", SET, "--baseline", before.id, "--set", "search.threshold=1.0")
     code, told = _run(capsys, *worse)
     # Four questions lost outright: no test is sure of so few, and neither does it pass.
@@ -127,7 +127,7 @@ def test_the_gate_lists_the_questions_that_got_worse(base, capsys):
 
 
 def test_the_gate_compares_what_both_were_asked(base, capsys):
-    before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
+    before = base.runs.evaluate(SET, WORDS, (1, 10)).run
     base.questions.delete_questions(SET, ["q1"])
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
     found = told["paired"]["ndcg@10"]
@@ -135,7 +135,7 @@ def test_the_gate_compares_what_both_were_asked(base, capsys):
 
 
 def test_the_gate_refuses_to_compare_over_other_labels(base, capsys):
-    before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
+    before = base.runs.evaluate(SET, WORDS, (1, 10)).run
     base.questions.edit_question(SET, "q1", tags=["later"])  # a version without a difference
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
     assert (code, told["outcome"]) == (4, "incomparable")
@@ -191,6 +191,6 @@ def test_a_gate_without_sense_ends_with_2(base, capsys, options, said):
 def test_a_baseline_of_another_set_is_refused(base, capsys):
     other = base.questions.export_text(SET, "jsonl")
     base.questions.import_file("other", "other.jsonl", other)
-    run = base.evaluator.evaluate("other", VECTORS, (1,)).run
+    run = base.runs.evaluate("other", VECTORS, (1,)).run
     assert main(["gate", "handbook", SET, "--baseline", run.id]) == 2
     assert "measured 'other'" in capsys.readouterr().err

@@ -165,7 +165,7 @@ def test_a_sweep_ranks_it_as_a_search_does(base, fusion, weight, threshold):
     fields = {"search.fusion": fusion, "search.dense_weight": weight, "search.threshold": threshold}
     recipe = base.recipe().with_fields(fields)
     swept = base.tuning.sweeper("q").sweep(Grid.parse({}, recipe), (1, 3)).base
-    run = base.evaluator.evaluate("q", recipe, (1, 3)).run
+    run = base.runs.evaluate("q", recipe, (1, 3)).run
     assert {name: run.metrics[name] for name in swept} == pytest.approx(dict(swept))
     assert run.metrics["recall@3"] == 1.0
 

@@ -34,7 +34,7 @@ def what_if(base: KnowledgeBase) -> WhatIf:
 
 def _metric(base: KnowledgeBase, name: str, **search: object) -> float:
     recipe = HYBRID.with_fields({f"search.{field}": value for field, value in search.items()})
-    return base.evaluator.evaluate(SET, recipe, (1, 3, 10, 20)).run.metrics[name]
+    return base.runs.evaluate(SET, recipe, (1, 3, 10, 20)).run.metrics[name]
 
 
 def test_only_search_fields_are_varied(what_if):

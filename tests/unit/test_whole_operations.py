@@ -95,7 +95,7 @@ def test_a_run_has_its_note_and_its_tags_or_neither(base, monkeypatch):
     question = base.questions.add_question("checks", "When does leave lapse?")
     (leave,) = base.documents.documents(QUICK.index)
     base.questions.label("checks", question, leave.id, 0, 10, 1)
-    run = base.evaluator.evaluate("checks", QUICK).run.id
+    run = base.runs.evaluate("checks", QUICK).run.id
     base.runs.describe(run, note="As shipped", tags=["q3"])
     for more in ({"tags": ["x" * 41]}, {"tags": [str(number) for number in range(21)]}):
         with pytest.raises(InvalidInput):

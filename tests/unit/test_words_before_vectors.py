@@ -176,11 +176,11 @@ def test_nothing_is_measured_while_vectors_are_not_in(workspace: Workspace) -> N
     base.questions.import_file("checks", "checks.jsonl", line)
     take(base, "travel.md", TRAVEL)
     with pytest.raises(InvalidInput, match="Only lexical search finds 1 of 2 documents so far"):
-        base.evaluator.evaluate("checks", QUICK)
+        base.runs.evaluate("checks", QUICK)
     with pytest.raises(InvalidInput, match="Only lexical search finds 1 of 2 documents so far"):
         base.tuning.tuner("checks").figures([QUICK], ["ndcg@10"])
     workspace.jobs.run(base.documents.build(QUICK.index))
-    assert base.evaluator.evaluate("checks", QUICK).run.documents == 2
+    assert base.runs.evaluate("checks", QUICK).run.documents == 2
 
 
 def test_an_embedder_that_fails_later_leaves_documents_that_answer_by_words(

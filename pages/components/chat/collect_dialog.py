@@ -231,7 +231,7 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
         collect(grades, answer=str(st.session_state.get(_expected(turn)) or ""))
         labels = base.questions.labels_of(name, text, turn.recipe.index)
         outcome = f"which has {labels_in_words(labels)} for it"
-    base.reviews.labelled(turn.id)
+    base.conversations.mark_labelled(turn.id)
     st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}, {outcome}."
 
 

@@ -68,7 +68,7 @@ def sentence(turn: Turn) -> str:
 
 def _explain(base: KnowledgeBase, turn_id: int, reason: str, correction: str) -> None:
     state = st.session_state
-    base.reviews.explain(turn_id, state.get(reason) or "", state.get(correction) or "")
+    base.conversations.explain_thumb(turn_id, state.get(reason) or "", state.get(correction) or "")
     sent = "Sent. You can find it on *Usage*, under *Review*."
     later(partial(st.toast, sent, icon=":material/rate_review:"))
 

@@ -25,7 +25,7 @@ def review(base: KnowledgeBase) -> None:
         "Answers with a thumb down, in doubt or with an unsupported sentence, and refusals. Turn "
         "one into a labelled question, and the next evaluation measures it."
     )
-    figures = base.reviews.figures()
+    figures = base.conversations.review_figures()
     _figures(figures)
     if figures.waiting:
         _queue(base)
@@ -80,7 +80,9 @@ def _queue(base: KnowledgeBase) -> None:
         "Which", _KINDS, default=_KINDS[0], required=True, key="review_kind", bind="query-params"
     )
     waiting = [
-        feedback_item for feedback_item in base.reviews.waiting() if _is(feedback_item, kind)
+        feedback_item
+        for feedback_item in base.conversations.waiting_reviews()
+        if _is(feedback_item, kind)
     ]
     if not waiting:
         st.caption("Nothing of this kind waits for a review.")
@@ -133,6 +135,6 @@ def _card(base: KnowledgeBase, item: Feedback) -> None:
             ):
                 base.conversations.show(item.conversation, turn.id)
                 st.switch_page("chat.py", query_params={turn_view.TALK: str(item.conversation)})
-            key, act = f"review_dismiss_{turn.id}", base.reviews.dismiss
-            options = offered(base, "reviews.dismiss", type="tertiary")
+            key, act = f"review_dismiss_{turn.id}", base.conversations.dismiss_review
+            options = offered(base, "conversations.dismiss_review", type="tertiary")
             action_button("Dismiss", key, "close", act, turn.id, **options)

@@ -343,7 +343,7 @@ def follow(base: KnowledgeBase, source: str) -> None:
     open_source(source)
     turn_id = source.partition(".")[0]
     if turn_id.isdecimal():
-        base.reviews.opened(int(turn_id))
+        base.conversations.count_opened(int(turn_id))
 
 
 def open_source(source: str) -> None:

@@ -103,17 +103,17 @@ def _benefit(base: KnowledgeBase, recipe: Recipe) -> None:
         return
     field, action = st.columns([3, 2], vertical_alignment="bottom")
     name = field.selectbox("Question set", list(sets), key=_SET)
-    jobs = base.memory_trials.jobs(name, recipe)
+    jobs = base.runs.memory_trial_jobs(name, recipe)
     with action:
         action_button(
             "Measure",
             "memory_measure",
             "play_arrow",
-            base.memory_trials.start,
+            base.runs.start_memory_trial,
             name,
             recipe,
             width="stretch",
-            **offered(base, "memory_trials.start", disabled=any(job.active for job in jobs)),
+            **offered(base, "runs.start_memory_trial", disabled=any(job.active for job in jobs)),
         )
     st.caption(
         f"Answers every question twice, without past interactions and with them: up to "
@@ -125,7 +125,7 @@ def _benefit(base: KnowledgeBase, recipe: Recipe) -> None:
             follow(job.id, f"memory_{job.id}")
             return
         failure(job)
-    effect = base.memory_trials.effect(name, recipe)
+    effect = base.runs.memory_effect(name, recipe)
     if effect is not None:
         _effect(effect)
     elif len(jobs) > 1:  # one of them paused

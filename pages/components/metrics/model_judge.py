@@ -43,7 +43,7 @@ def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
     named = "" if answer.provider == _QUOTING else f"{answer.provider}:{answer.model or ''}"
     st.session_state.setdefault(_JUDGE, named.rstrip(":"))
     judge = st.text_input("Judge", key=_JUDGE, placeholder="provider:model").strip()
-    job = base.judgements.latest(run.id, judge) if judge else None
+    job = base.runs.latest_judging(run.id, judge) if judge else None
     if job is not None and job.active:
         follow(job.id, "judge")
     else:
@@ -52,10 +52,10 @@ def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
             "Grade the hits",
             f"metrics_judge_start_{run.id}",
             "play_arrow",
-            base.judgements.start,
+            base.runs.start_judging,
             run.id,
             judge,
-            **offered(base, "judgements.start", disabled=not judge),
+            **offered(base, "runs.start_judging", disabled=not judge),
         )
     judgements = base.runs.open_hits(run.id, judge=judge or None)
     for sentence in judgements.sentences:

@@ -82,7 +82,7 @@ def plan(base: KnowledgeBase, set_name: str, _runs: Sequence[str], _version: Ver
 @shared_cache(16)
 def named_like_documents(base: KnowledgeBase, set_name: str, _version: Version) -> int:
     """The number of questions of a set whose id is the name of a document."""
-    return base.evaluations.alike(set_name)
+    return base.runs.alike(set_name)
 
 
 @shared_cache(16)

@@ -49,7 +49,7 @@ _FAULTS: Mapping[str, str] = {
 def operations(base: KnowledgeBase) -> None:
     """Draw totals, charts over time, and the turns that need a look."""
     period = switch("Period", list(DAYS), PERIOD, label_visibility="collapsed", default="7 days")
-    turns = base.operations.turns(DAYS[period])
+    turns = base.conversations.all_turns(DAYS[period])
     if turns:
         cards(operation_figures(turns))
         charts(operation_periods(turns))

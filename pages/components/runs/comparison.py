@@ -379,7 +379,7 @@ def _preferred(base: KnowledgeBase, run: str, other: str) -> None:
         "contradicts itself, which counts as a tie."
     )
     judge = st.text_input("Judge", key=_JUDGE, placeholder="provider:model").strip()
-    job = base.preferences.latest(run, other, judge) if judge else None
+    job = base.runs.latest_preferences(run, other, judge) if judge else None
     if job is not None and job.active:
         follow(job.id, "prefer")
         return
@@ -388,14 +388,14 @@ def _preferred(base: KnowledgeBase, run: str, other: str) -> None:
         "Compare",
         "runs_prefer_start",
         "play_arrow",
-        base.preferences.start,
+        base.runs.start_preferences,
         run,
         other,
         judge,
-        **offered(base, "preferences.start", disabled=not judge),
+        **offered(base, "runs.start_preferences", disabled=not judge),
     )
     if judge:
-        preference = base.preferences.between(run, other, judge)
+        preference = base.runs.preferences(run, other, judge)
         if preference.questions:
             st.markdown(plain(preference.sentence))
             st.caption(plain(f"{preference.tokens:,} tokens, {preference.cost or 'nothing asked'}"))

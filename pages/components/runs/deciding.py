@@ -75,7 +75,7 @@ def deciding(
     both = names[ids[0]], names[ids[1]]
     pair = Pair(base, *ids, both, compared.run.question_set, chosen, margin)
     try:
-        base.decisions.state(*ids, chosen, margin, most=0)
+        base.runs.decision(*ids, chosen, margin, most=0)
     except NotFound:
         _offer(pair)
         return
@@ -84,7 +84,7 @@ def deciding(
 
 def decided(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str]) -> None:
     """Draw a line for each finished decision between two runs."""
-    if refusal(base, "decisions.list_all"):
+    if refusal(base, "runs.decisions"):
         return
     runs = compared.run.id, compared.baseline.id
     for entry in entries(base, compared.run.question_set, *runs):
@@ -99,7 +99,7 @@ def entries(base: KnowledgeBase, set_name: str, *run_ids: str) -> list[DecisionE
         labels = base.questions.named(set_name)
     except NotFound:
         return []
-    started = base.decisions.started(set_name)
+    started = base.runs.started_decisions(set_name)
     state = labels.id, labels.version, started
     listed: list[DecisionEntry] = _entries(base, set_name, state, *run_ids) if started else []
     return listed
@@ -110,7 +110,7 @@ def _entries(
     base: KnowledgeBase, set_name: str, state: tuple[object, ...], *run_ids: str
 ) -> list[DecisionEntry]:
     """Decisions by the labels of a ``state``, which also names the decisions that there are."""
-    return base.decisions.list_all(*run_ids, question_set=set_name)
+    return base.runs.decisions(*run_ids, question_set=set_name)
 
 
 def _metric(metric: str) -> str:
@@ -139,12 +139,12 @@ def _offer(pair: Pair) -> None:
         "balance",
         _start,
         pair,
-        **offered(pair.base, "decisions.start"),
+        **offered(pair.base, "runs.start_decision"),
     )
 
 
 def _start(pair: Pair) -> None:
-    pair.base.decisions.start(pair.run, pair.other, pair.metric)
+    pair.base.runs.start_decision(pair.run, pair.other, pair.metric)
 
 
 @st.fragment
@@ -153,7 +153,7 @@ def _decision(pair: Pair) -> None:
     notices()
     with guard():
         skipped = st.session_state.setdefault(f"{pair.key}_skipped", [])
-        state = pair.base.decisions.state(
+        state = pair.base.runs.decision(
             pair.run, pair.other, pair.metric, pair.margin, most=len(skipped) + 1
         )
         _page_again(pair, state)
@@ -198,7 +198,7 @@ def _hit(pair: Pair, state: RunDecision, hit: HitToJudge) -> None:
                 shortcut=grade,
                 on_click=_grade,
                 args=(pair, hit, int(grade)),
-                **offered(pair.base, "decisions.judge"),
+                **offered(pair.base, "runs.judge_decision"),
             )
         st.button(
             "Skip",
@@ -248,7 +248,7 @@ def _undo_button(pair: Pair) -> None:
 
 def _grade(pair: Pair, hit: HitToJudge, grade: int) -> None:
     with guard(in_dialog=True):
-        (label,) = pair.base.decisions.judge(
+        (label,) = pair.base.runs.judge_decision(
             pair.run,
             pair.other,
             pair.metric,

@@ -13,7 +13,7 @@ from rag import DecisionEntry, KnowledgeBase
 
 def decisions_table(base: KnowledgeBase, set_name: str, names: Mapping[str, str]) -> None:
     """Draw a folded table; nothing without a decision. ``names`` are those of the runs."""
-    if refusal(base, "decisions.list_all"):
+    if refusal(base, "runs.decisions"):
         return
     mine = [entry for entry in entries(base, set_name) if {entry.run, entry.other} <= names.keys()]
     if not mine:

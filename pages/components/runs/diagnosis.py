@@ -288,16 +288,16 @@ def _use(
         help_text = working_recipe.UNTIL_SAVED
         action_button(label, f"metrics_fix_{number}", sign, apply, help=help_text)
         changed = recipe.with_fields(changes)
-        job = base.evaluations.latest(chosen.name, changed)
+        job = base.runs.latest_evaluation(chosen.name, changed)
         if job is not None and job.active:
             job_progress.follow(job.id, f"fix_{number}")
             return
         if run := _current_run(base, chosen, changed):
             _evaluated(base, chosen, recipe, run)
             return
-        start = partial(base.evaluations.start, chosen.name, changed)
+        start = partial(base.runs.start_evaluation, chosen.name, changed)
         options = offered(
-            base, "evaluations.start", help="Evaluates the changed recipe and keeps the run."
+            base, "runs.start_evaluation", help="Evaluates the changed recipe and keeps the run."
         )
         action_button("Evaluate", f"metrics_fix_run_{number}", "play_arrow", start, **options)
     job_progress.failure(job)

@@ -111,14 +111,14 @@ class Judgements(NewDecision):
 @dear
 def list_decisions(request: Request, base: Base, part: Part) -> Page[DecisionEntryData]:
     """Open and finished decisions by the labels of today, newest first."""
-    return part.of(request, base.decisions.list_all(), decision_entry_data)
+    return part.of(request, base.runs.decisions(), decision_entry_data)
 
 
 @decisions.post(_DECISION, **needs("label", 400, 404, 415, example=EXAMPLE))
 @dear
 def start_decision(base: Base, run: str, body: NewDecision) -> DecisionData:
     """Draw the hits to judge for two runs of a question set; go on with it if it was started."""
-    base.decisions.start(run, body.against, body.metric)
+    base.runs.start_decision(run, body.against, body.metric)
     return _state(base, run, body)
 
 
@@ -135,7 +135,7 @@ def get_decision(
     limit: Annotated[int, Query(ge=0, le=200, description="hits to judge next")] = 10,
 ) -> DecisionData:
     """The verdict by the labels of today, and the hits to judge next."""
-    return decision_data(base.decisions.state(run, against, metric, margin, limit))
+    return decision_data(base.runs.decision(run, against, metric, margin, limit))
 
 
 @decisions.post(f"{_DECISION}/judgements", **needs("label", 400, 404, 415, example=EXAMPLE))
@@ -143,10 +143,10 @@ def get_decision(
 def judge_decision(base: Base, run: str, body: Judgements) -> DecisionData:
     """Store grades of hits, all or none; return the state that they lead to."""
     grades = [(item.question, item.passage, item.grade) for item in body.judgements]
-    judge = base.decisions.judge
+    judge = base.runs.judge_decision
     judge(run, body.against, body.metric, grades, replace_labels=body.replace)
     return _state(base, run, body)
 
 
 def _state(base: KnowledgeBase, run: str, body: NewDecision) -> DecisionData:
-    return decision_data(base.decisions.state(run, body.against, body.metric))
+    return decision_data(base.runs.decision(run, body.against, body.metric))

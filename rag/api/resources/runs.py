@@ -172,9 +172,9 @@ class EvaluateRequest(MeasureRequest):
             return base.systems.start_evaluation(set_called(base, self.set).name, self.system)
         name, recipe = set_called(base, self.set).name, self.recipe_of(base)
         if not self.answers:
-            return base.evaluations.start(name, recipe)
+            return base.runs.start_evaluation(name, recipe)
         budget = Budget(self.most, self.most_tokens, self.most_money)
-        return base.answer_evaluations.start(name, recipe, judge=self.judge, budget=budget)
+        return base.runs.start_answers(name, recipe, judge=self.judge, budget=budget)
 
 
 class SweepRequest(MeasureRequest):
@@ -271,7 +271,7 @@ def list_runs(
 def get_run(base: Base, run: str) -> RunDetailData:
     """One run with its recipe, the 95% interval of every mean, and what its answers took."""
     stored = base.runs.get(run)
-    answers = base.answer_evaluations.answers(stored.id)
+    answers = base.runs.answers(stored.id)
     return RunDetailData(
         **dict(RunData.of(stored)),
         recipe_fields=stored.recipe,
@@ -284,7 +284,7 @@ def get_run(base: Base, run: str) -> RunDetailData:
 @dear
 def list_run_results(request: Request, base: Base, run: str, part: Part) -> Page[AnsweredData]:
     """Return the result of every question of a run, with its ``answer`` if it was answered."""
-    answers = base.answer_evaluations.answers(base.runs.get(run).id)
+    answers = base.runs.answers(base.runs.get(run).id)
 
     def shown(result: QuestionResult) -> AnsweredData:
         data = ResultData.of(result)

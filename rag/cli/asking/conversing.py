@@ -151,7 +151,7 @@ def sessions(args: argparse.Namespace) -> Output:
 
 
 def feedback(args: argparse.Namespace) -> Output:
-    rows = inputs.workspace(args).base(args.kb, EVERYBODY).reviews.export()
+    rows = inputs.workspace(args).base(args.kb, EVERYBODY).conversations.export_feedback()
     lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     if args.output:
         inputs.write(args.output, lines.encode("utf-8", "replace"))

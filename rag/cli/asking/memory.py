@@ -148,7 +148,7 @@ def memory(args: argparse.Namespace) -> Output:
 
 
 def operations(args: argparse.Namespace) -> Output:
-    turns = inputs.workspace(args).base(args.kb, EVERYBODY).operations.turns(args.days)
+    turns = inputs.workspace(args).base(args.kb, EVERYBODY).conversations.all_turns(args.days)
     whole, bad = operation_figures(turns), worst_turns(turns)
     data = _figures(whole).extend(
         OperationsData,

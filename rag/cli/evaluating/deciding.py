@@ -15,13 +15,13 @@ _FIELDS = {"question": str, "passage": str, "grade": int}
 
 
 def decide(args: argparse.Namespace) -> Output:
-    decisions = inputs.workspace(args).base(args.kb).decisions
+    runs = inputs.workspace(args).base(args.kb).runs
     grades = _grades(args.judgements) if args.judgements else []
-    decisions.start(args.run, args.against, args.metric)
+    runs.start_decision(args.run, args.against, args.metric)
     if grades:
-        decisions.judge(args.run, args.against, args.metric, grades)
+        runs.judge_decision(args.run, args.against, args.metric, grades)
     most = max(args.next, 0)
-    return _shown(decisions.state(args.run, args.against, args.metric, args.margin, most))
+    return _shown(runs.decision(args.run, args.against, args.metric, args.margin, most))
 
 
 def _grades(path: Path) -> list[tuple[str, str, int]]:

@@ -364,7 +364,7 @@ def answered(
     args: argparse.Namespace,
 ) -> Output:
     """Do an evaluation with answers; one that paused ends with exit code 1."""
-    job = base.answer_evaluations.start(
+    job = base.runs.start_answers(
         args.set_name,
         recipe,
         judge=args.judge,
@@ -377,7 +377,7 @@ def answered(
     printing.follow(jobs, job)
     job_state = jobs.get(job)
     run_id = str(job_state.payload["run"])
-    answers_by_id = base.answer_evaluations.answers(run_id)
+    answers_by_id = base.runs.answers(run_id)
     try:
         evaluation = Evaluation(base.runs.get(run_id), tuple(base.runs.results(run_id)))
     except NotFound:
@@ -411,7 +411,7 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
         )
     if args.against:
         return _preferred(workspace, base, run_id, args)
-    job = base.judgements.start(run_id, args.judge, repeat=args.repeat, budget=_budget(args))
+    job = base.runs.start_judging(run_id, args.judge, repeat=args.repeat, budget=_budget(args))
     printing.follow(workspace.jobs, job)
     open_hits = base.runs.open_hits(run_id, judge=args.judge)
     state = workspace.jobs.get(job)
@@ -425,9 +425,9 @@ def _preferred(
     workspace: Workspace, base: KnowledgeBase, run_id: str, args: argparse.Namespace
 ) -> Output:
     """Let a model compare the answers of two runs."""
-    job = base.preferences.start(run_id, args.against, args.judge, budget=_budget(args))
+    job = base.runs.start_preferences(run_id, args.against, args.judge, budget=_budget(args))
     printing.follow(workspace.jobs, job)
-    preference = base.preferences.between(run_id, args.against, args.judge)
+    preference = base.runs.preferences(run_id, args.against, args.judge)
     state = workspace.jobs.get(job)
     data = PreferredData(judged=state.message, preference=PreferenceData.of(preference))
     spent = f"{preference.tokens:,} tokens, {preference.cost}" if preference.tokens else ""
@@ -440,11 +440,11 @@ def _preferred(
 def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Output:
     """Answer a set without past interactions and with them, and say what came of it."""
     base = workspace.base(args.kb, EVERYBODY if args.everyone else LOCAL)
-    trials, name, judge = base.memory_trials, args.set_name, args.judge
-    jobs = trials.start(name, recipe, judge=judge, budget=_budget(args))
+    name, judge = args.set_name, args.judge
+    jobs = base.runs.start_memory_trial(name, recipe, judge=judge, budget=_budget(args))
     for job in jobs:
         printing.follow(workspace.jobs, job)
-    effect = trials.effect(name, recipe, judge)
+    effect = base.runs.memory_effect(name, recipe, judge)
     if effect is None:
         states = [workspace.jobs.get(job) for job in jobs]
         message = "\n".join(state.message for state in states)

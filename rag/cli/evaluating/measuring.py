@@ -24,7 +24,7 @@ def evaluate(args: argparse.Namespace) -> Output:
         return kept_runs.memory(inputs.workspace(args), recipe, args)
     if args.answers:
         return kept_runs.answered(inputs.workspace(args).jobs, base, recipe, cutoffs, args)
-    evaluation = base.evaluator.evaluate(
+    evaluation = base.runs.evaluate(
         args.set_name,
         recipe,
         cutoffs,

@@ -22,7 +22,8 @@ from rag.recipe import IndexRecipe
 from rag.results import FOREIGN, Run
 from rag.runs.deciding.state import DecisionEntry, HitToJudge, RunDecision
 from rag.runs.loaded import Loaded
-from rag.storage import Connection, Database, builds, documents, passages, runs
+from rag.runs.stored import StoredRuns
+from rag.storage import Connection, builds, documents, passages, runs
 from rag.storage import questions as rows
 from rag.storage.quality import decisions, judgements
 from rag.storage.quality.decisions import StoredDecision, StoredHit
@@ -34,19 +35,15 @@ _MOST_K = 100
 _AGAIN = "Measure both runs again, and decide between the new runs."
 
 
-class Decisions:
+class Decisions(StoredRuns):
     """Decisions between runs of one knowledge base.
 
     A decision fixes its hits, their order and their probabilities when it starts. Labels that come
     later, from whomever, are read in that order, so that the interval stays valid.
     """
 
-    def __init__(self, database: Database, base_id: int) -> None:
-        self._database = database
-        self._base_id = base_id
-
     @operation("labeller", audit="labels")
-    def start(self, run_id: str, other_id: str, metric: str) -> None:
+    def start_decision(self, run_id: str, other_id: str, metric: str) -> None:
         """Draw the hits to judge for two runs; does nothing if the two have a decision.
 
         ``metric`` is precision@k or dcg@k. Raises NotFound, and InvalidInput for another metric,
@@ -59,7 +56,7 @@ class Decisions:
             pair = self._pair(connection, run_id, other_id, k)
             questions = self._questions(connection, pair[0].run.question_set)
             rankings = _rankings(pair, questions, k)
-            places = self._places(connection, pair, rankings)
+            places = self._spans_of_hits(connection, pair, rankings)
             grades = self._grades(
                 connection, [item.run for item in pair], questions, places.values()
             )
@@ -71,7 +68,7 @@ class Decisions:
             decisions.add(connection, self._base_id, ids, metric, seed, len(rankings), hits)
 
     @operation("viewer")
-    def state(
+    def decision(
         self, run_id: str, other_id: str, metric: str, margin: float = EQUAL_MARGIN, most: int = 10
     ) -> RunDecision:
         """Return the verdict by the labels of today, and at most ``most`` hits to judge next.
@@ -86,7 +83,7 @@ class Decisions:
             return self._state(connection, (run_id, other_id), metric, margin, most)
 
     @operation("viewer")
-    def started(self, question_set: str) -> list[tuple[str, str, str]]:
+    def started_decisions(self, question_set: str) -> list[tuple[str, str, str]]:
         """The two runs and the metric of each decision of a question set, newest first."""
         with self._database.read() as connection:
             return [
@@ -95,7 +92,7 @@ class Decisions:
             ]
 
     @operation("viewer")
-    def list_all(
+    def decisions(
         self, *run_ids: str, question_set: str | None = None, margin: float = EQUAL_MARGIN
     ) -> list[DecisionEntry]:
         """Decisions by the labels of today, newest first, without hits to judge.
@@ -155,7 +152,7 @@ class Decisions:
         )
 
     @operation("labeller", audit="labels")
-    def judge(
+    def judge_decision(
         self,
         run_id: str,
         other_id: str,
@@ -243,7 +240,7 @@ class Decisions:
         usable = rows.usable(connection, self._base_id, question_set.id)
         return {item.id: item for item in usable if item.answerable or not answerable}
 
-    def _places(
+    def _spans_of_hits(
         self, connection: Connection, pair: Sequence[Loaded], rankings: Mapping[str, Pair]
     ) -> dict[tuple[str, str], StoredHit]:
         """The spans of ranked passages and documents, by question and id. Raises InvalidInput."""

@@ -16,12 +16,12 @@ def finished_decisions(
     """
     decisions = Decisions(database, base_id)
     verdicts = []
-    for entry in decisions.list_all(baseline_id):
+    for entry in decisions.decisions(baseline_id):
         _, _, cutoff = entry.metric.partition("@")
         if not entry.finished or run_id == baseline_id:
             continue
         if entry.other == run_id or _same_results(database, run_id, entry.other, int(cutoff)):
-            verdicts.append(decisions.state(entry.other, baseline_id, entry.metric, most=0))
+            verdicts.append(decisions.decision(entry.other, baseline_id, entry.metric, most=0))
     return tuple(verdicts)
 
 

@@ -21,10 +21,11 @@ from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
 from rag.runs.quality.judges import NamedJudge, judge_named
 from rag.runs.quality.model_calls import ModelCalls
 from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob, cost_text
+from rag.runs.stored import StoredRuns
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import runs
-from rag.storage.conversations import LOCAL, SessionOwner
+from rag.storage.conversations import SessionOwner
 from rag.storage.quality import answers as rows
 from rag.storage.quality.answers import RunAnswer
 from rag.types import Answer, Cost, Question, Usage
@@ -63,20 +64,15 @@ class EvaluateAnswers(BudgetedJob):
     visitor: tuple[str, tuple[str, ...] | None] = ("", ("",))
 
 
-class AnswerEvaluations:
+class AnswerEvaluations(StoredRuns):
     """The evaluations with answers of one knowledge base."""
 
-    def __init__(
-        self, services: Services, jobs: Jobs, base_id: int, visitor: SessionOwner = LOCAL
-    ) -> None:
-        self._services = services
-        self._evaluator = Evaluator(services, base_id)
-        self._jobs = jobs
-        self._base_id = base_id
-        self._visitor = visitor
+    _services: Services
+    _jobs: Jobs
+    _visitor: SessionOwner
 
     @operation("editor", audit="evaluation")
-    def start(
+    def start_answers(
         self,
         set_name: str,
         recipe: Recipe,
@@ -97,7 +93,8 @@ class AnswerEvaluations:
         """
         refuse_tools(recipe.search)
         budget.require()
-        self._evaluator.questions(set_name, refusals_alone=True, without_users=without_users)
+        evaluator = Evaluator(self._services, self._base_id)
+        evaluator.questions(set_name, refusals_alone=True, without_users=without_users)
         if judge:
             judge_named(self._services, judge)
         about = self._about(set_name, recipe, judge)
@@ -123,7 +120,7 @@ class AnswerEvaluations:
         return {**about, "memory_of": whose} if recipe.answer.memory else about
 
     @operation("guest")
-    def latest(self, set_name: str, recipe: Recipe, judge: str = "") -> JobRow | None:
+    def latest_answers(self, set_name: str, recipe: Recipe, judge: str = "") -> JobRow | None:
         """The last such evaluation of a set with a recipe, at work or over."""
         return self._jobs.latest(
             self._base_id, EvaluateAnswers, **self._about(set_name, recipe, judge)

@@ -12,6 +12,7 @@ from rag.runs.quality.estimates import CUTOFF
 from rag.runs.quality.judges import judge_named
 from rag.runs.quality.model_calls import ModelCalls
 from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob
+from rag.runs.stored import StoredRuns
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import documents, passages, runs
@@ -32,16 +33,16 @@ class Judge(BudgetedJob):
     repeat: int = 1
 
 
-class Judgements:
+class Judgements(StoredRuns):
     """Judgements by models of the runs of one knowledge base."""
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
-        self._services = services
-        self._jobs = jobs
-        self._base_id = base_id
+    _services: Services
+    _jobs: Jobs
 
     @operation("editor", audit="evaluation")
-    def start(self, run_id: str, judge: str, *, repeat: int = 1, budget: Budget = UNLIMITED) -> int:
+    def start_judging(
+        self, run_id: str, judge: str, *, repeat: int = 1, budget: Budget = UNLIMITED
+    ) -> int:
         """Queue the judging of the first ten hits of every question of a run; return the job.
 
         What was judged already stays. Each hit is judged ``repeat`` times, which gives a spread;
@@ -61,7 +62,7 @@ class Judgements:
         return self._jobs.submit_once(self._base_id, f"Judging hits of {run.question_set}", job)
 
     @operation("guest")
-    def latest(self, run_id: str, judge: str) -> JobRow | None:
+    def latest_judging(self, run_id: str, judge: str) -> JobRow | None:
         """The last job of a judge on a run."""
         return self._jobs.latest(self._base_id, Judge, run=run_id, judge=judge)
 

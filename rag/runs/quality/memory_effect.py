@@ -71,40 +71,36 @@ class MemoryEffect:
         )
 
 
-class MemoryTrials:
+class MemoryTrials(AnswerEvaluations, RunHistory):
     """Measurements of whether the memory of a visitor helps with the questions of a set."""
 
-    def __init__(self, answers: AnswerEvaluations, history: RunHistory) -> None:
-        self._answers = answers
-        self._history = history
-
     @operation("editor", audit="evaluation")
-    def start(
+    def start_memory_trial(
         self, set_name: str, recipe: Recipe, *, judge: str = "", budget: Budget = UNLIMITED
     ) -> tuple[int, int]:
         """Queue two evaluations with answers, without memory and with it; return the jobs.
 
         Each may spend the ``budget``. A question's own past interactions are no examples. Raises as
-        ``AnswerEvaluations.start``, and InvalidInput where no language model answers.
+        ``start_answers``, and InvalidInput where no language model answers.
         """
         before, after = both(recipe)
         queued = [
-            self._answers.start(set_name, variant, judge=judge, budget=budget)
+            self.start_answers(set_name, variant, judge=judge, budget=budget)
             for variant in (before, after)
         ]
         return queued[0], queued[1]
 
     @operation("viewer")
-    def jobs(self, set_name: str, recipe: Recipe, judge: str = "") -> list[JobRow]:
+    def memory_trial_jobs(self, set_name: str, recipe: Recipe, judge: str = "") -> list[JobRow]:
         """The last two such evaluations, as far as there are any: without memory, with it."""
-        latest = (self._answers.latest(set_name, variant, judge) for variant in both(recipe))
+        latest = (self.latest_answers(set_name, variant, judge) for variant in both(recipe))
         return [job for job in latest if job is not None]
 
     @operation("viewer")
-    def effect(self, set_name: str, recipe: Recipe, judge: str = "") -> MemoryEffect | None:
+    def memory_effect(self, set_name: str, recipe: Recipe, judge: str = "") -> MemoryEffect | None:
         """Return the effect in the last two runs; None if one is missing, running or paused."""
-        jobs = self.jobs(set_name, recipe, judge)
-        runs = {run.id: run for run in self._history.list_all(set_name)}
+        jobs = self.memory_trial_jobs(set_name, recipe, judge)
+        runs = {run.id: run for run in self.list_all(set_name)}
         ids = [str(job.payload["run"]) for job in jobs]
         if len(ids) < 2 or any(run_id not in runs for run_id in ids):
             return None
@@ -114,12 +110,12 @@ class MemoryTrials:
         if leading is None:
             return None
         rest = [name for name in LEADING if name != leading]
-        answers = self._answers.answers(run)
+        answers = self.answers(run)
         return MemoryEffect(
             run,
             without,
-            self._history.changes(run, without, [leading])[leading],
-            self._history.changes(run, without, rest),
+            self.changes(run, without, [leading])[leading],
+            self.changes(run, without, rest),
             len(answers),
             sum(answer.examples > 0 for answer in answers.values()),
         )

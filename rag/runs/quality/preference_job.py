@@ -18,6 +18,7 @@ from rag.runs.groups import groups_of_set
 from rag.runs.quality.judges import judge_named
 from rag.runs.quality.model_calls import ModelCalls
 from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob, cost_text
+from rag.runs.stored import StoredRuns
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import Connection, passages, runs
@@ -93,16 +94,16 @@ class Prefer(BudgetedJob):
     judge: str
 
 
-class PairwiseComparisons:
+class PairwiseComparisons(StoredRuns):
     """Preferences by models between the runs of one knowledge base."""
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
-        self._services = services
-        self._jobs = jobs
-        self._base_id = base_id
+    _services: Services
+    _jobs: Jobs
 
     @operation("editor", audit="evaluation")
-    def start(self, run_id: str, other_id: str, judge: str, *, budget: Budget = UNLIMITED) -> int:
+    def start_preferences(
+        self, run_id: str, other_id: str, judge: str, *, budget: Budget = UNLIMITED
+    ) -> int:
         """Queue the comparison of the answers of two runs of a set; return the job.
 
         Stored preferences stay; the ``budget`` of this go counts questions, each of which takes
@@ -118,13 +119,13 @@ class PairwiseComparisons:
         return self._jobs.submit_once(self._base_id, title, job)
 
     @operation("guest")
-    def latest(self, run_id: str, other_id: str, judge: str) -> JobRow | None:
+    def latest_preferences(self, run_id: str, other_id: str, judge: str) -> JobRow | None:
         """The last such job."""
         about = {"run": run_id, "other": other_id, "judge": judge}
         return self._jobs.latest(self._base_id, Prefer, **about)
 
     @operation("guest")
-    def between(self, run_id: str, other_id: str, judge: str) -> Preferences:
+    def preferences(self, run_id: str, other_id: str, judge: str) -> Preferences:
         """Return a judge's preferences so far. Raises the same errors as ``start``."""
         with self._services.database.read() as connection:
             pair = _Pair.read(connection, self._base_id, run_id, other_id)

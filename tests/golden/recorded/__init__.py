@@ -112,7 +112,7 @@ def sample_answers(home: Path) -> Iterator[str]:
     """Each question of the sample: state, citations and text of its answer."""
     with sample(home) as base:
         recipe = base.recipe()
-        _, questions = base.evaluator.questions(SAMPLE)
+        _, questions = base.runs.questions(SAMPLE)
         for question in sorted(questions, key=lambda one: one.id):
             yield _answer_line(question.id, base.ask(question.text, recipe).answer)
 
