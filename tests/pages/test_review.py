@@ -55,7 +55,7 @@ def test_an_answer_in_doubt_that_was_right_becomes_a_labelled_question(base):
             reasons.set_value("should have answered")
             app.text_area(key="chat_correction_1").set_value("30 June")
             app.button(key="chat_why_keep_1").click().run()
-    assert [row["feedback"]["reason"] for row in base.reviews.export()] == [
+    assert [row["feedback"]["reason"] for row in base.conversations.export_feedback()] == [
         "",
         "should have answered",
     ]
