@@ -269,7 +269,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     answer_cards(run, earlier, results, ranges, changes)
     st.caption(f"{_about(base, run)} {compared}")
     for caution in run.cautions:
-        st.warning(caution, icon=":material/warning:")
+        st.info(caution, icon=":material/info:")
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
         failures_table(base, run, results, unit)
         return
