@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,7 +26,7 @@ from rag.documents.embedding_queue import EmbeddingQueue, refresh
 from rag.documents.file_names import Item, distinct
 from rag.documents.garbled import unread_words
 from rag.documents.ingestion import Ingestion, ProgressCallback, Stored
-from rag.documents.job_size import WaitingItem, list_items
+from rag.documents.job_size import waiting_items
 from rag.documents.remaining_time import RemainingTime
 from rag.errors import (
     Cancelled,
@@ -65,26 +65,27 @@ def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
 def help_ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Read and embed what nobody else has claimed of a job of kind "ingest"."""
     with _ItemReader.opened(services, job, reporter) as reader:
-        read = sum(map(reader.handle, reader.shortest_first(list_items(services, job).waiting)))
+        read = sum(map(reader.handle, reader.shortest_first()))
         while reader.vectors.some():
             pass
     return f"{read} read"
 
 
 def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
-    while (items := list_items(services, job)).waiting:
-        handled = sum(map(reader.handle, reader.shortest_first(items.waiting)))
+    while waiting := reader.shortest_first():
+        handled = sum(map(reader.handle, waiting))
         if not handled and not reader.vectors.some():
             reader.wait_for_others()
-    new = any(item.status in ("added", "replaced") for item in items.all)
+    statuses = [item.status for item in reader.all_items()]
+    new = "added" in statuses or "replaced" in statuses
     if reader.vectors.rest(reader.reporter.give_way) or new:
         reader.refresh()
     if "questions" in job.payload:
         _import_questions(services, job)
-    failed = sum(item.status == "failed" for item in items.all)
+    failed = statuses.count("failed")
     by_words = reader.vectors.note_what_lacks(job.id)
     return (
-        f"{len(items.all) - failed} of {len(items.all)} read"
+        f"{len(statuses) - failed} of {len(statuses)} read"
         + f", {failed} failed" * bool(failed)
         + f", {by_words} by lexical search only" * bool(by_words)
     )
@@ -135,13 +136,19 @@ class _ItemReader:
         ):
             yield cls(services, job, reporter, claims, cluster, forecast)
 
-    def shortest_first(self, waiting: Sequence[WaitingItem]) -> list[JobItem]:
-        """Items in the order in which they are read: what is in early answers early.
+    def all_items(self) -> list[JobItem]:
+        """Return the items of the job as they are now."""
+        with self._services.database.read() as connection:
+            return rows.items(connection, self._job.id)
+
+    def shortest_first(self) -> list[JobItem]:
+        """Items that wait in the order in which they are read: what is in early answers early.
 
         Of copies, the shortest name comes first, and stays.
         """
         steps = self._ingestion.work().items()
         work = {step: pace for step, pace in steps if not step.startswith("embedding")}
+        waiting = waiting_items(self._services, self.all_items())
         for it in waiting:
             reading = "reading pdf" if it.kind == "pdf" else "reading"
             first = {"fetching": "fetching"} if it.kind == "address" else {}

@@ -55,18 +55,8 @@ class WaitingItem:
     size: float
 
 
-@dataclass(frozen=True, slots=True)
-class JobItems:
-    """All items of a job, and those of them that wait."""
-
-    all: Sequence[JobItem]
-    waiting: Sequence[WaitingItem]
-
-
-def list_items(services: Services, job: JobRow) -> JobItems:
-    """Return the items of a job as they are now."""
-    with services.database.read() as connection:
-        items = rows.items(connection, job.id)
+def waiting_items(services: Services, items: Sequence[JobItem]) -> list[WaitingItem]:
+    """Return those of a job's items that wait."""
     waiting = list[WaitingItem]()
     for item in items:
         if item.status != "waiting":
@@ -76,7 +66,7 @@ def list_items(services: Services, job: JobRow) -> JobItems:
         else:
             path = services.files.path(item.payload["file"]) if "file" in item.payload else None
             waiting.append(WaitingItem(item, *readers.size_of(path, item.name)))
-    return JobItems(items, waiting)
+    return waiting
 
 
 def _waiting_bytes(services: Services, job: JobRow) -> int:

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import argparse
 
-from rag import LocalServer, Schema, VerbData
+from rag import LocalServer, VerbData
 from rag.cli import inputs
 from rag.cli.printing import Output
-
-
-class LocalServerData(Schema):
-    """A model server that runs on this computer, or at the address that a variable names."""
-
-    provider: str
-    label: str
-    address: str
-    configured: bool
-    chat_models: list[str]
-    embedding_models: list[str]
-    to_set: str
 
 
 class ModelsData(VerbData):
     """The model servers that run."""
 
-    servers: list[LocalServerData]
+    servers: list[LocalServer]
 
 
 def models(args: argparse.Namespace) -> Output:
     servers = inputs.workspace(args).local_servers()
     lines = [line for server in servers for line in _lines(server)]
     none = "No model server runs here. To get one, install Ollama and run: ollama pull qwen3:1.7b"
-    rows = [LocalServerData.model_validate(server, from_attributes=True) for server in servers]
-    return Output(ModelsData(servers=rows), "\n".join(lines) or none)
+    return Output(ModelsData(servers=servers), "\n".join(lines) or none)
 
 
 def _lines(server: LocalServer) -> list[str]:
