@@ -79,6 +79,7 @@ def lost(page: Page, address: str) -> None:
     """Look for the passage that was expected: its rank, and the step that dropped it."""
     page.goto(f"{address}/inspector?{urlencode({'kb': SAMPLE, 'q': LOST, 'missing': ITS_WORDS})}")
     page.get_by_text("has these words").wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
     _save(page, "lost")
 
 
