@@ -35,18 +35,20 @@ _NOTE = re.compile(r"footnote:[\w-]{0,99}\[([^\]]{0,999})\]")
 _STYLES = ("decimal", "lowerLetter", "lowerRoman", "upperLetter", "upperRoman")
 _INLINE = (
     (
-        r"(?:link|xref|mailto|kbd|btn|pass|image|icon):{1,2}([^\s\[]{0,300})\[([^\],\[]{0,200})[^\]\[]{0,99}\]",
+        re.compile(
+            r"(?:link|xref|mailto|kbd|btn|pass|image|icon):{1,2}([^\s\[]{0,300})\[([^\],\[]{0,200})[^\]\[]{0,99}\]"
+        ),
         r"\2",
     ),
-    (r"menu:([^\s\[]{1,99})\[([^\]]{0,99})\]", r"\1 \2"),
-    (r"(https?://[^\s\[\]]{1,999})\[([^\]]{1,500}?)\^?\]", r"\2 (\1)"),
-    (r"&lt;&lt;(?:[^,&]{0,200},\s*)?([^&]{0,200})&gt;&gt;|\[\[[^\]]{0,200}\]\]", r"\1"),
-    (r"\[\.?line-through\](#{1,2})(.{1,500}?)\1", r"<s>\2</s>"),
-    (r"\[[^\[\]]{0,99}\](#{1,2})(.{1,500}?)\1", r"\2"),
-    (r"\^(\S{1,40}?)\^", r"<sup>\1</sup>"),
-    (r"~(\S{1,40}?)~", r"<sub>\1</sub>"),
-    (r"(?<!\w)(\*\*|__|##|``|[*_#`])(?=\S)(.{1,300}?)(?<=\S)\1(?!\w)", r"\2"),
-    (r" \+\n", "<br>"),
+    (re.compile(r"menu:([^\s\[]{1,99})\[([^\]]{0,99})\]"), r"\1 \2"),
+    (re.compile(r"(https?://[^\s\[\]]{1,999})\[([^\]]{1,500}?)\^?\]"), r"\2 (\1)"),
+    (re.compile(r"&lt;&lt;(?:[^,&]{0,200},\s*)?([^&]{0,200})&gt;&gt;|\[\[[^\]]{0,200}\]\]"), r"\1"),
+    (re.compile(r"\[\.?line-through\](#{1,2})(.{1,500}?)\1"), r"<s>\2</s>"),
+    (re.compile(r"\[[^\[\]]{0,99}\](#{1,2})(.{1,500}?)\1"), r"\2"),
+    (re.compile(r"\^(\S{1,40}?)\^"), r"<sup>\1</sup>"),
+    (re.compile(r"~(\S{1,40}?)~"), r"<sub>\1</sub>"),
+    (re.compile(r"(?<!\w)(\*\*|__|##|``|[*_#`])(?=\S)(.{1,300}?)(?<=\S)\1(?!\w)"), r"\2"),
+    (re.compile(r" \+\n"), "<br>"),
 )
 """Marks within lines, whose signs of HTML are escaped, and what is written for them."""
 
@@ -177,7 +179,7 @@ class _Page:
 
         text = escape(_NOTE.sub(mark, words), quote=False)
         for pattern, written in _INLINE:
-            text = re.sub(pattern, written, text)
+            text = pattern.sub(written, text)
         return text
 
     def _table(self, body: str, attributes: str, title: str) -> str:
