@@ -25,19 +25,22 @@ _LONGEST = 80
 """Tokens of a reply."""
 
 
-def _cites(value: str, passage: int) -> Callable[[str], bool]:
+def _cites(value: re.Pattern[str], passage: int) -> Callable[[str], bool]:
     """Whether a reply has a value, and cites its passage and no other."""
 
     def right(reply: str) -> bool:
         cited = {number for mention in mentions(reply) for number in mention.numbers}
-        return cited == {passage} and re.search(value, reply, re.IGNORECASE) is not None
+        return cited == {passage} and value.search(reply) is not None
 
     return right
 
 
 _QUESTIONS: Sequence[tuple[str, Callable[[str], bool]]] = (
-    ("How many months' notice do I have to give to reduce my hours?", _cites(r"\b(3|three)\b", 1)),
-    ("What does power for a car cost?", _cites(r"\b0[.,]29\b", 2)),
+    (
+        "How many months' notice do I have to give to reduce my hours?",
+        _cites(re.compile(r"\b(3|[Tt]hree)\b"), 1),
+    ),
+    ("What does power for a car cost?", _cites(re.compile(r"\b0[.,]29\b"), 2)),
     ("How many days before must I tell the canteen that guests come?", says_no_answer),
 )
 
