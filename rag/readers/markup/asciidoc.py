@@ -16,10 +16,10 @@ from rag.readers.text import load
 from rag.types import Omission
 
 _DIRECTIVE = re.compile(r"(ifdef|ifndef|ifeval|endif|include)::([^\[\]]*)\[(.*)\]\s*")
-_ATTRIBUTE = re.compile(r":(!?)([\w-]+)(!?):(?:\s+(.*))?")
+_ATTRIBUTE = re.compile(r":(!?)([\w-]+)(!?):(?:\s++(.*))?")
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _BUILT_IN = {"nbsp": "\u00a0", "empty": "", "blank": "", "sp": " ", "plus": "+", "asterisk": "*"}
-_VERBATIM = re.compile(r"(-{4,}|\.{4,}|`{3,})\S*\s*")
+_VERBATIM = re.compile(r"(-{4,}+|\.{4,}+|`{3,}+)\S*+\s*")
 _COMMENT = re.compile(r"/{4,}\s*")
 _SILENT = re.compile(r"(?:={4,}|\*{4,}|_{4,}|\+{4,}|--|'{3,}|<{3,}|\+|\[.*\]|toc::\[\])?\s*")
 """Frames of blocks, their attributes, and lines between them."""
@@ -27,7 +27,6 @@ _TITLE = re.compile(r"\.[^.\s].*")
 _HEADING = re.compile(r"([=#]{1,6})\s+(\S.*)")
 _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d{1,4}\.)\s+(?:\[([xX* ])\]\s+)?(\S.*)")
 _TABLE = re.compile(r"\|===\s*")
-_BREAK = re.compile("|".join(one.pattern for one in (_SILENT, _VERBATIM, _TITLE, _ITEM, _TABLE)))
 _CELL = re.compile(r"(?:^|(?<=\s))(?:(\d*)(?:\.(\d+))?[+*])?[<^>.]{0,4}[adehlmsv]?(?<!\\)\|", re.M)
 _COLUMNS = re.compile(r"cols\s*=\s*\"?([^\"\]]*)")
 _MOST_SPANNED = 64
@@ -145,7 +144,7 @@ class _Page:
                 yield f"<h{level}>{self._inline(heading[2])}</h{level}>"
             else:
                 block = [line]
-                while lines and not _BREAK.fullmatch(lines[0]):
+                while lines and not _begins_block(lines[0]):
                     block.append(lines.popleft())
                 line = "\n".join(block)
                 item = _ITEM.match(line)
@@ -209,3 +208,9 @@ def _taken(lines: deque[str], end: str) -> Iterator[str]:
     """Take the lines of a block, and the one that ends it."""
     while lines and (line := lines.popleft()).strip() != end:
         yield line
+
+
+def _begins_block(line: str) -> bool:
+    """Whether a line ends the paragraph above it."""
+    frame = _SILENT.fullmatch(line) or _VERBATIM.fullmatch(line) or _TABLE.fullmatch(line)
+    return bool(frame or _TITLE.fullmatch(line) or _ITEM.fullmatch(line))

@@ -35,7 +35,7 @@ _SMALLER = 0.87  # height of a raised or lowered letter by that of the letters b
 _RAISED, _LOWERED = 0.12, -0.07  # heights from their baseline to its own
 _CLOSE = 0.1  # line heights between the letters of a word at most, where a script is one of them
 _LONGEST_SCRIPT = 8  # letters of an exponent or of the mark of a note
-_SCRIPT = re.compile(r"[\d+\-−–=(),;*†‡§]*[a-hn]?[\d+\-−–=(),;*†‡§]*\.?")
+_SCRIPT = re.compile(r"[\d+\-−–=(),;*†‡§]*+(?:[a-hn][\d+\-−–=(),;*†‡§]*+)?\.?")
 """Exponents, marks of notes, figures of formulas; small words such as "20B" are none."""
 _LEAST_GAPS = 2  # a page with fewer has no table
 _CODE_OF = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)
