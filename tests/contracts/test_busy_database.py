@@ -138,7 +138,7 @@ def test_a_statement_that_always_takes_too_long_ends_its_job(postgres, tmp_path,
                 connection.exec_driver_sql("SELECT pg_sleep(10)")
             return "done"
 
-        monkeypatch.setitem(workspace.jobs._handlers, "ingest", slow)  # type: ignore[arg-type]
+        monkeypatch.setattr(workspace.jobs, "_handler", lambda _kind: slow)
         ended = workspace.jobs.run(job)
         assert ended.status == "failed"
         assert "statement_timeout" in ended.message

@@ -39,7 +39,7 @@ def pages(draw: st.DrawFn) -> tuple[list[Word], Drawn]:
     boxes = st.tuples(
         *map(st.sampled_from, ([38.0, 105.0], [38.0, 64.0], [100.0, 500.0], [50.0, 90.0]))
     )
-    return words, Drawn(draw(few), draw(few), draw(st.lists(boxes, max_size=3)))
+    return words, Drawn(across=draw(few), down=draw(few), fills=draw(st.lists(boxes, max_size=3)))
 
 
 @given(pages())

@@ -23,6 +23,7 @@ OLD = Recipe().with_fields(
         "search.synonyms": False,
         "answer.mode": "grounded",
         "answer.tools": None,
+        "answer.evidence": "passages",
     }
 )
 

@@ -52,7 +52,7 @@ EXAMPLE = {
     "reading": "How long may leave be carried over?",
     "corrections": [],
     "examples": [],
-    "usage": {"prompt_tokens": 0, "completion_tokens": 0},
+    "usage": {"prompt_tokens": 0, "completion_tokens": 0, "unread_tokens": 0},
     "cost": None,
     "recipe": "0123456789ab",
 }
