@@ -67,7 +67,7 @@ def _read(workspace: Workspace, name: str) -> KnowledgeBase:
 
 def _asked(base: KnowledgeBase, name: str, of: str) -> Question | SetQuestion:
     if name == SAMPLE:
-        return next(one for one in base.evaluator.questions(name)[1] if one.id == of)
+        return next(one for one in base.runs.questions(name)[1] if one.id == of)
     return next(one for one in read_set(name).questions if one.text == of)
 
 

@@ -73,7 +73,9 @@ def _real_thresholds(services: Services, base: KnowledgeBase, number: int) -> di
     """Cosines of candidates, a threshold chosen on half of the questions, kept on the others?"""
     recipe = base.recipe()
     _, questions = base.runs.questions(base.name)
-    asked = Calibrator(services, base.id).labelled(questions, recipe.index, recipe.search)
+    asked = Calibrator(services, base.id)._labelled(
+        questions, recipe.index, recipe.search, lambda _done, _total: None
+    )
     halves = list(_halves(asked, number))
     found: dict[str, float] = {}
     for wish in WISHES:
