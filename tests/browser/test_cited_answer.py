@@ -79,7 +79,7 @@ def _inspect(page: Page) -> None:
 def _move_threshold(page: Page) -> None:
     idle(page)
     before = _passing(page).inner_text()
-    page.get_by_text("Change the recipe").click()
+    page.get_by_text("Change the recipe", exact=True).click()
     slider = page.get_by_role("slider", name=re.compile("^Threshold"))
 
     def raise_it() -> None:

@@ -14,7 +14,7 @@ def test_opening_what_is_advanced_moves_no_card(warm_address, page):
     card.wait_for()
     page.get_by_text("ms from question to results").wait_for()
     before = at_rest(card)
-    page.get_by_text("Change the recipe").click()
+    page.get_by_text("Change the recipe", exact=True).click()
     page.get_by_text("Advanced").click()
     page.get_by_text("BM25 b", exact=True).wait_for()
     assert at_rest(card) == before
