@@ -52,19 +52,12 @@ def make(folder: Path, home: Path) -> None:
             "--home",
             str(home),
         )
-        retrieved, answered = (_evaluate(home, name, *also) for also in ([], ["--answers"]))
-        _verb("report", answered, "-o", str(folder / f"{name}-report.html"), "--home", str(home))
+        _verb("evaluate", name, name, "--home", str(home))
+        workspace = workspace_at(home)
+        run = workspace.base(name).runs.list_all()[0].id
+        workspace.close()
         bundle = str(folder / f"{name}-bundle.zip")
-        _verb("bundle", retrieved, "-o", bundle, "--with-documents", "--home", str(home))
-
-
-def _evaluate(home: Path, name: str, *options: str) -> str:
-    """Evaluate a set that has the name of its knowledge base; return the id of the run."""
-    _verb("evaluate", name, name, *options, "--home", str(home))
-    workspace = workspace_at(home)
-    newest = workspace.base(name).runs.list_all()[0].id
-    workspace.close()
-    return newest
+        _verb("bundle", run, "-o", bundle, "--with-documents", "--home", str(home))
 
 
 def _verb(*arguments: str) -> None:

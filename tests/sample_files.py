@@ -250,6 +250,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
 ALIKE = {
     **dict.fromkeys(("text", "log"), "txt"),
     **dict.fromkeys(("htm", "xhtml"), "html"),
+    **dict.fromkeys(("asciidoc", "asc"), "adoc"),
     "markdown": "md",
     "xlsm": "xlsx",
     "tab": "tsv",

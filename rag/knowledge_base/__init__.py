@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from rag.memory import Memory
     from rag.questions.questions import Questions
     from rag.runs.runs import Runs
-    from rag.search.corpus import StoredSources
     from rag.systems.evaluate_job import SystemEvaluations
     from rag.tours import Tours
     from rag.tuning.diagnosis.job import Diagnoses
@@ -196,7 +195,6 @@ class KnowledgeBase:
 
     @cached_property
     def _sources(self) -> StoredSources:
-
         return StoredSources(self._database, self.id, self.name)
 
     @part

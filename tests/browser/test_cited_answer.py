@@ -96,6 +96,7 @@ def _move_threshold(page: Page) -> None:
 def _assert_link_shows_the_same(page: Page, other: Page) -> None:
     idle(page)
     other.goto(page.url)
+    other.get_by_text("Change the recipe", exact=True).click()
     _threshold_is_up(other)
     expect(_passing(other)).to_have_text(_passing(page).inner_text(), use_inner_text=True)
     expect(_cards(other)).to_have_text(_cards(page).all_inner_texts(), use_inner_text=True)

@@ -61,13 +61,21 @@ def test_an_old_address_leads_on_with_its_parameters(old, new, address, page):
     page.get_by_role("heading", level=1).wait_for()
 
 
-@pytest.mark.parametrize("path", ["chat", "inspector?q=leave", "metrics", "tuning"])
-def test_the_recipe_begins_above_the_fold(path, warm_address, page):
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("chat", "Change the recipe"),
+        ("inspector?q=leave", "Change the recipe"),
+        ("metrics", "Change the recipe"),
+        ("tuning", "Mode"),
+    ],
+)
+def test_the_recipe_begins_above_the_fold(path, title, warm_address, page):
     page.goto(f"{warm_address}/{path}")
-    mode = page.get_by_test_id("stSidebar").get_by_text("Mode", exact=True)
-    mode.wait_for()
+    recipe = page.get_by_test_id("stSidebar").get_by_text(title, exact=True)
+    recipe.wait_for()
     idle(page)
-    box = mode.bounding_box()
+    box = recipe.bounding_box()
     assert box["y"] < 650
 
 
@@ -136,3 +144,12 @@ def test_another_theme_recolors_the_page_without_a_click(warm_address, page):
     page.get_by_test_id("stMainMenu").click()
     page.get_by_test_id("stMainMenuItem-theme-Light").click()
     expect(search).to_have_css("color", "rgb(255, 255, 255)")
+
+
+@pytest.mark.parametrize("parameter", ["mode=", "k=", "threshold=", "cut=", "mode=banana"])
+def test_a_field_without_sense_is_as_if_it_were_not_named(parameter, address, page):
+    page.goto(f"{address}/chat?{parameter}")
+    page.get_by_text("Change the recipe", exact=True).click()
+    expect(page.get_by_role("radio", name="Hybrid").first).to_be_checked()
+    idle(page)
+    expect(page.get_by_test_id("stAlert")).to_have_text([])

@@ -41,6 +41,7 @@ def test_what_no_page_reads_is_taken_out_of_the_address(value, filled):
     app.query_params["q"] = value
     app.run()
     assert "q" not in app.query_params
+    assert len(app.warning) == 1
 
 
 @pytest.mark.parametrize("passage", ["ffff", "0000000000000001", "../../etc"])
@@ -53,6 +54,7 @@ def test_a_run_that_is_not_here_is_told(labelled, open_page):
     base = labelled.base("notes")
     run = base.runs.evaluate("checks", base.recipe()).run
     app = open_page("runs.py", runs=f"{run.id},deadbeef,cafe")
+    assert app.warning[0].value.startswith("2 runs ")
     assert app.query_params["runs"] == run.id
     assert not open_page("runs.py", runs=run.id).warning
 
@@ -86,6 +88,7 @@ def test_fusion_by_ranks_is_named_in_capitals_and_old_addresses_open(value, fill
 def test_the_formula_of_an_engine_is_chosen_by_its_name(filled, open_page):
     app = open_page("inspector.py", q=HOTEL, fusion="OpenSearch min-max")
     assert not app.exception
+    assert app.sidebar.selectbox(key="fusion").value == "OpenSearch min-max"
 
 
 def test_every_change_of_the_page_names_its_parameters():

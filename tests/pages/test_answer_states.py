@@ -70,6 +70,8 @@ def test_below_doubt_the_quotes_are_the_nearest_passages(base):
     app = ask(visit("chat.py"), UNKNOWN)
     shown = texts(app)
     assert shown.index("Nearest passages") < shown.index("30 June")
+    assert "has RX" in shown
+    assert "Nearest passages" in texts(visit("chat.py", talk="1"))
 
 
 def test_a_doubtful_answer_takes_a_thumb_and_waits_for_a_review(base):

@@ -21,6 +21,7 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
 
 def test_one_recipe_alone_has_nobody_to_meet(base):
     app = visit("runs.py", compare="Arena")
+    assert len(app.info) == 1
     assert app.chat_input[0].proto.disabled  # a question would be lost
 
 

@@ -135,6 +135,7 @@ def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(
     stream.close()
     base.conversations.conclude(turn, stream.answer)
     app = visit("chat.py", talk=str(talk))
+    assert "Stopped" in texts(app)
     app.button(key=f"chat_retry_{turn}").click().run()
     assert [turn.status for turn in base.conversations.turns(talk)] == ["interrupted", "complete"]
 

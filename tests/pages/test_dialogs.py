@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.handbook import LEAVE, ask, visit
+from tests.handbook import LEAVE, ask, texts, visit
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 
@@ -95,6 +95,7 @@ def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base):
     app = visit("usage.py")
     app.button(key="chat_collect_1").click().run()
     assert app.checkbox(key="chat_collect_unanswerable_1").value
+    assert "Grade the passages" not in texts(app)
 
 
 def test_grades_outlast_a_look_at_no_answer(base):

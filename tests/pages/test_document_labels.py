@@ -57,7 +57,9 @@ def test_results_call_documents_what_the_labels_name(base, open_page):
     assert "have a relevant document at rank 1" in captions
     helps = " ".join(each.help for each in app.metric[:4])
     assert "first relevant document" in helps
+    assert "passage" not in helps.replace("passages without a judgement", "")
     app.button(key=f"judging_{run.run.id}").click().run()
+    assert "whole document" in "\n".join(each.value for each in app.caption)
 
 
 def test_results_of_labelled_passages_have_no_such_line(labelled, open_page):
@@ -87,5 +89,6 @@ def test_labels_without_a_place_are_warned_of_first_and_not_counted_as_labelled(
     app.button(key="metrics_import_go").click().run()
     drawn = app.session_state["notices_waiting"]
     assert [draw.func.__name__ for draw in drawn] == ["warning", "warning", "success"]
+    assert drawn[0].args[0].startswith("2 of 3 labels ")
     table = open_page("metrics.py", set="bad", metrics="Question sets").dataframe[0].value
     assert (list(table["Answerable"]), list(table["Labelled"])) == ([3], [1])

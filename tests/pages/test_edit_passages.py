@@ -44,6 +44,7 @@ def test_words_that_are_not_there_are_refused(filled, open_page):
     app = open_page("upload.py", doc=info.id[:12])
     app.text_area(key=f"documents_edit_quote_{info.id[:12]}_0").set_value("nowhere to be found")
     app.button(key=_apply(app)).click().run()
+    assert len(app.error) == 1
     assert base.documents.passage_edits(info.id) == []
 
 

@@ -63,6 +63,7 @@ def test_not_relevant_is_a_label_too(base):
 def test_grading_a_new_question_adds_it(base):
     text = "When does carried leave lapse?"
     app = visit("inspector.py", q=text)
+    assert "not in this set" in texts(app)
     chunk = base.search(text, base.recipe().with_fields({"search.threshold": None})).hits[0].chunk
     _grade(app, chunk, "3")
     assert [label.grade for label in _asked(base, text).labels] == [3]

@@ -55,6 +55,7 @@ def test_cards_under_the_threshold_are_grey_and_say_why(base):
     app = visit("inspector.py", q=LEAVE)
     assert cards(app)[:2] == [r"**1 · leave\.md**", r":gray[2 · travel\.md]"]
     assert r"relevance 0\.158 is below 0\.200" in texts(app)
+    assert "4 dropped" in texts(app)
 
 
 def test_moving_the_threshold_moves_counts_cut_and_recipe(base):
@@ -167,6 +168,7 @@ def test_without_documents_it_says_what_to_do(home):
     workspace.close()
     for address in ({}, {"q": LEAVE}):
         app = visit("inspector.py", **address)
+        assert "No documents" in texts(app)
         assert not app.info
     st.cache_resource.clear()
 

@@ -91,6 +91,8 @@ def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base):
 def test_a_missing_sentence_is_found_and_looked_up(base):
     app = visit("inspector.py", q=LEAVE)
     app.text_input(key="missing").set_value(CERTIFICATE).run()
+    assert "has these words" in texts(app)
+    assert "(leave.md)" in texts(app).replace("\\", "")
     (look,) = [each for each in app.button if (each.key or "").startswith("what_if_look_")]
     look.click().run()
     wanted = passage(base, CERTIFICATE)
@@ -165,6 +167,7 @@ def test_labels_that_each_recipe_shows_are_told(base):
 def test_without_candidates_the_missing_can_still_be_found(base):
     app = visit("inspector.py", q="zzz", mode="Lexical", view="What if", missing=CERTIFICATE)
     assert "No candidates" in app.info[0].value
+    assert "no term of the question" in texts(app)
 
 
 def test_recipe_fields_are_read_as_on_the_command_line():

@@ -92,6 +92,7 @@ def test_nothing_left_says_so(base, open_page):
     assert base.questions.judging_queue(run) == []
     app = open_page("metrics.py")
     app.button(key=f"judging_{run}").click().run()
+    assert "first ten results" in _said(app)
 
 
 def test_two_runs_are_judged_where_they_differ(base, open_page):

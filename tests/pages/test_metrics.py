@@ -279,6 +279,7 @@ def test_a_value_that_a_run_lacks_has_its_reason(labelled, open_page):
     app = open_page("metrics.py")
     shown = {card.label: card.value for card in app.metric}
     assert shown["Precision@5"] == "–"
+    assert any("not measured at 5" in caption.value for caption in app.caption)
 
 
 def test_first_ranks_are_counted_in_bands():

@@ -72,6 +72,7 @@ def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(labelled, open_page
     evaluated(labelled)
     app = open_page("metrics.py")
     assert {metric.delta for metric in app.metric} == {""}
+    assert any("labels or tags" in one.value for one in app.caption)
 
 
 def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(labelled, open_page):
@@ -84,6 +85,7 @@ def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(lab
     changes = base.runs.changes(now.id, before.id, ["recall@10"])
     assert sorted(changes["recall@10"].differences) == ["q1", "q2"]
     assert app.metric[2].delta == "no change"
+    assert any(plain("travel.txt") in one.value for one in app.caption)
 
 
 def test_cards_have_intervals_and_the_change_against_the_baseline(labelled, open_page):

@@ -26,6 +26,10 @@ def test_steps_are_switched_on_and_say_what_they_need(base):
     app.number_input(key="expansions").set_value(2).run()
     app.toggle(key="hyde").set_value(True).run()
     assert recipe(app, base).search.steps == {"rewrite": True, "expansions": 2, "hyde": True}
+    said = texts(app)
+    assert "this step is skipped" in said
+    assert said.count("there is no language model") == 2
+    assert "made complete" not in said
 
 
 def test_a_reranker_is_chosen_used_and_counted(base, monkeypatch):

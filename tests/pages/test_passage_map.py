@@ -118,3 +118,4 @@ def test_the_takeaway_counts_the_neighbours_and_says_if_they_are_true():
     shown, placed = example(10)
     said = takeaway(shown, placed)
     assert r"document \& 0\<\/b\> (2)" in said
+    assert "10 nearest points, 10 " in said

@@ -221,7 +221,7 @@ def test_an_address_may_be_verified_in_words(said, verified, monkeypatch):
 
 def test_the_log_is_shown_to_owners(visit, world):
     (table,) = visit("ann", "settings.py", settings="Audit log").dataframe
-    assert "evaluations: start" in list(table.value["What"])
+    assert "runs: start evaluation" in list(table.value["What"])
     assert "No entry matches" in said(visit("viewer", "settings.py", settings="Audit log"))
 
 
@@ -230,7 +230,7 @@ def test_a_member_is_removed_only_after_the_question(visit, world):
     person = members.add_member("leaving@example.org", "viewer")
 
     def emails() -> set[str]:
-        return {member.person.email for member in members.list_all()}
+        return {member.person.email for member in members.members()}
 
     app = visit("ann", "settings.py", kb="handbook")
     app.button(key=f"members_remove_{person.id}").click().run()

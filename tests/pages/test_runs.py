@@ -181,6 +181,8 @@ def test_identical_runs_have_identical_results(base, open_page):
     runs = [_run(base) for _ in range(2)]
     app = open_page("runs.py", runs=",".join(runs))
     assert "Keep " not in texts(app)
+    assert "Identical" in texts(app)
+    assert "to any value between" not in texts(app)
 
 
 def test_runs_are_compared_by_metrics_of_answers(labelled, base, open_page):
@@ -230,6 +232,7 @@ def test_without_a_baseline_the_older_run_is_the_reference(base, open_page):
     first, second = _run(base, threshold=None), _run(base, threshold=1.0)
     app = open_page("runs.py", runs=f"{first},{second}")
     assert app.selectbox(key="runs_against").value == first
+    assert "threshold off → 1" in _said(app)
 
 
 def test_runs_of_one_recipe_are_told_apart(base, open_page):
@@ -237,6 +240,7 @@ def test_runs_of_one_recipe_are_told_apart(base, open_page):
     app = open_page("runs.py", runs=f"{first},{second}")
     names = app.selectbox(key="runs_against").options
     assert len(set(names)) == 2
+    assert "both search alike" in _said(app)
 
 
 def test_held_out_questions_can_be_reported_alone(base, pair, open_page):

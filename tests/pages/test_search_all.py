@@ -89,6 +89,8 @@ def test_what_was_not_searched_is_not_called_found(labelled, open_page):
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
     app.run()
+    assert "top-k" not in _said(app, "The best recipe found: ").partition(" Not searched, ")[0]
+    assert _said(app, plain("top-k 3 → 7"))
     best = next(table.value for table in app.dataframe if RRF_K in table.value)
     found = base.tuning.searches.result("checks")
     assert len(best) <= found.selection.tried  # recipes that rank alike are one

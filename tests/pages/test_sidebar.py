@@ -38,6 +38,8 @@ def test_the_size_of_a_base_tells_how_many_documents_are_left_out(filled, open_p
     (document,) = base.documents.documents(base.recipe().index)[:1]
     base.documents.edit_passages(document.name, "exclude", (0, document.characters))
     app.run()
+    assert "(1 left out)" in app.sidebar.caption[0].value
+    app.run()
 
 
 def test_an_address_of_a_deleted_base_opens_another_and_says_so(filled, open_page):

@@ -61,6 +61,7 @@ def test_a_tool_is_added(workspace):
     [tool] = workspace.tools.list_all()
     assert (tool.method, tool.results) == ("POST", "data.hits")
     assert tool.headers == {"Authorization": "Bearer TOUCHSTONE_TOOL_KEY"}
+    assert r"needs TOUCHSTONE\_TOOL\_KEY" in texts(visit("settings.py"))
 
 
 def test_a_secret_is_refused_and_not_repeated(workspace):

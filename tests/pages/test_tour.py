@@ -80,6 +80,7 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base, open_page):
     assert {"tour_back", "tour_next"}.isdisjoint(keys)
     assert "Until 30 June\\." in _said(app)
     app.button(key="tour_share").click().run()
+    assert any("*notes*" in element.value for element in app.markdown)
 
 
 def test_code_and_rows_around_a_quote_are_shown_as_such(base, open_page):

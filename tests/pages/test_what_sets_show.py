@@ -51,6 +51,7 @@ def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(labelled, 
     base = labelled.base("notes")
     good, bad = _every_question_thrice(base, {"group": "-"})
     app = open_page("runs.py", set="many", runs=bad)
+    assert "over 99%" in _said(app)
     app = open_page("runs.py", set="many", runs=bad, equal="0.5")
     (found,) = base.runs.compare([bad], good)
     expected = posterior(found.figures.differences, 0.5)

@@ -105,6 +105,7 @@ class TestCitations:
     def test_a_number_that_no_passage_has_is_no_citation(self):
         answer = ask(trace(hits(LEAVE)), Turns("Eight days [7].", "Eight [8]."), "strict")
         assert answer.uncited
+        assert "[7]" in answer.note
 
     def test_a_second_request_that_fails_loses_nothing(self):
         chat = Turns("Eight days.", ProviderUnavailable("Gone."))
@@ -160,6 +161,7 @@ class TestGeneral:
     def test_a_citation_is_caught(self):
         answer = ask(trace(()), Turns("Paris [1]."), "general")
         assert answer.unsupported == (1,)
+        assert "[1]" in answer.note
 
 
 class TestWithoutAModel:
@@ -176,10 +178,12 @@ class TestWithoutAModel:
     def test_other_modes_quote_and_say_that_they_need_one(self, mode):
         answer = ask(trace(hits(LEAVE)), None, mode)
         assert (answer.mode, answer.status) == ("quotes", "complete")
+        assert mode in answer.note
 
     def test_general_has_nothing_to_say_without_one(self):
         answer = ask(trace(hits(LEAVE)), None, "general")
         assert (answer.status, answer.citations) == ("refused", ())
+        assert "language model" in answer.text
 
 
 class TestAuto:
@@ -195,6 +199,7 @@ class TestAuto:
     def test_without_tools_it_is_general_knowledge(self):
         answer = ask(trace((), misses=MISSES), Turns("Paris."), "auto")
         assert answer.mode == "general"
+        assert "no tool" in answer.decisions[0].why
 
     def test_the_model_chooses_knowledge(self):
         chat = Turns(self.KNOWS, "Paris.")

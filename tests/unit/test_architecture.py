@@ -258,3 +258,33 @@ def test_docstrings_open_with_a_noun_phrase_or_an_imperative():
     assert {word: opened[word] for word in OPENINGS if opened[word]} == {}
     renamed = [word for word in NAMES if word[0].isupper() and word != "LEAST"]
     assert {word: names[word] for word in renamed if names[word]} == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("rag.recipe", "from rag.errors import InvalidRecipe"),
+        ("rag.stores.faiss", "import faiss\nfrom rag.stores.protocol import Store"),
+        ("rag.readers.web", "from rag.network.requests import checked_url"),
+        ("rag.evaluation.search", "from rag.retrieval import Candidates"),
+        ("rag.workspace", "from rag.storage import Repository\nfrom rag.jobs import Jobs"),
+        ("rag", "from rag.workspace import Workspace"),
+        (
+            "pages.chat",
+            "from rag import Recipe\nfrom pages.components.shell import text",
+        ),
+        ("app", "from rag.api import routes"),
+        ("app", "from pages.components.shell import warm_up"),
+        ("rag.__main__", "from rag.cli.parser import parser"),
+    ],
+)
+def test_a_rightful_import_passes(module, source):
+    assert import_breaches(module, source) == []
+
+
+@pytest.mark.parametrize(
+    "source", ["import os\nos.environ['A']", "import os\nos.getenv('A')", "from os import environ"]
+)
+def test_a_planted_look_at_the_environment_is_caught(source):
+    assert len(environment_breaches("rag.jobs", source)) == 1
+    assert environment_breaches("rag.settings", source) == []

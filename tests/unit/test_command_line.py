@@ -168,6 +168,7 @@ def test_a_scheme_may_be_upper_case(workspace, capsys):
     code, told, _ = _run(capsys, "ingest", "pages", "HTTP://127.0.0.1:9/page", *FAKE)
     (row,) = told["documents"]
     assert (code, row["status"]) == (2, "failed")
+    assert "inside this computer" in row["reason"]
 
 
 def test_an_answer_that_failed_says_why_and_what_to_do(workspace, capsys, monkeypatch):
@@ -252,3 +253,11 @@ def test_times_have_a_zone(home, capsys, arguments):
     code, told, _ = _run(capsys, *arguments)
     times = re.findall(r"\d{4}-\d\d-\d\dT[\d:.]+([^\"]*)", json.dumps(told))
     assert (code, set(times)) == (0, {"+00:00"})
+
+
+def test_an_empty_reply_is_no_answer(workspace, capsys, monkeypatch):
+    add(workspace, workspace.create("handbook", QUICK), {"leave.md": "Leave lapses in March."})
+    monkeypatch.setattr(Models, "chat", lambda *_: ScriptedChat(" "))
+    code, told, said = _run(capsys, "ask", "handbook", "When does leave lapse?")
+    assert (code, told["status"], told["answer"]) == (2, "failed", " ")
+    assert said.startswith("Error: ")

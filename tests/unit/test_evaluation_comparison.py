@@ -266,3 +266,21 @@ def test_intervals_end_at_what_the_labels_allow():
     assert within.interval_95.high == 0.2
     assert found.within(0.1).interval.low == -0.1
     assert (within.p, within.verdict) == (found.p, found.verdict)
+
+
+def _noisy_pair(rng: np.random.Generator, questions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Reciprocal ranks of two runs that share their questions' difficulty and differ by noise."""
+    easy = rng.beta(1, 1, questions)
+    ranks = rng.geometric(np.clip(easy, 0.05, 1), (2, questions))
+    first, second = np.where(ranks <= 10, 1 / ranks, 0.0)
+    return first, second
+
+
+def test_noise_wins_no_more_than_one_in_twenty_comparisons():
+    rng = np.random.default_rng(2024)
+    verdicts = []
+    for _ in range(100):
+        first, second = _noisy_pair(rng, 60)
+        verdicts.append(compare("mrr@10", _figures(first), _figures(second)).verdict)
+    assert 100 - verdicts.count("undecided") <= 5
+    assert verdicts.count("better") <= 3

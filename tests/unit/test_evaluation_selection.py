@@ -83,6 +83,7 @@ def test_nothing_better_leaves_the_baseline():
     scores[0] = 1.0
     found = select("ndcg@10", scores, IDS, 0)
     assert (found.row, found.lead, found.gain, found.comparison.p) == (0, 0.0, 0.0, 1.0)
+    assert "none of 4 " in found.sentence
 
 
 def test_one_question_tells_nothing():

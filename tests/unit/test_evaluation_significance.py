@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import permutation_test
+from scipy.stats import kstest, permutation_test
 
 from rag.evaluation import significance
 from rag.evaluation.inference.clusters import Clusters
@@ -142,3 +142,11 @@ def test_a_test_of_five_thousand_questions_holds_a_hundred_megabytes():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100_000_000
+
+
+def test_p_values_are_uniform_when_the_runs_are_equal():
+    rng = np.random.default_rng(17)
+    # Skewed scores: of two equal runs, not of a normal distribution.
+    first, second = rng.beta(2, 1, (400, 40)), rng.beta(2, 1, (400, 40))
+    values = [randomisation_p(row, resamples=999) for row in first - second]
+    assert kstest(values, "uniform").pvalue > 0.05

@@ -118,3 +118,16 @@ def test_the_baseline_wins_ties():
 def test_a_part_without_figures_is_refused():
     with pytest.raises(InvalidInput, match="no metrics to choose by"):
         choose("ndcg@10", np.ones((2, 2)), ["a", "b"], 0, PARTS)
+
+
+def test_the_best_of_many_equal_recipes_loses_its_lead():
+    rng = np.random.default_rng(6)
+    decided, leads = 0, []
+    for _ in range(40):
+        chosen = choose("mrr@10", rng.beta(2, 1, (50, 400)), IDS, 0, split(IDS))
+        decided += chosen.comparison.verdict != "undecided"
+        leads.append((chosen.tuning_lead, chosen.held_out_lead))
+    tuning, held_out = np.mean(leads, axis=0)
+    assert tuning > 0.03
+    assert abs(held_out) < 0.01
+    assert decided <= 3

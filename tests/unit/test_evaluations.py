@@ -95,6 +95,7 @@ def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
 def test_progress_counts_questions_and_never_goes_back(workspace, base):
     heard = _Heard()
     evaluate(_services(workspace), _job(workspace, base), heard)
+    assert heard.told[0][:2] == (0, 0)
     # One more than there are questions: the doubt of the one without an answer is a step too.
     assert heard.told[1:] == [(done, 5, f"{done} of 5 questions") for done in (0, 0, 1, 2, 3, 4)]
 
@@ -136,6 +137,7 @@ def test_a_set_that_is_deleted_meanwhile_fails_the_job(workspace, base):
     base.questions.delete_set(SET)
     failed = workspace.jobs.run(job)
     assert failed.status == "failed"
+    assert repr(SET) in failed.message
 
 
 def test_a_set_that_is_renamed_meanwhile_keeps_its_run(workspace, base):

@@ -40,6 +40,7 @@ def test_none_of_two_documents_of_one_template_is_in_force():
     old, new = _tariff("bylaw-aldham-2017.txt", 7), _tariff("bylaw-brook-2018.txt", 9)
     (finding,) = examine([old, new], "2026-01-01")
     assert (finding.kind, finding.in_force) == ("editions", "")
+    assert "in force" not in finding.summary
 
 
 @pytest.mark.parametrize(
@@ -151,6 +152,7 @@ def test_versions_tell_which_edition_is_in_force_where_no_date_does():
     ]
     (finding,) = examine(editions)
     assert finding.in_force == editions[1].id
+    assert "v1.11.md" in finding.summary.rpartition(". ")[2]
 
 
 def test_broken_characters_are_unreadable():

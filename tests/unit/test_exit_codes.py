@@ -26,6 +26,7 @@ class Interrupt:
         if name == "rag.workspace":
             os.kill(os.getpid(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 sys.meta_path.insert(0, Interrupt())
 sys.argv = ["rag", "runs", "sample"]
 runpy.run_module("rag", run_name="__main__")

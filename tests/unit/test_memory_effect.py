@@ -126,6 +126,7 @@ def test_what_two_questions_show(differences, sentence):
     figures = compare("token_f1", values, without)
     effect = MemoryEffect("one", "other", figures, {}, questions=2, shown=2)
     assert effect.sentence.startswith(sentence)
+    assert effect.sentence.endswith("2 questions, 2 of them with examples.")
 
 
 def test_quotes_have_no_use_for_memory(parts):

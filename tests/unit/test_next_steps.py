@@ -113,6 +113,7 @@ def test_no_gain_is_seen_in_what_is_equal():
     fix = _fix(OFF, *([0.001, -0.001] * 10))
     (step,) = _steps(fix)
     assert (step.kind, step.gain) == ("nothing", 0.0)
+    assert "0.5 → off" in step.title
     (step,) = _steps(_fix(OFF, *([0.0] * 10)))
 
 

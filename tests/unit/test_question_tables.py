@@ -154,5 +154,6 @@ def test_rows_of_one_text_are_one_question(base, ids):
 def test_an_id_of_two_questions_and_a_quote_of_no_document_are_refused(base):
     rows = f"a,{QUESTIONS[0]},,\na,{QUESTIONS[1]},,\nb,Why?,,three months\n"
     content = f"id,question,document,quote\n{rows}".encode()
-    with pytest.raises(InvalidFile):
+    with pytest.raises(InvalidFile) as refused:
         base.questions.import_file("set", "a.csv", content)
+    assert ("Line 3:" in refused.value.message, "Line 4:" in refused.value.message) == (True, True)

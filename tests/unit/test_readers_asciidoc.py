@@ -62,6 +62,11 @@ def test_tables_have_labels_and_cells_over_several_rows(tmp_path):
     ]
 
 
+def test_a_table_with_columns_that_say_nothing_is_read(tmp_path):
+    document = parsed(tmp_path, '[cols="a*,1"]\n|===\n|Zone |Fee\n|South |12\n|===\n')
+    assert all(word in document.text for word in ("Zone", "Fee", "South", "12"))
+
+
 def test_what_is_not_there_is_named(tmp_path):
     text = "Price.\n\ninclude::prices.adoc[]\n\nifdef::internal[]\n50 euros.\nendif::[]\n"
     receipt = parsed(tmp_path, text).receipt

@@ -117,6 +117,7 @@ def test_code_is_one_block(tmp_path):
 def test_too_large(tmp_path):
     error = failure(tmp_path, b"x" * 2_500_000, "x.txt", limits=Limits(max_bytes=2_000_000))
     assert error.reason == "too_large"
+    assert ("2.5 MB" in error.message, "2.0 MB" in error.message) == (True, True)
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.pdf"])

@@ -120,8 +120,9 @@ def test_why_there_is_no_text(tmp_path, data, reason):
 
 
 def test_a_drawing_without_text_says_so(tmp_path):
-    with pytest.raises(UnreadableDocument):
+    with pytest.raises(UnreadableDocument) as refused:
         read(put(tmp_path, drawn_pdf()), "x.pdf")
+    assert refused.value.hint.startswith("No text can be recognised")
 
 
 def test_without_recognition_the_message_says_what_to_install(tmp_path, monkeypatch):

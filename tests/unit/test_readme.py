@@ -196,3 +196,68 @@ def test_no_figure_of_a_table_is_crowned_by_hand():
         page: re.findall(r"\| \*\*[+-]?\d[\d.,]*%?\*\*", text) for page, text in TEXTS.items()
     }
     assert not any(crowned.values()), crowned
+
+
+def test_planted_faults_are_found():
+    assert unknown_verbs("`python -m rag fly KB`", {"search"}) == ["fly"]
+    page = "### search\n`search KB [--deep]`\n### ask\n`ask KB [--all]`\n"
+    options = {"search": {"--all": True, "-a": False}, "ask": {"--all": True}, "tag": {}}
+    assert option_problems(page, options) == [
+        "search lacks --all",
+        "search has no --deep",
+        "tag has no section",
+    ]
+    assert variable_problems("`TOUCHSTONE_HOME`, `OPENAI_KEY`", {"TOUCHSTONE_HOME"}, "") == [
+        "OPENAI_KEY"
+    ]
+    assert variable_problems("", {"TOUCHSTONE_HOME"}, "TOUCHSTONE_PORT") == [
+        "TOUCHSTONE_HOME",
+        "TOUCHSTONE_PORT",
+    ]
+    assert purpose_problems("| `numpy` |  |\n| `flask` | web |", ["numpy", "scipy"]) == [
+        "flask",
+        "scipy",
+        "numpy",
+    ]
+    assert field_problems("| `search.top_k` | `6` | x |")[:2] == [
+        "answer.context_tokens",
+        "answer.evidence",
+    ]
+    assert missing_names("`Grid`, `Flask`, `ROWS`", "class Grid:\nROWS = 3") == ["Flask"]
+    assert missing_sources("`rag/flask.py`, `rag.flask`, `rag.recipe`") == [
+        "rag.flask",
+        "rag/flask.py",
+    ]
+
+
+def test_planted_links_are_found():
+    page = (
+        "# A title\n## Twice\n## Twice\n[x](gone.md) [y](#twice-1) [z](#twice-2) [w](README.md#no)"
+    )
+    assert broken_links({"README.md": page}) == [
+        "README.md: gone.md",
+        "README.md: #twice-2",
+        "README.md: README.md#no",
+    ]
+    assert unlinked({"README.md": "[a](docs/a.md)", "docs/a.md": "", "docs/b.md": ""}) == [
+        "docs/b.md"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python -m rag fly KB",
+        "python -m rag search KB",
+        "python -m rag search KB Q --deep",
+        "python -m rag search KB Q --set search.depth=3",
+        "python -m nothing.there",
+        "pip install -r requirements-none.txt",
+        "streamlit run main.py",
+        "pytest tests/nothing",
+        "make test",
+        "python -m rag demo | jq .",
+    ],
+)
+def test_a_planted_command_is_found(line):
+    assert command_problem(line) is not None

@@ -94,8 +94,10 @@ def test_a_text_of_the_wrong_form_is_refused_with_what_the_field_means():
 
 
 def test_a_number_out_of_range_is_refused_with_what_the_field_means():
-    with pytest.raises(InvalidRecipe):
+    with pytest.raises(InvalidRecipe) as refused:
         Recipe().with_fields({"search.top_k": 0})
+    assert "search.top_k" in refused.value.message
+    assert "passages returned" in refused.value.hint
 
 
 def test_every_provider_that_reranks_is_named_by_a_recipe():

@@ -56,6 +56,7 @@ def test_a_run_without_such_a_filter_still_counts(parts, tmp_path):
     run = base.runs.evaluate(SET, QUICK, (1, 3)).run
     base.documents.tag("leave.md", ["policy"])
     assert (run.base_version, run.filter_digest) == (base.version(), base.filter_digest(run.recipe))
+    assert "since this run" not in base.runs.report(run.id)
     workspace.bundle(run.id, tmp_path / "run.zip")
 
 

@@ -179,3 +179,21 @@ def test_of_fifty_thousand_candidates_only_those_tested_are_bounded(monkeypatch)
     found = PromiseCurves(_curve(np.random.default_rng(3), 5000)).promise(0.6)
     assert found.point is not None
     assert sum(computed) < 500
+
+
+def _kept(wanted: float, *, known: bool) -> tuple[int, float]:
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(200):
+        pair = (_of_sources(rng, 40, known=known) for _ in range(2))
+        found.append(PromiseCurves(*pair).promise(wanted))
+    made = [each for each in found if each.point is not None]
+    return len(made), sum(each.kept is True for each in made) / len(made)
+
+
+@pytest.mark.parametrize("wanted", [0.5, 0.7])
+def test_promises_are_kept_where_questions_share_a_source(wanted):
+    promised, kept = _kept(wanted, known=True)
+    assert promised > 20
+    assert kept >= 0.9
+    assert _kept(wanted, known=False)[1] < 0.9  # without their groups known

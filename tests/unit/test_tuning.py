@@ -199,7 +199,7 @@ def test_a_search_without_labels_to_choose_by_says_so(tmp_path, judged):
         base.questions.label(SET, "q5", hit.chunk.document_id, 0, hit.chunk.end, 0)
     tuner = base.tuning.tuner(SET)
     grid = Grid.parse({"search.k1": [0.9, 1.2]}, WORDS)
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="label"):
         tuner.search(grid, WORDS, "ndcg@10", held_out=True)
 
 

@@ -132,6 +132,7 @@ def test_the_gate_compares_what_both_were_asked(base, capsys):
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
     found = told["paired"]["ndcg@10"]
     assert (code, told["comparable"], found["difference"], found["left_out"]) == (0, False, 0.0, 1)
+    assert "1 question " in told["differences"]
 
 
 def test_the_gate_refuses_to_compare_over_other_labels(base, capsys):
@@ -164,6 +165,7 @@ def test_the_gate_fails_where_the_test_says_worse():
     worse = np.clip(before - 0.1 + rng.normal(0, 0.1, 120), 0, 1)
     found = _paired(worse.tolist(), before.tolist(), 0.02)
     assert found.outcome == "failed"
+    assert "0.02" in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -27,3 +27,13 @@ def test_no_verb_writes_its_fields_by_hand():
     }
     # Settings to store, and a question of another tool with its words blotted out.
     assert written == {"conversing: _settings", "sharing: _redacted_question"}
+
+
+def test_a_dictionary_written_by_hand_is_seen():
+    source = """
+def row() -> dict[str, Any]: ...
+Output({"removed": 1}, "")
+Output(data | {"file": ""}, "")
+Output(RemovedData(removed=1), "")
+"""
+    assert sorted(_dictionaries(source)) == ["data | {'file': ''}", "row", "{'removed': 1}"]

@@ -121,3 +121,9 @@ def test_a_figure_with_a_sign_has_a_real_minus():
         and ast.unparse(node.format_spec)[2:].startswith("+")
     }
     assert found == {"rag/evaluation/intervals.py"}
+
+
+def test_banned_words_are_found():
+    assert shown('def f():\n    """95 % here."""\n    return "95 % there"') == ((3, "95 % there"),)
+    assert list(bare_plurals('f"{n} questions"')) == [(1, "f'{n} questions'")]
+    assert list(bare_plurals('f"{n} of {m} questions"')) == []

@@ -29,6 +29,8 @@ _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d{1,4}\.)\s+(?:\[([xX* ])\]\s+)?(\S.
 _TABLE = re.compile(r"\|===\s*")
 _CELL = re.compile(r"(?:^|(?<=\s))(?:(\d*)(?:\.(\d+))?[+*])?[<^>.]{0,4}[adehlmsv]?(?<!\\)\|", re.M)
 _COLUMNS = re.compile(r"cols\s*=\s*\"?([^\"\]]*)")
+_TIMES = re.compile(r"\s*(\d{1,3})\*")
+"""A column of a table that stands for several."""
 _MOST_SPANNED = 64
 _NOTE = re.compile(r"footnote:[\w-]{0,99}\[([^\]]{0,999})\]")
 _STYLES = ("decimal", "lowerLetter", "lowerRoman", "upperLetter", "upperRoman")
@@ -187,7 +189,7 @@ class _Page:
         specs = list(_CELL.finditer(body))
         stated = _COLUMNS.search(attributes)
         columns = stated[1].split(",") if stated else ["1"] * len(_CELL.findall(first))
-        width = sum(int(f"{one:0>3}".partition("*")[0]) if "*" in one else 1 for one in columns)
+        width = sum(int(times[1]) if (times := _TIMES.match(one)) else 1 for one in columns)
         is_headed = "header" in attributes or body.strip().startswith(f"{first}\n\n")
         rows, taken, column = [""], [0] * max(min(width, _MOST_SPANNED), 1), 0
         for spec, after in itertools.zip_longest(specs, specs[1:]):
