@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages.components.recipe.local_models import local_servers_view
@@ -18,11 +20,12 @@ from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base, bases, workspace
 from pages.components.shell.text import plain
-from rag import VERSION, Settings, counted, percent
+from rag import VERSION, counted, percent
 
 
-def _storage(settings: Settings) -> None:
-    st.header("Data locations", divider="gray")
+def _storage() -> None:
+    """Draw where data is kept, and what the caches save."""
+    settings = workspace().settings
     with st.grid(2, min_column_width=320):
         home, database = plain(str(settings.home)), plain(shown_database(settings.database_url))
         _tile("Home", home, f"{size(settings.home)} · `TOUCHSTONE_HOME`")
@@ -30,6 +33,8 @@ def _storage(settings: Settings) -> None:
         _tile("Largest file", f"{settings.max_upload_mb:,} MB", "`TOUCHSTONE_MAX_UPLOAD_MB`")
         private = "can be fetched" if settings.allow_private_urls else "are never fetched"
         _tile("Private network addresses", private, "`TOUCHSTONE_ALLOW_PRIVATE_URLS`")
+    with guard():
+        _caches()
 
 
 def _caches() -> None:
@@ -58,56 +63,51 @@ def _tile(label: str, value: str, note: str) -> None:
         st.caption(note)
 
 
-def settings() -> None:
-    """Draw the settings that the visitor may see, section by section."""
-    principal = workspace().principal
-    with guard():
-        st.header("Models", divider="gray")
-        st.caption(
-            "Search and quotes work on this machine without a key. Set up a provider "
-            "to use a language model."
-        )
-        local_servers_view()
-        providers_view()
-    if principal.administrator:
+def _models() -> None:
+    local_servers_view()
+    providers_view()
+    if workspace().principal.administrator:
         with guard():
             st.header("HTTP tools", divider="gray")
             tools_view()
+
+
+def _access() -> None:
+    """Draw members, links, tokens and people, as far as the visitor may see them."""
+    principal = workspace().principal
+    sections: dict[str, Callable[[], None]] = {}
     if bases():
-        with guard():
-            st.header("Prompts", divider="gray")
-            prompts_view()
         if not principal.local:
-            with guard():
-                st.header("Members", divider="gray")
-                members_view()
+            sections["Members"] = members_view
         if workspace().role_in(base().id) == "owner":
-            with guard():
-                st.header("Sharing by link", divider="gray")
-                links_view()
-    with guard():
-        st.header("Tokens", divider="gray")
-        tokens_view()
+            sections["Sharing by link"] = links_view
+    sections["Tokens"] = tokens_view
     if not principal.local:
+        sections["Your account"] = account_view
+        if principal.administrator:
+            sections["People"] = people_view
+    for title, view in sections.items():
         with guard():
-            st.header("Your account", divider="gray")
-            account_view()
+            st.header(title, divider="gray")
+            view()
+
+
+def settings() -> None:
+    """Draw the tabs that the visitor may see."""
+    principal = workspace().principal
+    views: dict[str, Callable[[], None]] = {"Models": _models}
+    if bases():
+        views["Prompts"] = prompts_view
+    views["Access"] = _access
     if principal.administrator:
-        if not principal.local:
-            with guard():
-                st.header("People", divider="gray")
-                people_view()
-        with guard():
-            _storage(workspace().settings)
-        with guard():
-            _caches()
+        views["Storage"] = _storage
+    if not principal.local:  # alone on this machine, nothing is logged
+        views["Audit log"] = audit_log
+    tabs(views, "settings")
+    st.caption(f"Touchstone {VERSION}")
 
 
 with guard():
     page_title("Settings", "settings")
-    st.caption(f"Touchstone {VERSION}")
 with guard():
-    if workspace().principal.local:
-        settings()
-    else:  # alone on this machine, nothing is logged
-        tabs({"Settings": settings, "Audit log": audit_log}, "settings")
+    settings()

@@ -18,7 +18,7 @@ def test_two_people_and_a_link(serve, warm_home, tmp_path, open_page, shoot, mon
         with serve(warm_home) as address:
             ann, ben, guest = open_page(), open_page(), open_page()
             sign_in(ann, address, "Ann")  # the first one gets what was there
-            ann.goto(f"{address}/settings?kb=handbook")
+            ann.goto(f"{address}/settings?kb=handbook&settings=Access")
             expect(ann.get_by_role("heading", name="Members")).to_be_visible()
             sign_in(ben, address, "Ben")
             ben.goto(f"{address}/chat?kb=handbook")
@@ -28,7 +28,7 @@ def test_two_people_and_a_link(serve, warm_home, tmp_path, open_page, shoot, mon
             ann.get_by_role("button", name="Add", exact=True).click()
             expect(ann.get_by_role("button", name="Remove", exact=True)).to_be_visible()
             shoot(ann, "members")
-            ben.goto(f"{address}/settings?kb=handbook")
+            ben.goto(f"{address}/settings?kb=handbook&settings=Access")
             expect(ben.get_by_text("You can view and ask here, as viewer.")).to_be_visible()
             expect(ben.get_by_role("heading", name="Sharing by link")).to_be_hidden()
 

@@ -13,7 +13,7 @@ from tests.people import signed_in
 def test_whoever_is_deleted_is_out_with_the_next_click(visit, world):
     gone = signed_in(world.workspace, "gone")
     world.base.access.add_member(gone.email, "owner")
-    app = visit("gone", "settings.py", kb="handbook")
+    app = visit("gone", "settings.py", kb="handbook", settings="Access")
     assert "Sharing by link" in {each.value for each in app.header}
     world.workspace.access.people.forget(gone)
     app.run()
@@ -27,14 +27,15 @@ def test_whoever_is_deleted_is_out_with_the_next_click(visit, world):
 def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(visit, world, caplog):
     gone = signed_in(world.workspace, "returning")
     before = datetime.now(UTC)
-    visit("returning", "settings.py", issued=before)
+    visit("returning", "settings.py", settings="Access", issued=before)
     world.workspace.access.people.forget(gone)
-    app = visit("returning", "settings.py", issued=before)  # another tab, the same cookie
+    again = {"settings": "Access", "issued": before}  # another tab, the same cookie
+    app = visit("returning", "settings.py", **again)
     assert "This account was deleted" in said(app)
     assert "A sign-in was refused: This account was deleted." in caplog.messages
     every = world.workspace.access.people.list_all
     assert gone.email not in [each.email for each in every()]
-    app = visit("returning", "settings.py", issued=datetime.now(UTC))
+    app = visit("returning", "settings.py", settings="Access", issued=datetime.now(UTC))
     assert "Your account" in {each.value for each in app.header}
     world.workspace.access.people.forget(world.workspace.access.people.by_email(gone.email))
 
@@ -43,7 +44,7 @@ def test_who_deletes_the_own_account_is_signed_out(visit, world, monkeypatch):
     signed_in(world.workspace, "leaving")
     out: list[str] = []
     monkeypatch.setattr(door, "_sign_out", lambda **options: out.append(options["data"]))
-    app = visit("leaving", "settings.py", issued=datetime.now(UTC))
+    app = visit("leaving", "settings.py", settings="Access", issued=datetime.now(UTC))
     app.button(key="account_delete").click().run()
     app.button(key="account_delete_really").click().run()
     assert out == ["/auth/logout"]

@@ -139,7 +139,7 @@ def test_a_guest_of_a_tour_sees_it_alone(visit, world, monkeypatch):
 )
 def test_the_address_of_a_link_says_where_it_works(url, warned, visit, world, monkeypatch):
     monkeypatch.setattr(type(st.context), "url", url)
-    app = visit("owner", "settings.py", kb="handbook")
+    app = visit("owner", "settings.py", kb="handbook", settings="Access")
     next(each for each in app.button if each.label == "Make a link").click().run()
     (address,) = (each.value for each in app.code if "/share/" in each.value)
     server, _, secret = address.rpartition("/share/")

@@ -24,7 +24,7 @@ def _diffs(app: AppTest) -> list[str]:
 
 
 def test_a_prompt_is_changed_compared_and_reset(base):
-    app = visit("settings.py")
+    app = visit("settings.py", settings="Prompts")
     assert app.selectbox(key="prompt_name").value == "strict"
     came, version = PROMPTS["strict"].text, base.prompts.wording().version("strict")
     assert (_shown(app), _diffs(app)) == (came, [])
@@ -53,6 +53,6 @@ def test_a_prompt_is_changed_compared_and_reset(base):
 
 
 def test_a_prompt_without_its_fence_is_refused_and_nothing_changes(base):
-    app = _written(visit("settings.py"), "Answer as you like.")
+    app = _written(visit("settings.py", settings="Prompts"), "Answer as you like.")
     assert len(app.error) == 1
     assert base.prompts.versions("strict") == []

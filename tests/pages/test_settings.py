@@ -20,15 +20,20 @@ def _words(app: AppTest) -> str:
     return "\n".join(one.value for kind in kinds for one in app.get(kind))
 
 
+def _test(app: AppTest, provider: str) -> None:
+    app.selectbox(key="settings_provider").set_value(provider)
+    app.button(key="settings_test").click().run()
+
+
 def test_a_key_is_found_but_never_shown(filled, open_page, monkeypatch):
     monkeypatch.setenv("MISTRAL_API_KEY", "very-secret-figures")
     app = open_page("settings.py")
-    rows = {one.value.split("**")[1]: one.value for one in app.markdown if "badge" in one.value}
-    assert "key found" in rows["Mistral"]
-    assert "needs GROQ\\_API\\_KEY" in rows["Groq"]
-    assert app.button(key="settings_test_groq").disabled
-    assert not app.button(key="settings_test_mistral").disabled
-    assert "very-secret" not in _words(app).replace("\\", "")
+    states = app.dataframe[0].value.set_index("Name")["State"]
+    assert states["mistral"] == "ready, key found"
+    assert states["groq"] == "needs GROQ_API_KEY"
+    names = app.selectbox(key="settings_provider").options
+    assert ("Mistral" in names, "Groq" in names) == (True, False)
+    assert "very-secret" not in _words(app).replace("\\", "") + app.dataframe[0].value.to_json()
     assert f"Touchstone {VERSION}" in [one.value for one in app.caption]
 
 
@@ -48,9 +53,9 @@ def test_a_key_in_the_secrets_of_streamlit_is_found_and_shown_nowhere(
     finally:
         config.set_option("secrets.files", before)
     app = open_page("settings.py")
-    rows = {one.value.split("**")[1]: one.value for one in app.markdown if "badge" in one.value}
-    assert "key found" in rows["Mistral"]
-    assert "very-secret" not in _words(app).replace("\\", "")
+    table = app.dataframe[0].value
+    assert table.set_index("Name")["State"]["mistral"] == "ready, key found"
+    assert "very-secret" not in _words(app).replace("\\", "") + table.to_json()
     assert all(
         b"very-secret" not in kept.read_bytes()
         for kept in filled.settings.home.rglob("*")
@@ -60,15 +65,15 @@ def test_a_key_in_the_secrets_of_streamlit_is_found_and_shown_nowhere(
 
 def test_a_provider_is_really_called(filled, open_page):
     app = open_page("settings.py")
-    app.button(key="settings_test_minilm").click().run()
+    _test(app, "minilm")
     assert app.success[0].value.startswith("minilm embeds into 384 dimensions")
-    assert "settings_test_fake" not in {button.key for button in app.button}  # is for trials
+    assert "fake" not in set(app.dataframe[0].value["Name"])  # is for trials
 
 
 def test_a_provider_that_does_not_answer_says_what_to_do(filled, open_page, monkeypatch):
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     app = open_page("settings.py")
-    app.button(key="settings_test_ollama").click().run()
+    _test(app, "ollama")
     message, _, hint = app.error[0].value.partition("  \n")
     assert message.startswith("**")
     assert hint
@@ -76,7 +81,7 @@ def test_a_provider_that_does_not_answer_says_what_to_do(filled, open_page, monk
 
 @pytest.mark.sqlite("a file is the default")
 def test_it_says_where_the_data_is(filled, home, open_page):
-    words = _words(open_page("settings.py")).replace("\\", "")
+    words = _words(open_page("settings.py", settings="Storage")).replace("\\", "")
     assert f"**{home}**" in words
     assert f"**{home / 'touchstone.db'}**" in words
 
@@ -95,7 +100,7 @@ def test_a_database_is_shown_without_its_password(url, shown):
 
 
 def test_it_says_how_often_a_search_was_known(filled, open_page):
-    app = open_page("settings.py")
+    app = open_page("settings.py", settings="Storage")
     assert "no lookups yet" in _words(app)
     base = session.workspace().base("notes")
     for _ in range(4):
@@ -110,14 +115,13 @@ def test_a_reranking_service_is_listed_and_really_called(filled, open_page, monk
     with scripted(Reply(body=body)) as server:
         monkeypatch.setenv("TOUCHSTONE_RERANK_URL", server.url)
         app = open_page("settings.py")
-        row = next(one.value for one in app.markdown if "**Reranking service**" in one.value)
-        assert "reranks" in row
-        app.button(key="settings_test_service").click().run()
+        assert app.dataframe[0].value.set_index("Name")["For"]["service"] == "reranks"
+        _test(app, "service")
         assert "Annual leave is 29 days" in app.success[0].value
 
 
 def test_a_token_is_made_shown_once_and_revoked(filled, open_page):
-    app = open_page("settings.py")
+    app = open_page("settings.py", settings="Access")
     assert "No tokens yet." in _words(app)
     app.text_input(key="tokens_name_0").set_value("reports")
     assert app.checkbox(key="tokens_scope_read_0").value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from pages.components.shell.buttons import action_button
@@ -10,20 +12,32 @@ from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from rag import ModelFacts, ProviderStatus
 
+_HEIGHT = 330  # pixels
+
 
 def providers_view() -> None:
-    """Providers that can be used now, then those that need something first."""
+    """Draw a table of the providers, those that can be used now first, and a test of one."""
     for facts in workspace().language_models():
         _learned(facts)
     statuses = [status for status in workspace().statuses() if not status.for_trials]
-    ready = [status for status in statuses if status.ready]
-    for status in ready:
-        _row(status)
-    rest = [status for status in statuses if not status.ready]
-    with st.expander(f"{len(rest)} more that need to be set up", icon=":material/key:"):
-        st.caption("Set the variable in the environment of the server and start it again.")
-        for status in rest:
-            _row(status)
+    statuses.sort(key=lambda status: not status.ready)
+    st.dataframe(
+        [_row(status) for status in statuses],
+        key="settings_providers",
+        hide_index=True,
+        height=_HEIGHT,
+        column_config={
+            "State": st.column_config.TextColumn(
+                width=190,
+                help="Search and quotes work on this machine without a key. Set what a provider "
+                "needs in the environment of the server, and start it again.",
+            ),
+            "Details": st.column_config.TextColumn(width="large"),
+        },
+        alt="Model providers with their state, what they offer, their models and notes.",
+    )
+    if workspace().principal.administrator:
+        _test_one({status.name: status for status in statuses if status.ready})
 
 
 def _learned(facts: ModelFacts) -> None:
@@ -47,48 +61,51 @@ def _learned(facts: ModelFacts) -> None:
             action_button("Try again", key, "", workspace().try_again, facts.name, help=help_)
 
 
-def _row(status: ProviderStatus) -> None:
-    with st.container(border=True, gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{plain(status.label)}** {_badges(status)}", width="stretch")
-            test_clicked = workspace().principal.administrator and st.button(
-                "Test",
-                key=f"settings_test_{status.name}",
-                help="Sends a short request to the provider.",
-                disabled=not status.ready,
-            )
-        st.caption(_facts(status))
-        if test_clicked:
-            _test(status)
-
-
-def _badges(status: ProviderStatus) -> str:
-    offers = [
-        (":blue-badge[:material/scatter_plot: embeds]", status.embedding_model),
-        (":violet-badge[:material/forum: answers]", status.chat_model),
-    ]
-    badges = [badge for badge, model in offers if model]
-    if status.reranks:
-        badges.append(":green-badge[:material/swap_vert: reranks]")
+def _row(status: ProviderStatus) -> dict[str, str]:
+    offers = {
+        "embeds": status.embedding_model,
+        "answers": status.chat_model,
+        "reranks": status.reranks,
+    }
+    state = "ready"
     if status.missing:
-        badges.append(f":orange-badge[:material/key_off: needs {plain(status.missing)}]")
+        state = f"needs {status.missing}"
     elif status.key_variable and status.key_found:
-        badges.append(":green-badge[:material/key: key found]")
-    return " ".join(badges)
+        state = "ready, key found"
+    return {
+        "Provider": status.label,
+        "State": state,
+        "For": ", ".join(name for name, offer in offers.items() if offer),
+        "Name": status.name,
+        "Details": _facts(status),
+    }
+
+
+def _test_one(ready: Mapping[str, ProviderStatus]) -> None:
+    """Draw a button that sends a short request to one of the providers."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Provider",
+            list(ready),
+            format_func=lambda name: ready[name].label,
+            key="settings_provider",
+            label_visibility="collapsed",
+            width=320,
+        )
+        pressed = st.button(
+            "Test", key="settings_test", help="Sends a short request to the provider."
+        )
+    if pressed:
+        with guard(), st.spinner(f"Calling {plain(ready[name].label)} …"):
+            st.success(plain(workspace().check_provider(name)), icon=":material/check_circle:")
 
 
 def _facts(status: ProviderStatus) -> str:
     models = dict.fromkeys(model for model in (status.embedding_model, status.chat_model) if model)
-    parts = [f"`{status.name}`", ", ".join(plain(model) for model in models)]
+    parts = [", ".join(models)]
     if status.key_variable:
-        parts.append(f"key in {plain(status.key_variable)}")
+        parts.append(f"key in {status.key_variable}")
     if status.runtime:
-        parts.append(f"run by {plain(status.runtime)}")
-    parts += [plain(status.address), plain(status.note)]
+        parts.append(f"run by {status.runtime}")
+    parts += [status.address, status.note]
     return " · ".join(part for part in parts if part)
-
-
-def _test(status: ProviderStatus) -> None:
-    with guard(), st.spinner(f"Calling {plain(status.label)} …"):
-        result = workspace().check_provider(status.name)
-        st.success(plain(result), icon=":material/check_circle:")

@@ -28,11 +28,6 @@ _TYPED = ("name", "url", "description", "body", "headers", *_PATHS, "most", "sec
 def tools_view() -> None:
     """All tools, each with a question to try it by."""
     tools = workspace().tools.list_all()
-    st.caption(
-        "A service gets the question and returns JSON. Its results are ranked with the "
-        "passages, by the same relevance and threshold. Choose tools in a recipe, under "
-        "Advanced."
-    )
     for tool in tools:
         _row(tool)
     if not tools:
@@ -41,7 +36,12 @@ def tools_view() -> None:
         with st.container(border=True):
             _edit(None)
     else:
-        action_button("Add a tool", "tools_add", "add", _open, "edit", "")
+        explained = (
+            "A service gets the question and returns JSON. Its results are ranked with the "
+            "passages, by the same relevance and threshold. Choose tools in a recipe, under "
+            "Advanced."
+        )
+        action_button("Add a tool", "tools_add", "add", _open, "edit", "", help=explained)
 
 
 def _row(tool: HttpTool) -> None:
