@@ -3,9 +3,9 @@
 from .access.audit import AUDIT_KINDS as AUDIT_KINDS
 from .access.audit import audit_actor as audit_actor
 from .access.audit import audit_csv as audit_csv
+from .access.base_access import Members as Members
 from .access.links import Links as Links
 from .access.links import share_path as share_path
-from .access.members import Members as Members
 from .access.people import NOBODY_SIGNS_IN as NOBODY_SIGNS_IN
 from .access.people import Claims as Claims
 from .access.people import Member as Member
@@ -16,7 +16,7 @@ from .access.replies import Made as Made
 from .access.roles import GUEST as GUEST
 from .access.roles import ROLES as ROLES
 from .access.roles import reaches as reaches
-from .access.scopes import SCOPES as SCOPES
+from .access.tokens import SCOPES as SCOPES
 from .access.tokens import Tokens as Tokens
 from .answering.asking.general import general_statement as general_statement
 from .answering.asking.prompt import Prompt as Prompt
@@ -220,8 +220,6 @@ from .runs.gate import PairedGate as PairedGate
 from .runs.history import QuestionDifference as QuestionDifference
 from .runs.history import RunComparison as RunComparison
 from .runs.leaderboard import LeaderboardRow as LeaderboardRow
-from .runs.parity import QuestionParity as QuestionParity
-from .runs.parity import RunParity as RunParity
 from .runs.quality.estimates import OpenHits as OpenHits
 from .runs.quality.failing import PASSING as PASSING
 from .runs.quality.failing import failing_depth as failing_depth
@@ -234,6 +232,8 @@ from .runs.quality.spending import cost_text as cost_text
 from .runs.quality.spending import money as money
 from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
+from .runs.runs import QuestionParity as QuestionParity
+from .runs.runs import RunParity as RunParity
 from .runs.version import VERSION as VERSION
 from .schemas.access import LinkData as LinkData
 from .schemas.access import MemberData as MemberData
@@ -260,9 +260,6 @@ from .schemas.explanations import compared_data as compared_data
 from .schemas.explanations import findings_data as findings_data
 from .schemas.explanations import passage_data as passage_data
 from .schemas.exports import RecipeExportData as RecipeExportData
-from .schemas.indexes import BuildData as BuildData
-from .schemas.indexes import VectorsData as VectorsData
-from .schemas.indexes import build_data as build_data
 from .schemas.question_sets import VersionData as VersionData
 from .schemas.retrieval import AnswerData as AnswerData
 from .schemas.retrieval import HitData as HitData
@@ -278,7 +275,10 @@ from .schemas.schema import Schema as Schema
 from .schemas.schema import Timestamp as Timestamp
 from .schemas.schema import VerbData as VerbData
 from .schemas.schema import attribute as attribute
+from .schemas.stores import BuildData as BuildData
 from .schemas.stores import StorePreviewData as StorePreviewData
+from .schemas.stores import VectorsData as VectorsData
+from .schemas.stores import build_data as build_data
 from .schemas.systems import SystemData as SystemData
 from .schemas.systems import SystemTrialData as SystemTrialData
 from .search.federation import FurtherBase as FurtherBase
@@ -355,9 +355,9 @@ from .tuning.diagnosis.causes import CAUSES as CAUSES
 from .tuning.diagnosis.diagnosis import Diagnosis as Diagnosis
 from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
 from .tuning.diagnosis.fixes import Fix as Fix
+from .tuning.diagnosis.job import FirstCause as FirstCause
 from .tuning.diagnosis.next_steps import TELLS_NOTHING as TELLS_NOTHING
 from .tuning.diagnosis.next_steps import NextStep as NextStep
-from .tuning.diagnosis.one_question import FirstCause as FirstCause
 from .tuning.grid_search import Best as Best
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present

@@ -10,7 +10,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from rag.access.scopes import SCOPES
 from rag.errors import InvalidInput, NotFound, StorageError
 from rag.storage import Database
 from rag.storage.access import tokens
@@ -137,3 +136,16 @@ class Tokens:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+# Scopes of tokens. The command line needs them before it opens anything.
+
+
+SCOPES = {
+    "read": "view knowledge bases, search them, and explain the results",
+    "ask": "get answers from a language model, which can cost money",
+    "label": "edit question sets and labels",
+    "write": "add and delete documents, save recipes, evaluate, which can cost money too",
+    "admin": "delete and duplicate knowledge bases, choose members and links",
+}
+"""What a token may allow, with what that is. None includes another."""

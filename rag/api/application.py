@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
+from anyio import CancelScope
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag import SCOPES, Workspace
 from rag.api import problems
 from rag.api.admission import Admission
-from rag.api.heads import Heads
 from rag.api.reference import reference
 from rag.api.resources.answers import answers
 from rag.api.resources.bases import bases
@@ -103,3 +103,37 @@ def _restore_examples(document: dict[str, Any]) -> None:
             if example is not None:
                 answer = operations[str(route.operation_id)]["responses"][str(status)]
                 answer["content"]["application/json"]["example"] = example
+
+
+# HEAD: the answer of GET without its body.
+
+
+class Heads:
+    """Middleware that answers HEAD wherever GET is answered; a stream ends where it begins."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+        sent = False
+        with CancelScope() as answering:
+
+            async def without_body(message: Message) -> None:
+                nonlocal sent
+                if message["type"] == "http.response.body":
+                    if sent:
+                        return
+                    sent = True
+                    if message.get("more_body"):
+                        answering.cancel()
+                    message = {"type": "http.response.body", "body": b""}
+                    with CancelScope(shield=True):
+                        await send(message)
+                    return
+                await send(message)
+
+            await self._app({**scope, "method": "GET"}, receive, without_body)
