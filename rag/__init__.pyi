@@ -241,7 +241,6 @@ from .schemas.access import PersonData as PersonData
 from .schemas.access import TokenData as TokenData
 from .schemas.decisions import DecisionData as DecisionData
 from .schemas.decisions import DecisionEntryData as DecisionEntryData
-from .schemas.decisions import decision_data as decision_data
 from .schemas.decisions import decision_entry_data as decision_entry_data
 from .schemas.diagnoses import CauseData as CauseData
 from .schemas.diagnoses import DiagnosisData as DiagnosisData

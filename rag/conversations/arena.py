@@ -12,6 +12,7 @@ import numpy as np
 
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.inference.betting import Watched, watched_mean
+from rag.evaluation.intervals import Interval
 from rag.input_rules import storable
 from rag.operation import operation
 from rag.recipe import Recipe
@@ -28,7 +29,7 @@ class ArenaSummary:
     """A summary of the votes on two recipes.
 
     ``rate`` is how often ``first`` is preferred, with a tie and "both bad" counting half, as the
-    mean over questions: a question with several votes counts once. ``low`` and ``high`` are its 95%
+    mean over questions: a question with several votes counts once. ``interval`` is its 95%
     interval, which stays valid if you look at it after every vote. The result is ``decided``
     exactly if 0.5 is outside of the interval.
     """
@@ -42,8 +43,7 @@ class ArenaSummary:
     ties: int
     both_bad: int
     rate: float
-    low: float
-    high: float
+    interval: Interval
     decided: bool
 
 
@@ -144,8 +144,7 @@ def _summary(first: Recipe, second: Recipe, voted: list[ArenaComparison]) -> Are
         votes["tie"],
         votes["both bad"],
         (1 + mean.mean) / 2,
-        (1 + mean.low) / 2,
-        (1 + mean.high) / 2,
+        Interval((1 + mean.low) / 2, (1 + mean.high) / 2),
         mean.decided,
     )
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from rag.runs.deciding.state import DecisionEntry, HitToJudge, RunDecision
-from rag.schemas.schema import Schema, Timestamp
+from rag.runs.deciding.state import DecisionEntry
+from rag.schemas.schema import Schema, Timestamp, attribute
 
 
 class HitToJudgeData(Schema):
     """A hit without a label, with the names that a judgement has."""
 
-    question: str = Field(description="the id of the question")
-    question_text: str
-    passage: str = Field(description="the id of the passage or document")
+    question: str = attribute("question_id", description="the id of the question")
+    question_text: str = attribute("question")
+    passage: str = attribute("item", description="the id of the passage or document")
     document_id: str
     document: str
     page: int | None
@@ -29,19 +29,27 @@ class DecisionData(Schema):
     run: str
     other: str
     metric: str
-    set: str
+    set: str = attribute("question_set")
     questions: int
-    verdict: str = Field(description="of `run`: better, worse, equal or open")
-    difference: float
-    interval: list[float] = Field(description="95%, valid however often you look")
-    margin: float
-    labels: int = Field(description="judged hits")
-    pool: int = Field(description="drawn hits")
+    verdict: str = attribute(
+        "state", "verdict", description="of `run`: better, worse, equal or open"
+    )
+    difference: float = attribute("state", "difference")
+    interval: list[float] = attribute(
+        "state", "interval", description="95%, valid however often you look"
+    )
+    margin: float = attribute("state", "margin")
+    labels: int = attribute("state", "labels", description="judged hits")
+    pool: int = attribute("state", "pool", description="drawn hits")
     before: int = Field(description="hits with a label from before the draw")
-    more: int | None = Field(description="about how many more labels decide this")
-    steps: list[list[float]] = Field(description="labels, difference, low and high after each")
+    more: int | None = attribute(
+        "state", "more", description="about how many more labels decide this"
+    )
+    steps: list[list[float]] = attribute(
+        "state", "steps", description="labels, difference, low and high after each"
+    )
     sentence: str
-    next: list[HitToJudgeData]
+    next: list[HitToJudgeData] = attribute("next_hits")
 
 
 class DecisionEntryData(Schema):
@@ -61,29 +69,6 @@ class DecisionEntryData(Schema):
     obstacle: str
 
 
-def decision_data(decision: RunDecision) -> DecisionData:
-    """The state of a decision as JSON."""
-    state = decision.state
-    return DecisionData(
-        run=decision.run,
-        other=decision.other,
-        metric=decision.metric,
-        set=decision.question_set,
-        questions=decision.questions,
-        verdict=state.verdict,
-        difference=state.difference,
-        interval=list(state.interval),
-        margin=state.margin,
-        labels=state.labels,
-        pool=state.pool,
-        before=decision.before,
-        more=state.more,
-        steps=[[step.labels, step.difference, step.low, step.high] for step in state.steps],
-        sentence=decision.sentence,
-        next=list(map(_hit, decision.next_hits)),
-    )
-
-
 def decision_entry_data(entry: DecisionEntry) -> DecisionEntryData:
     """A decision of a list as JSON."""
     state = None if entry.decision is None else entry.decision.state
@@ -100,19 +85,4 @@ def decision_entry_data(entry: DecisionEntry) -> DecisionEntryData:
         pool=None if state is None else state.pool,
         more=None if state is None else state.more,
         obstacle=entry.obstacle,
-    )
-
-
-def _hit(hit: HitToJudge) -> HitToJudgeData:
-    return HitToJudgeData(
-        question=hit.question_id,
-        question_text=hit.question,
-        passage=hit.item,
-        document_id=hit.document_id,
-        document=hit.document,
-        page=hit.page,
-        start=hit.start,
-        end=hit.end,
-        text=hit.text,
-        ranks=list(hit.ranks),
     )

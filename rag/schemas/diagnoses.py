@@ -7,8 +7,6 @@ from typing import Any, Literal
 from rag.schemas.schema import Schema, attribute
 from rag.tuning.diagnosis.causes import CAUSES
 from rag.tuning.diagnosis.diagnosis import Diagnosis
-from rag.tuning.diagnosis.fixes import Fix
-from rag.tuning.diagnosis.next_steps import NextStep
 
 
 class FailedQuestionData(Schema):
@@ -45,13 +43,15 @@ class FixData(Schema):
     causes: list[str]
     tried: int
     tuning_gain: float
-    net_gain: float
-    interval: list[float]
-    confidence: float
-    p: float
-    verdict: Literal["better", "worse", "undecided", "incomparable"]
-    won: int
-    lost: int
+    net_gain: float = attribute("comparison", "difference")
+    interval: list[float] = attribute("comparison", "interval")
+    confidence: float = attribute("comparison", "confidence")
+    p: float = attribute("comparison", "p")
+    verdict: Literal["better", "worse", "undecided", "incomparable"] = attribute(
+        "comparison", "verdict"
+    )
+    won: int = attribute("comparison", "won")
+    lost: int = attribute("comparison", "lost")
     losers: list[str]
     rescued: list[str]
     broken: list[str]
@@ -109,41 +109,8 @@ def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
             for cause, count in diagnosis.causes.items()
         ],
         questions=[FailedQuestionData.of(question) for question in diagnosis.questions],
-        fixes=[_fix(fix) for fix in trials.fixes],
+        fixes=[FixData.of(fix) for fix in trials.fixes],
         without_gain=list(trials.without_gain),
         note=" ".join(filter(None, [trials.note, diagnosis.note])),
-        next_steps=[_next_step(step) for step in diagnosis.next_steps],
-    )
-
-
-def _next_step(step: NextStep) -> NextStepData:
-    return NextStepData(
-        kind=step.kind,
-        title=step.title,
-        reason=step.reason,
-        gain=step.gain,
-        minutes=None if step.seconds is None else step.seconds / 60,
-        gain_per_minute=step.gain_per_minute,
-        changes=[dict(change) for change in step.changes],
-    )
-
-
-def _fix(fix: Fix) -> FixData:
-    comparison = fix.comparison
-    return FixData(
-        changes=dict(fix.changes),
-        causes=list(fix.causes),
-        tried=fix.tried,
-        tuning_gain=fix.tuning_gain,
-        net_gain=comparison.difference,
-        interval=list(comparison.interval),
-        confidence=comparison.confidence,
-        p=comparison.p,
-        verdict=comparison.verdict,
-        won=comparison.won,
-        lost=comparison.lost,
-        losers=[name for name, value in comparison.differences.items() if value < 0],
-        rescued=list(fix.rescued),
-        broken=list(fix.broken),
-        sentence=fix.sentence,
+        next_steps=[NextStepData.of(step) for step in diagnosis.next_steps],
     )

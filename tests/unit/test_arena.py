@@ -76,7 +76,7 @@ def test_ties_and_bad_answers_count_half(base):
         vote(base, f"question {number}", preferred, order)
     found = of(base)
     assert (found.rate, found.ties, found.both_bad, found.decided) == (0.5, 1, 1, False)
-    assert found.low < 0.5 < found.high
+    assert found.interval.low < 0.5 < found.interval.high
 
 
 def test_what_is_no_vote_or_another_s_is_refused(base):

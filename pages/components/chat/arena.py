@@ -173,7 +173,7 @@ def _summary(base: KnowledgeBase) -> None:
 
 def _verdict(row: ArenaSummary, first: str, second: str) -> str:
     """The sentence that may be quoted. The rate is that of the recipe that is ahead."""
-    rate, low, high = row.rate, row.low, row.high
+    rate, (low, high) = row.rate, row.interval
     if rate < 0.5:
         first, second = second, first
         rate, low, high = 1 - rate, 1 - high, 1 - low

@@ -12,7 +12,6 @@ from rag import (
     DecisionData,
     DecisionEntryData,
     KnowledgeBase,
-    decision_data,
     decision_entry_data,
 )
 from rag.api.resource import Base, Body, Page, Part, Resource, needs
@@ -135,7 +134,7 @@ def get_decision(
     limit: Annotated[int, Query(ge=0, le=200, description="hits to judge next")] = 10,
 ) -> DecisionData:
     """The verdict by the labels of today, and the hits to judge next."""
-    return decision_data(base.runs.decision(run, against, metric, margin, limit))
+    return DecisionData.of(base.runs.decision(run, against, metric, margin, limit))
 
 
 @decisions.post(f"{_DECISION}/judgements", **needs("label", 400, 404, 415, example=EXAMPLE))
@@ -149,4 +148,4 @@ def judge_decision(base: Base, run: str, body: Judgements) -> DecisionData:
 
 
 def _state(base: KnowledgeBase, run: str, body: NewDecision) -> DecisionData:
-    return decision_data(base.runs.decision(run, body.against, body.metric))
+    return DecisionData.of(base.runs.decision(run, body.against, body.metric))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from rag import (
     EVERYBODY,
@@ -140,19 +141,8 @@ def _line(bout: ArenaComparison) -> str:
 
 
 def _summary(base: KnowledgeBase, summary: ArenaSummary) -> ArenaSummaryData:
-    return ArenaSummaryData(
-        first=base.runs.recipe_name(summary.first),
-        second=base.runs.recipe_name(summary.second),
-        votes=summary.votes,
-        questions=summary.questions,
-        wins=summary.wins,
-        losses=summary.losses,
-        ties=summary.ties,
-        both_bad=summary.both_bad,
-        rate=summary.rate,
-        interval=(summary.low, summary.high),
-        decided=summary.decided,
-    )
+    first, second = map(base.runs.recipe_name, (summary.first, summary.second))
+    return ArenaSummaryData.of({**asdict(summary), "first": first, "second": second})
 
 
 def _line_of(row: ArenaSummaryData) -> str:

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from rag import InvalidFile, RunDecision, decision_data, why_not_json
+from rag import DecisionData, InvalidFile, RunDecision, why_not_json
 from rag.cli import inputs
 from rag.cli.printing import Output
 
@@ -53,4 +53,4 @@ def _shown(decision: RunDecision) -> Output:
             f"  {hit.item}  {hit.document}{page}",
             f"  {' '.join(hit.text.split())[:_SHOWN]}",
         ]
-    return Output(decision_data(decision), "\n".join(lines))
+    return Output(DecisionData.of(decision), "\n".join(lines))

@@ -32,7 +32,6 @@ from rag import (
     answers_spent_data,
     attribute,
     counted,
-    decision_data,
 )
 from rag.cli import printing
 from rag.cli.printing import EvaluationData, Output
@@ -207,9 +206,9 @@ class MemoryEffectData(VerbData):
     run: str
     without: str
     questions: int
-    with_examples: int
-    verdict: str
-    decided_by: str
+    with_examples: int = attribute("shown")
+    verdict: str = attribute("figures", "verdict")
+    decided_by: str = attribute("figures", "metric")
     sentence: str
     measures: dict[str, EffectOnMetricData]
 
@@ -323,7 +322,7 @@ def _gate_data(result: GateResult) -> GateData:
         differences=result.differences.phrase if result.differences else None,
         outcome=result.outcome,
         paired={metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
-        decisions=[decision_data(decision) for decision in result.decisions],
+        decisions=[DecisionData.of(decision) for decision in result.decisions],
         blind=list(result.blind),
     )
 
@@ -450,22 +449,11 @@ def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Ou
         message = "\n".join(state.message for state in states)
         paused = PausedMemoryTrialData(set=name, memory=None, paused=message)
         return printing.paused(paused, states)
-    figures = {effect.figures.metric: effect.figures, **effect.others}
-    data = MemoryEffectData(
-        run=effect.run,
-        without=effect.without,
-        questions=effect.questions,
-        with_examples=effect.shown,
-        verdict=effect.figures.verdict,
-        decided_by=effect.figures.metric,
-        sentence=effect.sentence,
-        measures={name: EffectOnMetricData.of(measure) for name, measure in figures.items()},
-    )
     lines = [
         effect.sentence,
         *(f"  {comparison.sentence}" for comparison in effect.others.values()),
     ]
-    return Output(MemoryTrialData(set=name, memory=data), "\n".join(lines))
+    return Output(MemoryTrialData(set=name, memory=MemoryEffectData.of(effect)), "\n".join(lines))
 
 
 def _budget(args: argparse.Namespace) -> Budget:

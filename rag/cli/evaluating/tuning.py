@@ -47,14 +47,14 @@ class MismatchData(VerbData):
 class SweptBaseData(VerbData):
     """The saved recipe in a sweep."""
 
-    recipe: str
+    recipe: str = attribute("recipe", "hash")
     metrics: dict[str, float]
 
 
 class SweptRecipeData(SweptBaseData):
     """A recipe of a sweep, by its fields of the grid."""
 
-    set: dict[str, Any]
+    set: dict[str, Any] = attribute("changes")
 
 
 class SweptBuildData(SweptRecipeData):
@@ -192,7 +192,7 @@ def sweep(
         best=None if best is None else _best(best),
         cautions=list(result.cautions),
         skipped=[dict(changes) for changes in (*result.grid.skipped, *result.grid.repeated)],
-        results=_build_results(rows) if rows else _results(result),
+        results=list(map(SweptBuildData.of, rows)) if rows else _results(result),
     )
     lines = _sweep_lines(result, mismatches, verified, by)
     if best is not None:
@@ -283,19 +283,6 @@ def _sweep_lines(
 
 def _assignments(fields: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in fields.items())
-
-
-def _build_results(rows: Sequence[BuildFigures]) -> list[SweptBuildData]:
-    return [
-        SweptBuildData(
-            recipe=row.recipe.hash,
-            set=dict(row.changes),
-            passages=row.passages,
-            mean_tokens=row.mean_tokens,
-            metrics=dict(row.metrics),
-        )
-        for row in rows
-    ]
 
 
 def _build_lines(rows: Sequence[BuildFigures], cutoffs: Sequence[int]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ _LEAST_FORECAST = 10  # judged hits
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """The estimate of the difference and its interval after ``labels`` judged draws."""
 
     labels: int

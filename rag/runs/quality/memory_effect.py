@@ -45,6 +45,11 @@ class MemoryEffect:
     shown: int
 
     @property
+    def measures(self) -> Mapping[str, Comparison]:
+        """All comparisons by metric, the one that decides first."""
+        return {self.figures.metric: self.figures, **self.others}
+
+    @property
     def sentence(self) -> str:
         """The result in plain English, to be quoted as it is."""
         questions = counted(self.questions, "question")

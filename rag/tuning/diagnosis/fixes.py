@@ -62,6 +62,11 @@ class Fix:
         return measured and self.comparison.difference > 0
 
     @property
+    def losers(self) -> list[str]:
+        """The ids of the held-out questions that lose by it."""
+        return [name for name, value in self.comparison.differences.items() if value < 0]
+
+    @property
     def basis(self) -> str:
         """The held-out questions of the comparison, those with an answer first."""
         if not self.without_ndcg:

@@ -65,11 +65,14 @@ class NextStep:
     causes: tuple[Cause, ...] = ()
 
     @property
+    def minutes(self) -> float | None:
+        """The work in minutes."""
+        return None if self.seconds is None else self.seconds / 60
+
+    @property
     def gain_per_minute(self) -> float | None:
         """The expected gain for a minute of work."""
-        if self.gain is None or not self.seconds:
-            return None
-        return 60 * self.gain / self.seconds
+        return None if self.gain is None or not self.seconds else 60 * self.gain / self.seconds
 
 
 @dataclass(frozen=True, slots=True)
