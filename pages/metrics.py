@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.documents.add import sample_button
 from pages.components.inspector.lost_labels import lost_labels
 from pages.components.labels import question_sets
-from pages.components.labels.judging import judge_button
+from pages.components.labels.judge_popover import judge_popover
 from pages.components.labels.question_sets import (
     FAILURES,
     SETS,
@@ -23,12 +24,13 @@ from pages.components.labels.question_sets_view import (
     question_sets_view,
 )
 from pages.components.metrics import readings
-from pages.components.metrics.answers import ANSWER_METRICS, answer_cards
+from pages.components.metrics.answers import ANSWER_METRICS, answer_cards, answer_notes
 from pages.components.metrics.cards import (
     CARDS,
     DOUBTED,
     Ranges,
     answers_comparison,
+    beyond_top_k,
     cards,
     comparison,
     cutoffs,
@@ -37,8 +39,7 @@ from pages.components.metrics.cards import (
 )
 from pages.components.metrics.charts import against_k, first_ranks
 from pages.components.metrics.earlier_runs import earlier_answers, earlier_run, same_search
-from pages.components.metrics.failures import failures_table
-from pages.components.metrics.model_judge import model_judge
+from pages.components.metrics.failures import failures_table, headline
 from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import saved
@@ -65,7 +66,6 @@ from rag import (
     Run,
     UnjudgedShare,
     counted,
-    percent,
     precision_ceiling,
 )
 
@@ -145,27 +145,23 @@ def _no_questions(base: KnowledgeBase) -> None:
 
 def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     """Draw the evaluation of a question set, and its results."""
-    size, action = st.columns([5, 3], vertical_alignment="center")
+    verdict, action = st.columns([5, 3], vertical_alignment="center")
     # As high as a running job, which takes the place of the button: nothing below it jumps.
-    with size.container(height=_JOB_HEIGHT, border=False, vertical_alignment="center"):
-        st.caption(f"{question_count(chosen)}. Changed {ago(chosen.changed)}.")
+    slot = verdict.container(height=_JOB_HEIGHT, border=False, vertical_alignment="center")
     with action.container(border=False), guard():
         _evaluate(base, chosen, recipe)
-    planned = _plan(base, chosen)
-    if planned.questions:
-        st.caption(f"{planned.headline} {planned.basis}".strip(), help=planned.method or None)
     _lost_labels(base, chosen)
     if chosen.proposed:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             waiting = counted(chosen.proposed, "proposed question")
             st.caption(f":material/rule: {waiting} to accept or reject.", width="content")
-            action_button("Show them", "metrics_proposed", "", _show_sets, type="tertiary")
+            action_button("Show them", "metrics_proposed", "", _open, SETS, type="tertiary")
     with guard():
-        _results(base, chosen, recipe)
+        _results(base, chosen, recipe, slot)
 
 
-def _show_sets() -> None:
-    st.session_state[TAB] = SETS
+def _open(tab: str) -> None:
+    st.session_state[TAB] = tab
 
 
 def _is_measurable(base: KnowledgeBase, chosen: QuestionSet) -> bool:
@@ -191,7 +187,22 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         if job is not None and job.active:
             follow(job.id, "evaluate")
             return
-    alike = readings.named_like_documents(base, name, readings.version_of(chosen))
+    with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        with st.popover("Options", icon=":material/tune:", type="tertiary"):
+            ignored, sampled, answers = _options(base, chosen, recipe)
+        evaluate = base.runs.start_answers if answers else base.runs.start_evaluation
+        start = partial(evaluate, name, recipe, ignore_identical=ignored, without_users=sampled)
+        path = "runs.start_answers" if answers else "runs.start_evaluation"
+        options: dict[str, object] = {"type": "primary"}
+        if not _is_measurable(base, chosen):
+            options |= {"disabled": True, "help": _UNLABELLED}
+        options = offered(base, path, **options)
+        action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
+
+
+def _options(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[bool, bool, bool]:
+    """Draw what an evaluation leaves out, and whether it answers too."""
+    alike = readings.named_like_documents(base, chosen.name, readings.version_of(chosen))
     ignored = alike > 0 and st.checkbox(
         "Ignore identical ids",
         key="metrics_ignore_identical",
@@ -211,14 +222,7 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         bind="query-params",
         help="Answers every question and scores the answers: " + _what_answers_cost(chosen, recipe),
     )
-    evaluate = base.runs.start_answers if answers else base.runs.start_evaluation
-    start = partial(evaluate, name, recipe, ignore_identical=ignored, without_users=sampled)
-    path = "runs.start_answers" if answers else "runs.start_evaluation"
-    options: dict[str, object] = {"type": "primary", "width": "stretch"}
-    if not _is_measurable(base, chosen):
-        options |= {"disabled": True, "help": _UNLABELLED}
-    options = offered(base, path, **options)
-    action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
+    return ignored, sampled, answers
 
 
 def _what_answers_cost(chosen: QuestionSet, recipe: Recipe) -> str:
@@ -227,62 +231,89 @@ def _what_answers_cost(chosen: QuestionSet, recipe: Recipe) -> str:
     return f"{chosen.questions:,} calls of {plain(recipe.answer.provider)}."
 
 
-def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
+def _results(
+    base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, verdict: DeltaGenerator
+) -> None:
     all_runs = base.runs.list_all(chosen.name)
     # Systems are compared on the Runs page; here one stands only where no recipe was measured.
     runs = [run for run in all_runs if run.recipe] or all_runs
     last = runs[0].created if runs else None
     failure(base.runs.latest_evaluation(chosen.name, recipe), after=last)
     failure(base.runs.latest_answers(chosen.name, recipe), after=last)
-    if not runs and not _is_measurable(base, chosen):
-        st.info(_UNLABELLED, icon=":material/label:")
-        label_button(base, chosen, "metrics_label_first")
-        return
     if not runs:
-        st.info(
-            "This set has no results yet. *Evaluate* searches every question with the recipe "
-            "in the sidebar and saves the metrics as a run.",
-            icon=":material/monitoring:",
-        )
+        verdict.caption(f"{question_count(chosen)}. Changed {ago(chosen.changed)}.")
+        _no_results(base, chosen)
         return
     place = next((i for i, run in enumerate(runs) if same_search(run.recipe, recipe)), 0)
     run = runs[place]
     pinned = base.runs.baseline(chosen.name)
-    is_pinned = pinned is not None and pinned.id != run.id
     _stale(base, chosen, run, recipe)
-    if cutoffs(run):
-        with st.container(horizontal=True, gap="small"):
-            judge_button(base, run)
-            model_judge(base, run, recipe)
-            downloads(base, run, pinned if is_pinned else None)
     version = readings.version_of(chosen)
     earlier, changes, compared = _compared(base, runs, place, pinned, version)
-    intervals = readings.intervals(base, run.id, version)
     results = readings.outcomes(base, run.id, run.recipe.search.top_k if run.recipe else 0)
     unjudged = readings.unjudged(base, run.id, version)
-    ranges = _ranges(intervals, unjudged, results)
+    ranges = _ranges(readings.intervals(base, run.id, version), unjudged, results)
     by_document = readings.document_labels(base, chosen.name, version)
     unit = "document" if by_document else "passage"
+    verdict.markdown(f"##### {headline(run, results, unit)}")
     if by_document:
         st.info(document_labels_note(by_document), icon=":material/description:")
     cards(run, earlier, ranges, changes, unit)
     answer_cards(run, earlier, results, ranges, changes)
-    st.caption(f"{_about(base, run)} {compared}")
     for caution in run.cautions:
         st.info(caution, icon=":material/info:")
-    if not cutoffs(run):  # only questions without an answer: there is nothing to rank
-        failures_table(base, run, results, unit)
-        return
-    _open_judgements(unjudged, unit)
-    left, right = st.columns(2, gap="large")
-    with left:
-        against_k(run, unit)
-    with right:
-        first_ranks(run, results, unit)
-    with st.expander("All measures at every k", icon=":material/table:"):
-        figures_table(run)
-    tag_table(base, run, version)
+    with st.container(horizontal=True, gap="small"):
+        label = "See why questions fail"
+        action_button(label, "metrics_causes_open", "stethoscope", _open, FAILURES)
+        with st.popover("About these figures", icon=":material/info:", type="tertiary"):
+            _notes(base, chosen, run, results, compared)
+        if cutoffs(run):
+            judge_popover(base, run, recipe, unjudged, unit)
+            is_pinned = pinned is not None and pinned.id != run.id
+            downloads(base, run, pinned if is_pinned else None)
+    if cutoffs(run):  # else only questions without an answer: there is nothing to rank
+        left, right = st.columns(2, gap="large")
+        with left:
+            first_ranks(run, results, unit)
+        with right:
+            against_k(run, unit)
+        with st.expander("All measures at every k, and by tag", icon=":material/table:"):
+            figures_table(run)
+            tag_table(base, run, version)
     failures_table(base, run, results, unit)
+
+
+def _no_results(base: KnowledgeBase, chosen: QuestionSet) -> None:
+    if _is_measurable(base, chosen):
+        text = (
+            "This set has no results yet. *Evaluate* searches every question with the recipe "
+            "in the sidebar and saves the metrics as a run."
+        )
+        st.info(text, icon=":material/monitoring:")
+        return
+    st.info(_UNLABELLED, icon=":material/label:")
+    label_button(base, chosen, "metrics_label_first")
+
+
+def _notes(
+    base: KnowledgeBase,
+    chosen: QuestionSet,
+    run: Run,
+    results: Sequence[QuestionResult],
+    compared: str,
+) -> None:
+    """Draw what the figures rest on: questions, run, comparison, and what they can tell apart."""
+    planned = _plan(base, chosen)
+    plan = f"{planned.headline} {planned.basis}".strip() if planned.questions else ""
+    for note in (
+        f"{question_count(chosen)}. Changed {ago(chosen.changed)}.",
+        f"{_about(base, run)} {compared}",
+        plan,
+        beyond_top_k(run),
+        *answer_notes(run, results),
+    ):
+        if note:
+            st.caption(note)
 
 
 def _compared(
@@ -339,19 +370,6 @@ def _ranges(
         {f"ndcg@{bounds.k}": bounds.ndcg} if bounds else {},
         {"precision@5": ceiling} if ceiling is not None and ceiling < 0.995 else {},
     )
-
-
-def _open_judgements(unjudged: UnjudgedShare | None, unit: str) -> None:
-    """Draw the share of unjudged hits in the first hits, and the resulting bounds of nDCG."""
-    if unjudged is not None and unjudged.unjudged:
-        low, high = unjudged.ndcg
-        share = f"{percent(unjudged.share)} of the {unit}s in the first {unjudged.k}"
-        with st.expander(f"{share} are not judged", icon=":material/gavel:"):
-            st.markdown(
-                f"Their grades (up to {unjudged.highest}) and relevant {unit}s that were not "
-                f"retrieved can move nDCG@{unjudged.k} to any value between {low:.3f} and "
-                f"{high:.3f} on these questions."
-            )
 
 
 def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -> None:

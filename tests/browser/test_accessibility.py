@@ -25,7 +25,7 @@ PAGES = (
     "settings?settings=Access",
 )
 OPENED = {
-    "metrics": ("Judge next",),
+    "metrics": ("Judge",),
     "metrics?metrics=Question+sets": ("Edit questions", "Import questions", "Rename or delete"),
     "chat": ("Add to questions",),
     "tuning": ("Grid",),

@@ -27,10 +27,10 @@ MAIN = {
     "Documents": Attention(125, 12, 1.5),
     "Chat": Attention(60, 8, 1.0),
     "Inspector": Attention(1360, 100, 2.5),
-    "Metrics": Attention(490, 34, 2.5),
+    "Metrics": Attention(190, 22, 1.7),
     "Tuning": Attention(480, 29, 2.3),
     "Runs": Attention(60, 8, 1.0),
-    "Settings": Attention(610, 24, 3.6),
+    "Settings": Attention(60, 8, 1.1),
 }
 SIDEBAR = Attention(25, 12, 1.0)
 WITH_SLIDERS = Attention(60, 24, 1.2)

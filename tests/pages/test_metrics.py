@@ -42,7 +42,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
         "MRR@10": f"{run.metrics['mrr@10']:.3f}",
         "Recall@10": f"{run.metrics['recall@10']:.3f}",
         "Precision@5": f"{run.metrics['precision@5']:.3f}",
-        "Refused or doubtful": f"{run.metrics['correct_doubt']:.0%}",
+        "Not answered": f"{run.metrics['correct_doubt']:.0%}",
     }
     assert [metric.delta for metric in app.metric] == [""] * 5
 
@@ -50,9 +50,9 @@ def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
 @pytest.mark.parametrize(
     ("metrics", "metric", "label"),
     [
-        ({"correct_refusal": 0.1, "correct_doubt": 0.75}, "correct_doubt", "Refused or doubtful"),
-        ({"correct_refusal": 0.1}, "correct_refusal", "Refused by the search"),
-        ({}, "correct_refusal", "Refused or doubtful"),
+        ({"correct_refusal": 0.1, "correct_doubt": 0.75}, "correct_doubt", "Not answered"),
+        ({"correct_refusal": 0.1}, "correct_refusal", "Refused"),
+        ({}, "correct_refusal", "Not answered"),
     ],
 )
 def test_the_card_of_refusals_is_named_after_what_it_counts(labelled, metrics, metric, label):
@@ -87,11 +87,25 @@ def test_hits_that_nobody_judged_leave_the_figures_open(labelled, open_page):
     found = base.runs.unjudged(run.id)
     assert found.unjudged > 0
     app = open_page("metrics.py")
-    captions = [caption.value for caption in app.caption]
-    assert f"unjudged: {found.ndcg.low:.2f} to {found.ndcg.high:.2f}" in captions
-    assert any(line.startswith("sampling: ") and line.endswith(" to 0.20") for line in captions)
-    (more,) = (one for one in app.expander if "not judged" in one.label)
-    assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in more.markdown[0].value
+    helps = {card.label: card.proto.help for card in app.metric}
+    assert f"{found.ndcg.low:.2f} to {found.ndcg.high:.2f}" in helps["nDCG@10"]
+    assert "to 0.20." in helps["Precision@5"]  # a question of this set has one relevant passage
+    (open_hits,) = (each.value for each in app.caption if "not judged" in each.value)
+    assert open_hits.startswith(f"{found.share:.0%} of the passages in the first 10 ")
+    assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in open_hits
+
+
+def test_the_page_opens_with_how_often_a_right_passage_comes_first(labelled, open_page):
+    base = labelled.base("notes")
+    results = base.runs.evaluate("checks", base.recipe()).results
+    ranks = [result.first_relevant for result in results if result.relevant]
+    first, five = (sum(rank is not None and rank <= k for rank in ranks) for k in (1, 5))
+    app = open_page("metrics.py")
+    (said,) = (each.value for each in app.markdown if each.value.startswith("##### "))
+    assert f":green[{first} of {len(ranks)}]" in said
+    assert f":green[{five}]" in said
+    app.button(key="metrics_causes_open").click().run()
+    assert app.query_params["metrics"] == "Failures"
 
 
 def test_figures_of_another_recipe_say_so(labelled, open_page):
@@ -125,7 +139,7 @@ def test_questions_are_listed_failures_first(labelled, open_page):
     drawn = open_page("metrics.py").dataframe[-1]
     table, columns = drawn.value, json.loads(drawn.proto.columns)
     assert table["Question"][0] == "Who won the world cup in 1954?"
-    assert table["Answer"][0] == "doubtful, rightly"
+    assert table["Answer"][0] == "not answered, rightly"
     assert (columns["Tags"]["width"], columns["Answer"]["width"]) == (110, 150)
     assert (columns["Question"]["pinned"], columns["Question"]["width"]) == (True, 220)
     scores = table["nDCG@5"].tolist()

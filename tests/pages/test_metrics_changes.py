@@ -96,7 +96,6 @@ def test_cards_have_intervals_and_the_change_against_the_baseline(labelled, open
     last = base.runs.evaluate("checks", base.recipe()).run
     app = open_page("metrics.py")
     low, high = base.runs.intervals(last.id)["mrr@10"]
-    captions = [each.value for each in app.caption]
-    assert f"sampling: {low:.2f} to {high:.2f}" in captions
-    assert any("Change against the baseline, the run" in each for each in captions)
+    assert f"95% interval of the mean: {low:.2f} to {high:.2f}." in app.metric[1].help
+    assert any("Change against the baseline, the run" in each.value for each in app.caption)
     assert app.metric[1].delta == "no change"

@@ -11,8 +11,8 @@ from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, listed, plain
-from pages.components.shell.wording import DOUBTFUL_IN_CHAT, ago, clipped
-from rag import METRIC_TITLES, Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
+from pages.components.shell.wording import ago, clipped
+from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
 
 _SHOWN = 20
 _LONGEST = 600  # characters of an answer in the queue
@@ -46,15 +46,18 @@ def _figures(figures: FeedbackFigures) -> None:
     """Draw the counts of ratings, refusals and other feedback."""
     st.caption(
         f"**All users:** {counted(figures.turns, 'question')} so far. People who rate answers "
-        "are not a random sample of those who ask. *Refused* leaves out doubtful answers, which "
-        f"*{METRIC_TITLES['correct_doubt']}* on *Metrics* counts too. {DOUBTFUL_IN_CHAT}"
+        "are not a random sample of those who ask."
     )
     with st.grid(4, min_column_width=150):
         for label, count, caption in (
             ("Thumbs up", figures.up, "Answers with a thumb up."),
             ("Thumbs down", figures.down, "Answers with a thumb down."),
             ("Refused", figures.refused, "Questions that were refused."),
-            ("Doubtful", figures.doubtful, "Answers whose quotes probably answer something else."),
+            (
+                "Probably not answered",
+                figures.doubtful,
+                "Quotes that probably answer something else.",
+            ),
             ("Unsupported", figures.unsupported, "Answers with an unsupported sentence."),
             (
                 "Followed up",

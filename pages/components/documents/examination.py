@@ -13,7 +13,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import DOUBTFUL_IN_CHAT, clipped
+from pages.components.shell.wording import clipped
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import (
     KIND_TITLES,
@@ -54,8 +54,8 @@ _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
     "unread": "The words shown stand behind the first part that was not read. If such a part "
     "matters, add it as a text of its own, or add the file in another format.",
-    "unanswered": "If the nearest passage answers the question, inspect it to see why the answer "
-    f"is doubtful. {DOUBTFUL_IN_CHAT} If no document answers it, add one. The finding goes when "
+    "unanswered": "If the nearest passage answers the question, inspect it to see why the "
+    "answer is doubtful. If no document answers it, add one. The finding goes when "
     "the question is asked again and answered. Questions of other visitors are not shown.",
     "unreached": "Add questions about such a document, or remove it if it is not needed.",
 }

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-
-import streamlit as st
 
 from pages.components.metrics.cards import (
     DOUBTED_WRONGLY,
@@ -17,7 +15,6 @@ from pages.components.metrics.cards import (
     expects_unscored,
 )
 from pages.components.shell.text import plain
-from pages.components.shell.wording import DOUBTFUL_IN_CHAT
 from rag import METRIC_TITLES, Comparison, QuestionResult, Run, counted, lacks_expected
 
 DECISIONS, BY_STATUS = "correct_decision", "refusal_correctness"
@@ -25,9 +22,8 @@ ANSWER_CARDS = (
     Card(
         DECISIONS,
         "Correct decisions",
-        "Share of the questions whose answer is neither refused nor doubtful where the documents "
-        "have the answer, and refused or doubtful where they do not. It counts whether a question "
-        "is answered, not what the answer says.",
+        "Share of the questions that were answered where the documents have the answer, and not "
+        "answered where they do not. It does not count what the answer says.",
         percent=True,
     ),
     Card(
@@ -35,8 +31,8 @@ ANSWER_CARDS = (
         METRIC_TITLES[EXPECTED],
         "Answers that contain the expected one: all its figures and dates, written in any way, "
         "its paths and other codes as wholes, and half of its words by their stems (more than "
-        "half without figures). What the question says already does not count. A refused or "
-        "doubtful answer contains nothing. Words are compared, not meaning: to accept other "
+        "half without figures). What the question says already does not count. What was "
+        "not answered contains nothing. Words are compared, not meaning: to accept other "
         "words, let a model judge the answers. Known as answer containment or *has answer*, "
         "with token recall for the words.",
         percent=True,
@@ -82,23 +78,27 @@ def answer_cards(
             ranges,
             changes,
         )
-        if lacking := sum(lacks_expected(row.metrics) for row in results):
-            st.caption(
-                f":material/rule: {counted(lacking, 'question')} got an answer without the "
-                "expected one. *Correct decisions* counts whether a question is answered, so it "
-                f"counts {'this one' if lacking == 1 else 'these'} as correct; *Failures* counts "
-                f"{'it' if lacking == 1 else 'them'} as failed."
-            )
-        if doubtful := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
-            answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
-            st.caption(
-                f":material/help: {doubtful:,} of {counted(answerable, 'answerable question')} "
-                f"got a refusal or a doubtful answer, marked *doubtful* below. {DOUBTFUL_IN_CHAT}"
-            )
-        if answer_cost := run.environment.get("answers"):
-            st.caption(f":material/payments: Answers: {plain(answer_cost)}.")
-        if run.prompts:
-            st.caption(f":material/edit_note: Prompts: {plain(run.prompts)}")
+
+
+def answer_notes(run: Run, results: Sequence[QuestionResult]) -> Iterator[str]:
+    """Yield what the cards of answers do not tell: other counts, cost, prompts."""
+    if lacking := sum(lacks_expected(row.metrics) for row in results):
+        yield (
+            f":material/rule: {counted(lacking, 'question')} got an answer without the "
+            "expected one. *Correct decisions* counts whether a question is answered, so it "
+            f"counts {'this one' if lacking == 1 else 'these'} as correct; *Failures* counts "
+            f"{'it' if lacking == 1 else 'them'} as failed."
+        )
+    if unanswered := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
+        answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
+        yield (
+            f":material/help: {unanswered:,} of {counted(answerable, 'answerable question')} were "
+            "not answered, though the documents have the answer."
+        )
+    if answer_cost := run.environment.get("answers"):
+        yield f":material/payments: Answers: {plain(answer_cost)}."
+    if run.prompts:
+        yield f":material/edit_note: Prompts: {plain(run.prompts)}"
 
 
 def _left_out(run: Run) -> set[str]:
@@ -127,7 +127,7 @@ def _decisions_card(run: Run) -> Card:
     if DECISIONS in run.metrics or BY_STATUS not in run.metrics:
         return card
     help_text = (
-        "Share of the questions that were answered, also if the answer is doubtful, where the "
+        "Share of the questions that were answered, surely or not, where the "
         "documents have the answer, and refused where they do not."
     )
     return replace(card, metric=BY_STATUS, label=METRIC_TITLES[BY_STATUS], help=help_text)

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.shell.text import plain
-from pages.components.shell.wording import DOUBTFUL_IN_CHAT, ago, capitalised
+from pages.components.shell.wording import ago, capitalised
 from rag import (
     METRIC_TITLES,
     OWN_EMBEDDERS,
@@ -87,11 +87,9 @@ def cards(
     shown_cards = [refusals_card(run) if card.metric == REFUSED else card for card in CARDS]
     shown_cards = [replace(card, help=card.help.replace("passage", unit)) for card in shown_cards]
     card_grid(shown_cards, run, earlier, ranges, changes)
-    if note := _beyond_top_k(run):
-        st.caption(note)
 
 
-def _beyond_top_k(run: Run) -> str:
+def beyond_top_k(run: Run) -> str:
     """Name the ranks that the metrics at ten count and the recipe doesn't return; "" for none."""
     top_k = run.recipe.search.top_k if run.recipe else _TEN
     if top_k >= _TEN or "ndcg@10" not in run.metrics:
@@ -105,14 +103,15 @@ def refusals_card(run: Run) -> Card:
     card = next(card for card in CARDS if card.metric == REFUSED)
     if DOUBTED not in run.metrics:
         return replace(card, label=METRIC_TITLES[REFUSED]) if REFUSED in run.metrics else card
+    refused = percent(run.metrics.get(REFUSED, 0.0))
     return replace(
         card,
         metric=DOUBTED,
-        note=f"refused by the search: {percent(run.metrics.get(REFUSED, 0.0))}",
-        help="Share of the questions that the documents do not answer whose answer is refused or "
-        "doubtful. The search returns nothing for some of them; the other answers lack key words "
-        f"of the question. {DOUBTFUL_IN_CHAT} A higher threshold refuses more, and so does a "
-        "higher limit of *Off-topic questions*. In JSON and gates: `correct_doubt`.",
+        note=f"of unanswerable questions; refused: {refused}",
+        help="Share of the questions that the documents do not answer that were refused, because "
+        "the search returns nothing, or got an answer that lacks key words of the question. A "
+        "higher threshold refuses more, and so does a higher limit of *Off-topic questions*. In "
+        "JSON and gates: `correct_doubt`.",
     )
 
 
@@ -123,23 +122,20 @@ def card_grid(
     ranges: Ranges,
     changes: Mapping[str, Comparison],
 ) -> None:
-    """Figures side by side, each with its ranges and its change against an earlier run.
+    """Figures side by side, each with one line: its note, or its change against an earlier run.
 
     A change has a colour only where ``changes`` call it better or worse, and is left out where the
-    two runs do not compare.
+    two runs do not compare. Ranges stand in the help of a card.
     """
-    with st.grid(len(shown_cards), min_column_width=150):
+    with st.grid(len(shown_cards), min_column_width=132):
         for card in shown_cards:
-            with st.container(border=True, height="stretch", gap="small"):
-                _card(card, run.metrics, earlier, changes.get(card.metric))
+            with st.container(border=True, height="stretch", gap="xsmall"):
                 compared = changes.get(card.metric)
-                if card.note:
-                    st.caption(card.note)
+                _card(card, run.metrics, earlier, compared, ranges)
                 if compared and compared.obstacle == OWN_EMBEDDERS:
                     st.caption(f"not comparable: {OWN_EMBEDDERS}")
-                lines = _ranges(card, ranges) if card.metric in run.metrics else _absence(card, run)
-                for line in lines:
-                    st.caption(line)
+                elif note := card.note or _absence(card, run):
+                    st.caption(note)
 
 
 def _card(
@@ -147,6 +143,7 @@ def _card(
     now: Mapping[str, float],
     before: Mapping[str, float],
     compared: Comparison | None,
+    ranges: Ranges,
 ) -> None:
     value = now.get(card.metric)
     if value is None:
@@ -164,27 +161,30 @@ def _card(
         shown(value, card),
         delta=_change(change, card),
         **style(0.0 if flat or change is None else change, card.metric),
-        help=f"{card.help} *Sampling* is the 95% interval of the mean over all questions of this "
-        "kind. *Unjudged* is the range that passages without a judgement allow.",
+        help="  \n".join([card.help, *_ranges(card, ranges)]),
     )
 
 
-def _absence(card: Card, run: Run) -> Iterator[str]:
-    """Yield the reason why a run has no such value."""
+def _absence(card: Card, run: Run) -> str:
+    """The reason why a run has no such value; "" where it has one, or no such question."""
     name, _, cutoff = card.metric.partition("@")
-    if cutoff and any(metric.startswith(f"{name}@") for metric in run.metrics):
-        yield f"not measured at {cutoff} in this run"
+    others = any(metric.startswith(f"{name}@") for metric in run.metrics)
+    absent = cutoff and others and card.metric not in run.metrics
+    return f"not measured at {cutoff} in this run" if absent else ""
 
 
 def _ranges(card: Card, ranges: Ranges) -> Iterator[str]:
     ceiling = ranges.ceilings.get(card.metric, 1.0)
     if ceiling < 1.0:
-        yield f"of at most {ceiling:.2f}"
-    for name, intervals in (("sampling", ranges.sampling), ("unjudged", ranges.unjudged)):
+        yield f"At most {ceiling:.2f} on this set."
+    for intervals, means in (
+        (ranges.sampling, "95% interval of the mean"),
+        (ranges.unjudged, "Range that missing judgements allow"),
+    ):
         if interval := intervals.get(card.metric):
             # Questions like these cannot have a higher mean.
             low, high = interval.low, min(interval.high, ceiling)
-            yield f"{name}: {_rounded(low, card)} to {_rounded(high, card)}"
+            yield f"{means}: {_rounded(low, card)} to {_rounded(high, card)}."
 
 
 def _rounded(value: float, card: Card) -> str:

@@ -13,7 +13,7 @@ from rag import METRIC_TITLES, QuestionResult, Run, percent
 
 _LINES = {"ndcg": ("solid", "circle"), "recall": ("dash", "square"), "mrr": ("dot", "diamond")}
 _LINES |= {"precision": ("dashdot", "triangle-up")}
-_HEIGHT = 300
+_HEIGHT = 220
 _BANDS = {"1": 1, "2": 2, "3": 3, "4–5": 5, "6–10": 10, "11–20": 20, "21+": 10_000}  # last ranks
 NOT_FOUND = "not found"
 CUT = "cut by the threshold"
@@ -24,7 +24,6 @@ def against_k(run: Run, unit: str) -> None:
     """Measures by how many passages or documents (``unit``) are looked at."""
     st.markdown("**Metrics by cutoff**")
     summary = depth_takeaway(run, unit)
-    st.caption(summary)
     alt = f"Lines of nDCG, recall, MRR and precision against k. {summary}"
     draw_chart(_lines(run, unit), "metrics_against_k", alt)
 
@@ -72,7 +71,6 @@ def first_ranks(run: Run, results: Sequence[QuestionResult], unit: str) -> None:
     counts = rank_counts(results)
     st.markdown(f"**Rank of the first relevant {unit}**")
     summary = rank_takeaway(counts, max(cutoffs(run)), unit)
-    st.caption(summary)
     alt = f"Histogram of the rank of the first relevant {unit}. {summary}"
     draw_chart(_bars(counts, unit), "metrics_first_ranks", alt)
 
@@ -105,7 +103,7 @@ def rank_takeaway(counts: Mapping[str, int], depth: int, unit: str = "passage") 
 
 def _bars(counts: Mapping[str, int], unit: str) -> Figure:
     colours = palette()
-    missed = {NOT_FOUND, CUT}
+    missed = {"6–10", "11–20", "21+", NOT_FOUND, CUT}
     if not counts.get(CUT):
         counts = {name: number for name, number in counts.items() if name != CUT}
     inks = [colours.not_relevant if name in missed else colours.relevant for name in counts]

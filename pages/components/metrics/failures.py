@@ -19,7 +19,6 @@ from pages.components.metrics.cards import (
 )
 from pages.components.shell.tables import PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
-from pages.components.shell.wording import DOUBTFUL_IN_CHAT
 from rag import (
     CAUSES,
     PASSING,
@@ -32,7 +31,7 @@ from rag import (
     ranks_low,
 )
 
-_HEIGHT, _WHOLE = 460, 12  # pixels of a table that scrolls, and questions that need less
+_HEIGHT, _WHOLE = 340, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
 _TEN = 10  # the depth of runs without ranking metrics
 _EXPECTED, _RELEVANT = "Expected answer", "Relevant passages"
@@ -47,11 +46,13 @@ def failures_table(
 
     ``unit`` is what the labels name, passages or documents.
     """
-    st.header("Questions, failures first", divider="gray")
     depth = failing_depth(run)
-    counts = "" if depth is None else _counts(results, depth)
-    st.caption(f"{counts} Click a question to open it in the inspector.".strip())
-    worst, ks = worst_first(_filtered(results), depth or _TEN), cutoffs(run)
+    counts = None if depth is None else _counts(results, depth)
+    st.header("Questions, failures first", divider="gray", help=counts)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Click a question to open it in the inspector.", width="content")
+        filtered = _filtered(results)
+    worst, ks = worst_first(filtered, depth or _TEN), cutoffs(run)
     wrapped = row_height((result.text for result in worst), PINNED_WIDTH)
     top_k = run.recipe.search.top_k if run.recipe else None
     diagnosis = base.diagnoses.current(run.question_set, run.recipe) if run.recipe else None
@@ -85,6 +86,36 @@ def _click() -> None:
     st.session_state[_CLICKED] = True
 
 
+_MOST_FAIL = {
+    "low": "the {unit} ranks low or is not found",
+    "parts": "parts of the answer are missing among the first {k}",
+    "answered": "answered, though no document has the answer",
+    "not refused": "not refused, though no document has the answer",
+    "doubtful": "found, but not answered",
+    "unexpected": "answered, not as expected",
+}
+
+
+def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
+    """Say for how many questions the first hit is relevant, and what fails most."""
+    ranks = [result.first_relevant for result in results if result.relevant]
+    first, five = (sum(rank is not None and rank <= k for rank in ranks) for k in (1, 5))
+    said = []
+    if ranks:
+        said.append(
+            f"A right {unit} comes first for :green[{first:,} of {len(ranks):,}] questions, and is "
+            f"among five for :green[{five:,}]."
+        )
+    if k := failing_depth(run):
+        failures = Counter(filter(None, (first_failure(one, k) for one in results)))
+        for failure, count in failures.most_common(1):
+            text = _MOST_FAIL[failure].format(unit=unit, k=k)
+            said.append(
+                f"Most frequent failure: :orange[{text}] ({count:,} of {failures.total():,})."
+            )
+    return " ".join(said) or f"{counted(len(results), 'question')} measured."
+
+
 def _counts(results: Sequence[QuestionResult], k: int) -> str:
     """Describe how many questions failed, and by what."""
     failures = Counter(filter(None, (first_failure(one, k) for one in results)))
@@ -92,8 +123,8 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
         f"found low or not at all (nDCG@{k} below {PASSING})": failures["low"],
         f"with parts of the answer missing in the first {k}": failures["parts"],
         "answered wrongly": failures["answered"],
-        "not refused by the search": failures["not refused"],
-        "found, but doubtful": failures["doubtful"],
+        "not refused": failures["not refused"],
+        "found, but not answered": failures["doubtful"],
         "answered, not as expected": failures["unexpected"],
     }
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
@@ -110,8 +141,9 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
         )
     if any(one.answerable for one in results) and not _is_scored(results):
         counts += (
-            " This run did not score answers: the tab *Failures* also counts passages that were "
-            "found and whose answer is doubtful, if a run with *Also score answers* says so."
+            " This run did not score answers: the tab *Failures* also counts questions whose "
+            "passage was found and that were not answered, if a run with *Also score answers* "
+            "says so."
         )
     return counts
 
@@ -124,7 +156,7 @@ def _is_scored(results: Sequence[QuestionResult]) -> bool:
 def worst_first(results: Sequence[QuestionResult], k: int = _TEN) -> list[QuestionResult]:
     """Failures, then the rest, by nDCG@k; of equal ones, by the first relevant passage.
 
-    What was found with a doubtful or unexpected answer stands behind what was not found.
+    What was found and not answered, or not as expected, stands behind what was not found.
     """
 
     def place(one: QuestionResult) -> tuple[bool, float, int]:
@@ -135,7 +167,7 @@ def worst_first(results: Sequence[QuestionResult], k: int = _TEN) -> list[Questi
 
 
 def score(result: QuestionResult, k: int = _TEN) -> float:
-    """nDCG@k; a question without an answer scores 1 if it was refused or doubtful, else 0."""
+    """nDCG@k; a question without an answer scores 1 if it was not answered, else 0."""
     if result.answerable:
         return result.metrics.get(f"ndcg@{k}", 0.0)
     return result.metrics.get(DOUBTED, 0.0) if result.ranking else 1.0
@@ -145,8 +177,15 @@ def _filtered(results: Sequence[QuestionResult]) -> list[QuestionResult]:
     tags = sorted({tag for result in results for tag in result.tags})
     if not tags:
         return list(results)
-    chosen_tags = st.pills(
-        "Tags", tags, selection_mode="multi", format_func=_tag, key="tag", bind="query-params"
+    chosen_tags = st.multiselect(
+        "Tags",
+        tags,
+        format_func=_tag,
+        key="tag",
+        bind="query-params",
+        label_visibility="collapsed",
+        placeholder="All tags",
+        width=420,
     )
     return [result for result in results if not chosen_tags or set(chosen_tags) & set(result.tags)]
 
@@ -215,7 +254,7 @@ def _answer(result: QuestionResult) -> str | None:
         doubtful = result.metrics.get(DOUBTED)
         if doubtful is None:
             return "not refused"
-        return "doubtful, rightly" if doubtful else f"{_state(result)}, wrongly"
+        return "not answered, rightly" if doubtful else f"{_state(result)}, wrongly"
     state = _state(result)
     words = ("" if state == "answered" else state), _correctness(result)
     answered = state if DOUBTED_WRONGLY in result.metrics else None
@@ -225,7 +264,7 @@ def _answer(result: QuestionResult) -> str | None:
 def _state(result: QuestionResult) -> str:
     """The state of the answer, as the chat has it."""
     if result.metrics.get(DOUBTED_WRONGLY):
-        return "doubtful"
+        return "not answered"
     return "conflicting" if result.metrics.get(CONFLICT) else "answered"
 
 
@@ -247,9 +286,8 @@ def _columns(run: Run, unit: str, scored: str) -> dict[str, object]:
         ),
         "Answer": st.column_config.TextColumn(
             width=150,  # or it is as narrow as its first rows, which may be empty
-            help="For questions that the documents do not answer: whether they were refused, "
-            "doubtful or answered. *Doubtful* alone: the answer is refused or doubtful, although "
-            f"the documents have one. {DOUBTFUL_IN_CHAT} *Conflicting*: the sources disagree. "
+            help="*Not answered*: refused, or probably not answered. *Conflicting*: the sources "
+            "disagree. "
             "*Answered*: none of these, and no model "
             "compared the answer with the expected one. *Right*, *partly right* and *wrong* are "
             "the grade of a model that did; without such a model, *right* are the same words.",
@@ -257,7 +295,7 @@ def _columns(run: Run, unit: str, scored: str) -> dict[str, object]:
         _EXPECTED: st.column_config.TextColumn(
             width=110,
             help="Whether the answer contains the expected one: all its figures, dates and codes, "
-            "and half of its words. A refused or doubtful answer does not. *Not scored*: the "
+            "and half of its words. What was not answered does not. *Not scored*: the "
             "expected answer has no word to look for.",
         ),
         _RELEVANT: st.column_config.TextColumn(

@@ -11,7 +11,7 @@ from rag import KnowledgeBase, Run, TagFigures, metric_title
 _MEASURES = ("ndcg", "recall", "mrr")
 _PREFERRED = 10
 _HELP = {
-    DOUBTED: "Unanswerable questions whose answer is refused or doubtful.",
+    DOUBTED: "Unanswerable questions that were not answered.",
     REFUSED: "Unanswerable questions for which nothing came back.",
 }
 
@@ -23,9 +23,7 @@ def tag_table(base: KnowledgeBase, run: Run, version: Version) -> None:
     leading = next(iter(names))
     refused = DOUBTED if DOUBTED in run.metrics else REFUSED
     rows = by_tag(base, run.id, (*names, refused), version)
-    if not rows:
-        return
-    with st.expander("Metrics by tag", icon=":material/sell:"):
+    if rows:
         st.caption(f"The interval is that of {names[leading]}: a tag of few questions says little.")
         st.dataframe(
             [_row(row, names, leading, refused) for row in rows],

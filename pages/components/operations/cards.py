@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.shell.wording import DOUBTFUL_IN_CHAT, capitalised
+from pages.components.shell.wording import capitalised
 from rag import Cost, OperationFigures, cost_text, counted, money, percent
 
 
@@ -16,10 +16,9 @@ def cards(figures: OperationFigures) -> None:
     metrics = (
         ("Questions", f"{figures.questions:,}", "Of all users, including failed ones."),
         (
-            "Doubtful, refused",
+            "Probably not answered, refused",
             f"{_share(figures.doubtful_share)}, {_share(figures.refused_share)}",
-            "Shares of the questions whose answer is doubtful, and that were refused. "
-            f"{DOUBTFUL_IN_CHAT}",
+            "Shares of the questions that were probably not answered, and that were refused.",
         ),
         ("Failed", f"{figures.failed:,}", "Questions without an answer because of an error."),
         (

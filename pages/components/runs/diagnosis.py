@@ -26,7 +26,6 @@ from pages.components.shell.tables import (
 )
 from pages.components.shell.text import plain
 from pages.components.shell.wording import (
-    DOUBTFUL_IN_CHAT,
     ago,
     apply_button,
     change_badge,
@@ -85,8 +84,6 @@ def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> 
             icon=":material/update:",
         )
     st.markdown(f"**{diagnosis.headline}**{_most_frequent(diagnosis)}")
-    if "doubted" in diagnosis.causes:
-        st.caption(DOUBTFUL_IN_CHAT)
     if diagnosis.questions:
         _next_steps(base, chosen, diagnosis, recipe if current else None)
         _causes(diagnosis)

@@ -216,7 +216,7 @@ def _more_labels(
         parameters = {SET: chosen.name, **marks}
         return Step(text, "metrics.py", "Add questions", lambda: parameters, marks)
     if runs:
-        hint = "*Judge next* on this page suggests the passages to label."
+        hint = "*Judge* on this page suggests the passages to label."
         return Step(text, "metrics.py", "Judge next", set_address, hint=hint)
     address = labelling.address(base, chosen)
     marks = {name: value for name, value in address.items() if name != SET}

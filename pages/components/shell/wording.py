@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from pages.components.shell.text import plain
 from rag import (
-    STATE_TITLES,
     AnswerState,
     Assessment,
     Comparison,
@@ -69,7 +68,6 @@ SIGNS: Mapping[AnswerState, str] = {
     "refused": ":red[:material/block:]",
     "conflicting": ":violet[:material/compare_arrows:]",
 }
-DOUBTFUL_IN_CHAT = f"The chat shows a *doubtful* answer as “{STATE_TITLES['doubtful']}”."
 
 
 def change_badge(change: Comparison) -> tuple[str, str, str]:

@@ -9,9 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, DOUBTED, REFUSED, UNCHANGED, Card, shown, style
+from pages.components.metrics.cards import CARDS, REFUSED, UNCHANGED, Card, shown, style
 from pages.components.shell.text import plain
-from pages.components.shell.wording import DOUBTFUL_IN_CHAT
 from pages.components.tuning.bench import Bench, cached, figures
 from rag import (
     METRIC_TITLES,
@@ -26,10 +25,6 @@ from rag import (
 )
 
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label=METRIC_TITLES[REFUSED]))
-_REFUSALS = (
-    f" *{METRIC_TITLES[REFUSED]}* leaves out doubtful answers, which *{METRIC_TITLES[DOUBTED]}* on "
-    f"Metrics counts too. {DOUBTFUL_IN_CHAT}"
-)
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ def cards(bench: Bench) -> None:
     with st.grid(len(_CARDS), min_column_width=132):
         for card in _CARDS:
             _card(card, measured.get(card.metric), is_changed=not _is_saved(bench))
-    st.caption(_against(bench) + (_REFUSALS if REFUSED in measured else ""))
+    st.caption(_against(bench))
 
 
 def _measured(bench: Bench) -> dict[str, Measured]:

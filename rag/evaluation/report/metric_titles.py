@@ -37,10 +37,10 @@ METRIC_TITLES: Mapping[str, str] = {
     "token_recall": "Span recall in tokens",
     "token_precision": "Span precision in tokens",
     "token_iou": "Span IoU in tokens",
-    "correct_refusal": "Refused by the search",
-    "correct_doubt": "Refused or doubtful",
+    "correct_refusal": "Refused",
+    "correct_doubt": "Not answered",
     "false_refusal": "False refusals",
-    "false_doubt": "Doubtful, though answerable",
+    "false_doubt": "Not answered, though answerable",
     **ANSWER_TITLES,
     "conflicting_sources": "Conflicting sources",
 }

@@ -21,7 +21,7 @@ _SAYS = {
     "recall": "What share of the relevant passages?",
     "precision": "How much of it is relevant?",
     "correct_refusal": "Nothing returned for questions without an answer.",
-    "correct_doubt": "Refused or doubtful, for questions without an answer.",
+    "correct_doubt": "Refused, or probably not answered, for questions without an answer.",
     "answer_containment": "Answers that contain the expected one.",
     "correct_decision": "Answered where the documents have the answer, refused or doubtful where "
     "not.",
@@ -75,7 +75,7 @@ def cards(report: RunReport) -> Markup:
 
 def on_cards(run: Run) -> list[str]:
     """The metrics of a run that have a card."""
-    state = "correct_doubt" in run.metrics  # as *Refused or doubtful* on Metrics
+    state = "correct_doubt" in run.metrics  # as *Not answered* on Metrics
     cards = [*_CARDS[:-1], "correct_doubt" if state else _CARDS[-1]]
     names = [name for name in cards if name in run.metrics]
     if len(names) < 3:

@@ -1,48 +1,64 @@
-"""A language model grades the hits of a run; people's random sample says how far it is right."""
+"""Judging the open hits of a run: the highest, a sample, or all by a model that people check."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.labels.judging import judge_button
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, Recipe, Run
+from rag import KnowledgeBase, Recipe, Run, UnjudgedShare, percent
 
 _JUDGE = "metrics_judge"
 _QUOTING = "extractive"
 
 
-def model_judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
-    """A popover with what is known of the open hits, and the start of a judge.
+def judge_popover(
+    base: KnowledgeBase, run: Run, recipe: Recipe, unjudged: UnjudgedShare | None, unit: str
+) -> None:
+    """A popover with what is known of the open hits, and the ways to judge them.
 
-    Nothing is read before it is opened.
+    What a model judged is read once it is opened.
     """
     opened = st.popover(
-        "Judge by a model",
-        icon=":material/smart_toy:",
+        "Judge",
+        icon=":material/gavel:",
         type="tertiary",
         key=f"metrics_judge_{run.id}",
         on_change="rerun",
     )
     # Drawn before it is opened: a popover is placed where its content fits then.
     content = opened.container(height=POPOVER_HEIGHT, border=False)
-    if opened.open:
-        with content, guard():
-            _judge(base, run, recipe)
+    with content:
+        if unjudged is not None and unjudged.unjudged:
+            low, high = unjudged.ndcg
+            st.caption(
+                f"{percent(unjudged.share)} of the {unit}s in the first {unjudged.k} are not "
+                f"judged. Their grades (up to {unjudged.highest}) and relevant {unit}s that were "
+                f"not retrieved can move nDCG@{unjudged.k} to any value between {low:.3f} and "
+                f"{high:.3f}."
+            )
+        with st.container(horizontal=True, gap="small"):
+            judge_button(base, run)
+        if opened.open:
+            with guard():
+                _judge(base, run, recipe)
 
 
 def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
-    st.caption(
-        "A model grades the first ten results of every question. Its grades are not labels: "
-        "the grades that people give a random sample correct them."
-    )
     answer = recipe.answer
     named = "" if answer.provider == _QUOTING else f"{answer.provider}:{answer.model or ''}"
     st.session_state.setdefault(_JUDGE, named.rstrip(":"))
-    judge = st.text_input("Judge", key=_JUDGE, placeholder="provider:model").strip()
+    judge = st.text_input(
+        "Or by a model",
+        key=_JUDGE,
+        placeholder="provider:model",
+        help="A model grades the first ten results of every question. Its grades are not labels: "
+        "the grades that people give a random sample correct them.",
+    ).strip()
     job = base.runs.latest_judging(run.id, judge) if judge else None
     if job is not None and job.active:
         follow(job.id, "judge")
