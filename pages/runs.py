@@ -10,6 +10,7 @@ from pages.components.chat.arena import arena
 from pages.components.labels import question_sets
 from pages.components.metrics.cards import CARDS
 from pages.components.runs.actions import actions, delete_button
+from pages.components.runs.agents import agents
 from pages.components.runs.comparison import comparison
 from pages.components.runs.decisions_table import decisions_table
 from pages.components.runs.ledger import ledger
@@ -79,6 +80,8 @@ def leaderboard(base: KnowledgeBase, runs: list[Run]) -> None:
     _below(base, chosen, ranked, metric)
     decisions_table(base, name, run_names(ranked))
     ledger(base, name)
+    if not guest():
+        agents(base)
 
 
 def _first_set(base: KnowledgeBase, runs: list[Run]) -> str:

@@ -16,6 +16,7 @@ from .access.replies import Made as Made
 from .access.roles import GUEST as GUEST
 from .access.roles import ROLES as ROLES
 from .access.roles import reaches as reaches
+from .access.tokens import BUDGETS as BUDGETS
 from .access.tokens import SCOPES as SCOPES
 from .access.tokens import Tokens as Tokens
 from .answering.asking.general import general_statement as general_statement
@@ -283,6 +284,7 @@ from .schemas.systems import SystemTrialData as SystemTrialData
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
 from .settings import Settings as Settings
+from .storage.access.agent_calls import AgentCall as AgentCall
 from .storage.access.audit import AuditEntry as AuditEntry
 from .storage.access.audit import AuditLine as AuditLine
 from .storage.access.links import LinkRow as LinkRow

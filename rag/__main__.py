@@ -37,7 +37,7 @@ def mcp(args: argparse.Namespace) -> Output:
     # A thread waits for standard input, and no exception would end it.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(STOPPED))
-    over_stdio(inputs.workspace(args))
+    over_stdio(inputs.workspace(args), tuple(args.scope or ("read", "ask")))
     from rag.cli.printing import Output
 
     return Output(DocumentData(), "", silent=True)

@@ -17,6 +17,7 @@ class Access:
     """Access control for people and programs: ``people``, ``tokens``, links and ``audit`` log."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
+        from rag.access.agents import AgentLog
         from rag.access.audit import AuditLog
         from rag.access.people import People
         from rag.access.rates import InFlight, Rates
@@ -27,6 +28,7 @@ class Access:
         self._database = database
         self.people = People(database, settings.admins, settings.sign_in_allowed)
         self.tokens = Tokens(database)
+        self.agents = AgentLog(database)
         self.token_rates = Rates(settings.api_rate)
         self.token_requests = InFlight(_REQUESTS)
         self.dear_requests = InFlight(_DEAR_REQUESTS)

@@ -6,15 +6,19 @@ import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 from rag.errors import InvalidInput, NotFound, StorageError
 from rag.storage import Database
 from rag.storage.access import tokens
 from rag.storage.access.tokens import TokenRow
 
+BUDGETS = {"calls": "calls", "minutes": "minutes of calls", "money": "money for answers"}
+"""Limits of a token by name, each with the words for it."""
+NO_BUDGET: Mapping[str, float] = MappingProxyType({})
 PREFIX = "touchstone_"  # lets scanners of source code find a token that was left in some
 _LONGEST_NAME = 80
 _LONGEST_LIFE = 3650  # days
@@ -38,11 +42,17 @@ class Tokens:
         self._batch: threading.Timer | None = None
 
     def create(
-        self, name: str, scopes: Collection[str], days: int | None = 90, owner: str = ""
+        self,
+        name: str,
+        scopes: Collection[str],
+        days: int | None = 90,
+        owner: str = "",
+        budget: Mapping[str, float] = NO_BUDGET,
     ) -> tuple[str, TokenRow]:
         """A new token, and what is kept of it; nobody can read the token again.
 
-        ``days`` None is for ever. Raises InvalidInput.
+        ``days`` None is for ever. ``budget`` limits its calls over MCP, by the names in
+        ``BUDGETS``. Raises InvalidInput.
         """
         name = name.strip()
         if not name or len(name) > _LONGEST_NAME or not name.isprintable():
@@ -53,6 +63,8 @@ class Tokens:
             raise InvalidInput(message, f"There are: {', '.join(SCOPES)}.")
         if days is not None and not 1 <= days <= _LONGEST_LIFE:
             raise InvalidInput(f"A token is valid for 1 to {_LONGEST_LIFE:,} days.")
+        if any(name not in BUDGETS or not value > 0 for name, value in budget.items()):
+            raise InvalidInput(f"A budget is a number above 0 of {', '.join(BUDGETS)}.")
         secret, now = PREFIX + secrets.token_urlsafe(_SECRET_BYTES), datetime.now(UTC)
         row = TokenRow(
             id=secrets.token_hex(4),
@@ -63,6 +75,7 @@ class Tokens:
             expires=None if days is None else now + timedelta(days=days),
             used=None,
             revoked=None,
+            budget=dict(budget),
         )
         with self._database.write() as connection:
             tokens.create(connection, row, _digest(secret))
@@ -145,6 +158,8 @@ SCOPES = {
     "read": "view knowledge bases, search them, and explain the results",
     "ask": "get answers from a language model, which can cost money",
     "label": "edit question sets and labels",
+    "experiment": "measure recipes by the tools of MCP, within the budget of the token",
+    "recipe": "save recipes by the tools of MCP",
     "write": "add and delete documents, save recipes, evaluate, which can cost money too",
     "admin": "delete and duplicate knowledge bases, choose members and links",
 }

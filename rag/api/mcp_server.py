@@ -1,18 +1,17 @@
-"""The tools of MCP: search, fetch, ask, explain. All of them only read."""
+"""The server of MCP, and its tools that read: search, fetch, ask, explain."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult
 from pydantic import Field, ValidationError
 
 from rag import (
-    LONGEST_QUESTION,
     VERSION,
     AnswerData,
     FederatedBase,
@@ -21,7 +20,6 @@ from rag import (
     Hit,
     KnowledgeBase,
     NotFound,
-    Principal,
     Schema,
     ScopedWorkspace,
     TouchstoneError,
@@ -31,19 +29,18 @@ from rag import (
     findings_data,
     validation_words,
 )
-from rag.api.threads import ANSWERS, in_thread
+from rag.api.mcp_experiments import TOOLS
+from rag.api.mcp_tools import Authenticate, Call, tool
 
 _MOST_CHARACTERS = 100_000  # of a document, around the passage that was asked for
 _LARGEST = 2**31 - 1  # of an id or a place
-_READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
 _INSTRUCTIONS = (
     "Searches the documents of this Touchstone. Use search for passages, fetch for the document "
-    "around one of them, ask for an answer with citations, explain for why passages are found."
+    "around one of them, ask for an answer with citations, explain for why passages are found. "
+    "The other tools measure and tune retrieval: evaluate, diagnose, try_recipe and sweep on the "
+    "tuning questions of a set, then compare_runs on its held-out questions. If that does not "
+    "say better, no change is justified: report that."
 )
-
-Value = TypeVar("Value")
-Authenticate = Callable[[Context[Any, Any]], tuple[Principal, tuple[str, ...]]]
-"""Who calls a tool, and the scopes of the token."""
 
 
 def server(workspace: Workspace, authenticate: Authenticate) -> MCPServer[Any]:
@@ -58,9 +55,8 @@ def server(workspace: Workspace, authenticate: Authenticate) -> MCPServer[Any]:
     )
     # Without its handler: it would repeat each line of the log, and needs files to format an error.
     logging.root.handlers[:] = handlers
-    tools = _Tools(workspace, authenticate)
-    for tool in (tools.search, tools.fetch, tools.ask, tools.explain):
-        made.add_tool(tool, annotations=_READ_ONLY)
+    for declared in (search, fetch, ask, explain, *TOOLS):
+        declared.add_to(made, workspace, authenticate)
     return made
 
 
@@ -121,69 +117,11 @@ class _Server(MCPServer[Any]):
             ) from error.__cause__
 
 
-class _Tools:
-    def __init__(self, workspace: Workspace, authenticate: Authenticate) -> None:
-        self._workspace = workspace
-        self._authenticate = authenticate
-
-    async def search(
-        self, query: str, context: Context[Any, Any], knowledge_base: str = ""
-    ) -> ResultsData:
-        """Find passages for a query, in one knowledge base or in all of them."""
-        return await self._done(context, "read", _search, query, knowledge_base)
-
-    async def fetch(self, id: str, context: Context[Any, Any]) -> ExcerptData:
-        """The document around a passage that a search found, by the id of that result."""
-        return await self._done(context, "read", _fetch, id)
-
-    async def ask(
-        self, question: str, context: Context[Any, Any], knowledge_base: str = ""
-    ) -> AnswerData:
-        """Answer a question from the documents, with citations."""
-        return await self._done(context, "ask", _ask, question, knowledge_base)
-
-    async def explain(
-        self, question: str, words: str, context: Context[Any, Any], knowledge_base: str = ""
-    ) -> FindingsData:
-        """Explain why the passages that contain some words are found for a question or not."""
-        return await self._done(context, "read", _explain, question, words, knowledge_base)
-
-    async def _done(
-        self, context: Context[Any, Any], scope: str, work: Callable[..., Value], *given: str
-    ) -> Value:
-        try:
-            principal, scopes = self._authenticate(context)
-            if scope not in scopes:
-                raise ToolError(f"This token lacks the scope {scope!r}.")
-            if any(len(text) > LONGEST_QUESTION for text in given):
-                raise ToolError(f"Write at most {LONGEST_QUESTION:,} characters.")
-            return await in_thread(work, ANSWERS)(
-                ScopedWorkspace(self._workspace, principal), *given
-            )
-        except TouchstoneError as error:
-            raise ToolError(f"{error.message} {error.hint}".strip()) from error
-
-
-def _bases(workspace: ScopedWorkspace, name: str) -> list[KnowledgeBase]:
-    """The one that is named; else all that hold something."""
-    if name:
-        return [workspace.base(name)]
-    names = [info.name for info in workspace.bases() if info.passages]
-    if not names:
-        raise NotFound("There is no knowledge base with documents yet.")
-    return [workspace.base(base_name) for base_name in names]
-
-
-def _bases_beside(
-    workspace: ScopedWorkspace, name: str
-) -> tuple[KnowledgeBase, Sequence[FederatedBase]]:
-    """The knowledge base that answers, and those whose passages it also gets."""
-    first, *others = _bases(workspace, name)
-    return first, workspace.beside(first.name, [FurtherBase(other.name) for other in others])
-
-
-def _search(workspace: ScopedWorkspace, query: str, name: str) -> ResultsData:
-    first, beside = _bases_beside(workspace, name)
+@tool("read", reads=True)
+def search(call: Call, query: str, knowledge_base: str = "") -> ResultsData:
+    """Find passages for a query, in one knowledge base or in all of them."""
+    workspace = call.workspace
+    first, beside = _bases_beside(workspace, knowledge_base)
     trace = first.search(query, first.recipe(), beside)
     ids = {info.name: info.id for info in workspace.bases()}
     results = [
@@ -199,12 +137,14 @@ def _search(workspace: ScopedWorkspace, query: str, name: str) -> ResultsData:
     return ResultsData(results=results, corrections=trace.corrections)
 
 
-def _fetch(workspace: ScopedWorkspace, id: str) -> ExcerptData:
+@tool("read", reads=True)
+def fetch(call: Call, id: str) -> ExcerptData:
+    """The document around a passage that a search found, by the id of that result."""
     base_id, _, place = id.partition(":")
     document_id, _, start = place.partition("@")
     if not (_is_number(base_id) and _is_number(start)):
         raise NotFound("There is no such result.", "Give the id of a result of search.")
-    base = workspace.base_with_id(int(base_id))
+    base = call.workspace.base_with_id(int(base_id))
     document = base.documents.document(document_id)
     begin = max(0, min(int(start), len(document.text)) - _MOST_CHARACTERS // 2)
     text = document.text[begin : begin + _MOST_CHARACTERS]
@@ -223,8 +163,10 @@ def _fetch(workspace: ScopedWorkspace, id: str) -> ExcerptData:
     )
 
 
-def _ask(workspace: ScopedWorkspace, question: str, name: str) -> AnswerData:
-    base, beside = _bases_beside(workspace, name)
+@tool("ask", reads=True)
+def ask(call: Call, question: str, knowledge_base: str = "") -> AnswerData:
+    """Answer a question from the documents, with citations."""
+    base, beside = _bases_beside(call.workspace, knowledge_base)
     stream = base.ask(question, base.recipe(), beside)
     answer = stream.answer
     if answer.status == "failed":
@@ -232,12 +174,32 @@ def _ask(workspace: ScopedWorkspace, question: str, name: str) -> AnswerData:
     return AnswerData.of(answer)
 
 
-def _explain(workspace: ScopedWorkspace, question: str, words: str, name: str) -> FindingsData:
-    base = _bases(workspace, name)[0]
+@tool("read", reads=True)
+def explain(call: Call, question: str, words: str, knowledge_base: str = "") -> FindingsData:
+    """Explain why the passages that contain some words are found for a question or not."""
+    base = _bases(call.workspace, knowledge_base)[0]
     explainer = base.explain(question, base.recipe())
     findings = explainer.find(words)
     changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
     return findings_data(explainer, findings, changes)
+
+
+def _bases(workspace: ScopedWorkspace, name: str) -> list[KnowledgeBase]:
+    """The one that is named; else all that hold something."""
+    if name:
+        return [workspace.base(name)]
+    names = [info.name for info in workspace.bases() if info.passages]
+    if not names:
+        raise NotFound("There is no knowledge base with documents yet.")
+    return [workspace.base(base_name) for base_name in names]
+
+
+def _bases_beside(
+    workspace: ScopedWorkspace, name: str
+) -> tuple[KnowledgeBase, Sequence[FederatedBase]]:
+    """The knowledge base that answers, and those whose passages it also gets."""
+    first, *others = _bases(workspace, name)
+    return first, workspace.beside(first.name, [FurtherBase(other.name) for other in others])
 
 
 def _is_number(text: str) -> bool:

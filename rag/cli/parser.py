@@ -7,7 +7,7 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
-from rag import VERSION
+from rag import SCOPES, VERSION
 from rag.cli.options import EXITS, Call, Parser, repeatable, switch
 
 VERBS: Mapping[str, tuple[str, str]] = {
@@ -129,7 +129,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "mcp": (
         "",
-        "serve search, fetch, ask and explain to a client of MCP, over standard input and output",
+        "serve searches and experiments to a client of MCP, over standard input and output",
     ),
     "bench": ("administration", "print ratios against other libraries, measured side by side"),
 }
@@ -178,7 +178,12 @@ def parser(*mounted: Call) -> Parser:
         if folder:
             added.declare = partial(declare, folder)
     for call in mounted:
-        verb(call)
+        verb(call).add_argument(
+            "--scope",
+            action="append",
+            choices=tuple(SCOPES),
+            help="what its client may do without a token (repeatable; default: read and ask)",
+        )
 
     def complete() -> Parser:
         for added in subparsers.choices.values():

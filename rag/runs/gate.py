@@ -197,7 +197,7 @@ class Gate(StoredRuns):
 
     _services: Services
 
-    @operation("viewer")
+    @operation("editor", audit="evaluation")
     def gate(
         self,
         set_name: str,

@@ -264,7 +264,7 @@ class RunHistory(StoredRuns):
                 for candidate in loaded
             }
             grounds = {
-                candidate.run.id: _common_ground(
+                candidate.run.id: common_ground(
                     connection, baseline.run, between[candidate.run.id], held_out
                 ).by(metric, candidate.run, baseline.run)
                 for candidate in loaded
@@ -326,7 +326,7 @@ class RunHistory(StoredRuns):
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
             between = differences(run.run, before.run, run.texts, before.texts)
-            ground = _common_ground(connection, run.run, between)
+            ground = common_ground(connection, run.run, between)
         pairs = [
             (
                 name,
@@ -420,7 +420,7 @@ class _Ground(NamedTuple):
         return self._replace(obstacle=obstacle)
 
 
-def _common_ground(
+def common_ground(
     connection: Connection,
     run: Run,
     between: RunDifferences,

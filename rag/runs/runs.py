@@ -26,6 +26,7 @@ from rag.runs.rankings import DEPTH, RankedSpan, Rankings, ranked_span, renamed
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
 from rag.runs.stored import StoredRuns
+from rag.runs.unseen import UnseenQuestions
 from rag.services import Services
 from rag.storage import Connection, passages, runs
 from rag.storage.conversations import SessionOwner
@@ -186,6 +187,7 @@ class Runs(
     Parity,
     RecipeNames,
     Suggestions,
+    UnseenQuestions,
 ):
     """The runs of one knowledge base."""
 

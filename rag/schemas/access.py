@@ -47,3 +47,4 @@ class TokenData(Schema):
     used: Timestamp | None
     revoked: Timestamp | None
     valid: bool
+    budget: dict[str, float]

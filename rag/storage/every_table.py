@@ -1,5 +1,6 @@
 """The tables of all rooms of storage together, for those who look at a database as a whole."""
 
+from rag.storage.access.agent_calls import agent_call
 from rag.storage.access.audit import audit_entry
 from rag.storage.access.links import share_link
 from rag.storage.access.replies import api_reply
@@ -19,7 +20,7 @@ from rag.storage.recipe_names import recipe_name
 from rag.storage.tables import metadata
 from rag.storage.tools import tool
 
-_ACCESS = (api_reply, api_token, audit_entry, share_link, sign_in)
+_ACCESS = (agent_call, api_reply, api_token, audit_entry, share_link, sign_in)
 _QUALITY = (decision, judgement, settlement)
 _OTHERS = (language_model, prompt_text, recipe_name, system, tool, tour, turn)
 for table in (*_ACCESS, *_QUALITY, lease, passage_edit, *_OTHERS):

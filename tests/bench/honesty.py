@@ -17,7 +17,7 @@ from rag.evaluation.inference.clusters import Clusters
 from rag.evaluation.intervals import mean_intervals
 from rag.evaluation.significance import holm, paired_tests
 from rag.types import Floats
-from tests.best_of_many import best_of_many, looked_again, reported, seeds
+from tests.best_of_many import agents, best_of_many, looked_again, reported, seeds
 
 REPETITIONS = 2000
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
@@ -37,6 +37,7 @@ def measure(
         **leaderboard(repetitions),
         **best_of_many(max(1, repetitions // 4)),
         **looked_again(max(1, repetitions // 4)),
+        **agents(max(1, repetitions // 20)),
         **seeds(max(1, repetitions // 200), seeds_each),
     }
 

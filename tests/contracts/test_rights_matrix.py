@@ -18,7 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from rag import ROLES, SCOPES, HttpSystem, Workspace
+from rag import ROLES, SCOPES, HttpSystem, Workspace, reaches
+from rag.api.mcp_experiments import TOOLS
 from tests.api import client, served
 from tests.people import signed_in, view
 from tests.servers import Reply, scripted
@@ -30,10 +31,13 @@ LEAST = {
     "read": "viewer",
     "ask": "viewer",
     "label": "labeller",
+    "experiment": "editor",
+    "recipe": "editor",
     "write": "editor",
     "admin": "owner",
 }
 """The role that an operation takes, by its scope."""
+WHY = "To see who may do this."
 NOBODY = ("none", "expired", "revoked", "link", "not a token")
 MEMBERS = tuple(ROLES)
 OF_NO_BASE = {
@@ -249,17 +253,47 @@ def test_a_list_has_only_what_is_ones_own(filled):
 
 
 def test_every_tool_by_every_role(tmp_path):
-    workspace = workspace_at(tmp_path)
+    started = workspace_at(tmp_path)
+    started.close()
+    workspace = Workspace(replace(started.settings, allow_private_urls=True))
     base = workspace.create("manuals", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     secrets = _secrets(workspace)
     (document,) = base.documents.documents(QUICK.index)
+    base.save_recipe(QUICK)
+    base.questions.create_set("policies")
+    asked = base.questions.add_question("policies", "When is leave lost?")
+    base.questions.label("policies", asked, document.id, 0, 20, 1)
+    for number in range(8):  # a sweep needs some
+        more = base.questions.add_question("policies", f"Is leave {number} lost?")
+        base.questions.label("policies", more, document.id, 0, 20, 1)
+        base.questions.edit_question("policies", more, group="-")
+    run = base.runs.evaluate("policies", QUICK).run.id
+    question = base.questions.collect("policies by models", "When?", origin="model")
+    about = {"knowledge_base": "manuals", "question_set": "policies", "reason": WHY}
     calls = {
         "search": {"query": "leave", "knowledge_base": "manuals"},
         "fetch": {"id": f"{base.id}:{document.id}@0"},
         "ask": {"question": "When is leave lost?", "knowledge_base": "manuals"},
         "explain": {"question": "leave", "words": "March", "knowledge_base": "manuals"},
+        "list_knowledge_bases": {},
+        "get_recipe": {"knowledge_base": "manuals"},
+        "list_questions": about,
+        "evaluate": about,
+        "compare_runs": {**about, "run": run, "baseline": run},
+        "sweep": {**about, "grid": {"search.top_k": [3, 5]}},
+        "diagnose": about,
+        "try_recipe": {**about, "fields": {"search.top_k": 3}},
+        "propose_questions": about,
+        "add_question": {**about, "question": "Who pays?"},
+        "label": {**about, "question_id": question, "document": "leave.md", "quote": "March"},
+        "save_recipe": {"knowledge_base": "manuals", "reason": WHY, "fields": {}},
+        "gate": {**about, "minimums": {"recall@5": 0.1}, "fields": {}},
+        "audit_system": {**about, "system": "rival"},
     }
+    least = {tool.work.__name__: LEAST[tool.scope] for tool in TOOLS}
+    # Reading what an agent may change needs no more than to view.
+    least |= {"list_questions": "viewer", "compare_runs": "viewer"}
 
     @contextmanager
     def authorized(role: str) -> Iterator[dict[str, str]]:
@@ -288,12 +322,20 @@ def test_every_tool_by_every_role(tmp_path):
                         let_in[role, "search everywhere"] = not told.is_error
         return let_in
 
-    with served(workspace) as address:
-        let_in = anyio.run(visit, address)
+    with scripted(Reply(body="[]")) as server:
+        system = {"name": "rival", "url": f"{server.url}?q={{question}}"}
+        base.systems.add(HttpSystem.parse(system))
+        with served(workspace) as address:
+            let_in = anyio.run(visit, address)
     workspace.close()
     tools = (*calls, "search everywhere")
-    expected = {(role, tool): True for role in (*MEMBERS, "local") for tool in tools}
-    assert let_in == expected | {("stranger", tool): False for tool in tools}
+    expected = {
+        (role, tool): role == "local" or reaches(role, least.get(tool, "viewer"))
+        for role in (*MEMBERS, "local")
+        for tool in tools
+    }
+    everybody = ("list_knowledge_bases",)  # with what they may see, which may be nothing
+    assert let_in == expected | {("stranger", tool): tool in everybody for tool in tools}
 
 
 @pytest.mark.usefixtures("database")

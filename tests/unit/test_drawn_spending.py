@@ -73,7 +73,10 @@ def test_a_drawn_recipe_has_nothing_sent_by_tools_of_mcp(workspace, sent):
     }
     with client(workspace, "read") as api:
         listed = spoken(api, "tools/list")[1]["result"]["tools"]
-        assert [tool["name"] for tool in listed] == [*tools]
+        named = {tool["name"]: tool["inputSchema"]["properties"] for tool in listed}
+        assert [name for name in named if name in tools] == [*tools]
+        takes = {name for name, arguments in named.items() if "fields" in arguments}
+        assert takes == {"evaluate", "try_recipe", "diagnose", "gate", "save_recipe"}
 
         @settings(max_examples=8)
         @given(st.fixed_dictionaries({}, optional=VALUES))
@@ -85,5 +88,25 @@ def test_a_drawn_recipe_has_nothing_sent_by_tools_of_mcp(workspace, sent):
                     _, told = spoken(api, "tools/call", call)
                     refused = name in ("ask", "fetch")
                     assert (sent, told["result"]["isError"]) == ([], refused), (fields, told)
+
+        nothing_is_sent()
+
+
+def test_a_drawn_recipe_has_nothing_sent_by_experiments_of_mcp(workspace, sent):
+    """A token without the scope ask measures what the saved recipe may cost, and no more."""
+    base = workspace.base("manuals")
+    base.questions.create_set("policies")
+    base.questions.add_question("policies", "Who pays lunch?", answerable=False)
+    tools = ("evaluate", "try_recipe", "diagnose", "gate", "save_recipe")
+    asked = {"reason": "To see what it costs.", "minimums": {"recall@5": 0.5}}
+    with client(workspace, "read", "experiment", "recipe") as api:
+
+        @settings(max_examples=8)
+        @given(st.fixed_dictionaries({}, optional=VALUES))
+        def nothing_is_sent(fields: dict[str, Any]) -> None:
+            for name in tools:
+                call = {"name": name, "arguments": {**asked, "fields": fields}}
+                _, told = spoken(api, "tools/call", call)
+                assert (sent, "result" in told) == ([], True), (name, fields, told)
 
         nothing_is_sent()

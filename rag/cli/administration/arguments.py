@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag import AUDIT_KINDS, ROLES, SCOPES
+from rag import AUDIT_KINDS, BUDGETS, ROLES, SCOPES
 from rag.cli.administration import benchmarks, maintenance, models, people, tokens, tools
 from rag.cli.options import Verb, repeatable, switch
 
@@ -56,6 +56,9 @@ def _token_verbs(verb: Verb) -> None:
     )
     added.add_argument("--days", type=int, default=90, help="how long it is valid")
     switch(added, "--forever", "it does not expire")
+    for name, what in BUDGETS.items():
+        help_text = f"its calls over MCP end after so many {what}"
+        added.add_argument(f"--most-{name}", type=float, metavar="N", help=help_text)
     whose = "its owner, whose rights it cannot exceed (default: the local user, who has all rights)"
     added.add_argument("--owner", metavar="EMAIL", help=whose)
 

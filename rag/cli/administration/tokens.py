@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rag import InvalidInput, TokenData, TokenRow, VerbData
+from rag import BUDGETS, InvalidInput, TokenData, TokenRow, VerbData
 from rag.cli import inputs
 from rag.cli.printing import Output
 
@@ -45,7 +45,9 @@ def token(args: argparse.Namespace) -> Output:
         return Output(RevokedTokenData(revoked=args.name), f"revoked {args.name}")
     days = None if args.forever else args.days
     owner = access.people.by_email(args.owner).id if args.owner else ""
-    secret, row = tokens.create(args.name, args.scope or ["read"], days, owner)
+    limits = {name: getattr(args, f"most_{name}") for name in BUDGETS}
+    budget = {name: most for name, most in limits.items() if most is not None}
+    secret, row = tokens.create(args.name, args.scope or ["read"], days, owner, budget)
     text = f"{secret}\n\nThis is shown once. {_line(row)}"
     return Output(TokenData.of(row).extend(CreatedTokenData, token=secret), text)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,12 +25,17 @@ api_token = Table(
     Column("expires", DateTime(timezone=True)),
     Column("used", DateTime(timezone=True)),
     Column("revoked", DateTime(timezone=True)),
+    # What its calls over MCP may come to, by ``calls``, ``minutes`` and ``money``.
+    Column("budget", JSON, nullable=False, server_default="{}"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A token without its secret. Moments are UTC; ``expires`` None is never."""
+    """A token without its secret. Moments are UTC; ``expires`` None is never.
+
+    ``budget`` limits what its calls over MCP come to: ``calls``, ``minutes``, ``money``.
+    """
 
     id: str
     name: str
@@ -39,6 +45,7 @@ class TokenRow:
     expires: datetime | None
     used: datetime | None
     revoked: datetime | None
+    budget: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def valid(self) -> bool:

@@ -1,0 +1,34 @@
+"""A log of what agents did by the tools of MCP, and the budgets of their tokens."""
+
+from __future__ import annotations
+
+from rag.errors import NotAllowed
+from rag.storage import Database
+from rag.storage.access import agent_calls
+from rag.storage.access.agent_calls import AgentCall
+from rag.storage.access.tokens import TokenRow
+
+
+class AgentLog:
+    """The calls of agents in a home."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def note(self, call: AgentCall) -> None:
+        """Store a call."""
+        with self._database.write() as connection:
+            agent_calls.add(connection, call)
+
+    def require_budget(self, token: TokenRow) -> None:
+        """Raise NotAllowed for a token whose calls came to its budget."""
+        if not token.budget:
+            return
+        with self._database.read() as connection:
+            spent = agent_calls.spent(connection, token.id)
+        for name, most in token.budget.items():
+            if spent[name] >= most:
+                raise NotAllowed(
+                    f"The budget of this token is spent: {spent[name]:.3g} of {most:g} {name}.",
+                    "Tell the person who gave it to you what you learned, and ask for another one.",
+                )
