@@ -226,15 +226,30 @@ def stated_title(document: Document) -> str:
 
 
 def _first_heading(document: Document) -> str:
-    """The first heading, where it is on the first page; one with a number is a chapter."""
+    """The first heading, where it is on the first page and no other one is of its level.
+
+    One with a number is a chapter.
+    """
     first = document.headings[0] if document.headings else None
     top = document.pages[0].end if document.pages else _TOP
     if first is None or first.start >= top or first.title[:1].isdigit():
         return ""
+    if _begins_with_code(document):
+        return ""
     return "" if _NO_TITLE.fullmatch(first.title) else first.title[:_LONGEST_TITLE]
 
 
+def _begins_with_code(document: Document) -> bool:
+    """Whether the first heading has a figure, and is one of several of its level."""
+    first, *others = document.headings or (None,)
+    if first is None or not any(map(str.isdigit, first.title)):
+        return False
+    return any(heading.level <= first.level for heading in others)
+
+
 def _first_line(document: Document) -> str:
+    if _begins_with_code(document) and not document.text[: document.headings[0].start].strip():
+        return ""
     line, rest, below = document.text[:_TOP].lstrip().partition("\n")
     line = line.strip()
     alone = rest and len(line) <= _LONGEST_LINE and line[-1:] not in _ENDS

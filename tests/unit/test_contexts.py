@@ -142,6 +142,9 @@ def test_the_first_heading_is_a_title_unless_it_is_a_chapter():
     document = replace(MANUAL, metadata={}, headings=(Heading(7, 1, "Corvane C16R"),))
     assert title_of(document) == "Corvane C16R"
     assert title_of(replace(document, headings=MANUAL.headings)) == "Faults"
+    codes = (Heading(0, 1, "RULE-A002"), Heading(13, 1, "RULE-A020"))
+    rules = replace(document, text="# RULE-A002\n\n# RULE-A020\n", pages=(), headings=codes)
+    assert title_of(rules) == ""
 
 
 def test_passages_know_what_is_indexed_with_them():
