@@ -280,9 +280,9 @@ class _ItemReader:
     def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
         """Whether these bytes are stored already, which is then noted.
 
-        Under another name they take the place of what was stored under this one. A copy whose
-        name stands whole in the stored one, as "leave.md" does in "leave (2).md", gives it its
-        name; "a.md" does not stand in "data.md".
+        Under another name they take the place of what was stored under this one. A copy of the
+        same folder whose name stands whole in the stored one, as "leave.md" does in "leave (2).md",
+        gives it its name; "a.md" does not stand in "data.md".
         """
         if self._ingestion.present(source["file"]) is None:
             return False
@@ -294,6 +294,7 @@ class _ItemReader:
             before = self._ingestion.withdraw(connection, name, source["file"])
             ahead, stem, behind = name_stem(stored_name).partition(name_stem(name))
             is_part = bool(stem) and not any(map(str.isalnum, ahead[-1:] + behind[:1]))
+            is_part = is_part and "/" not in ahead + behind
             if is_part and len(name) < len(stored_name):
                 documents.set_name(connection, self._job.base_id, source["file"], name)
                 bases.touch(connection, self._job.base_id)

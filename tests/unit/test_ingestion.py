@@ -83,6 +83,16 @@ def test_the_plain_name_stays_also_when_the_copy_was_there_before(workspace):
     assert _texts(base) == {"leave.md": new.strip()}
 
 
+def test_a_plain_name_elsewhere_does_not_take_a_document_out_of_its_folder(workspace):
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"hr/leave.md": LEAVE})
+    assert add(workspace, base, {"leave.md": LEAVE}) == ["unchanged"]
+    assert [*_texts(base)] == ["hr/leave.md"]
+    add(workspace, base, {"hr/leave (2).md": TRAVEL})
+    assert add(workspace, base, {"leave (2).md": TRAVEL, "hr/leave.md": LEAVE}) == ["unchanged"] * 2
+    assert sorted(_texts(base)) == ["hr/leave (2).md", "hr/leave.md"]
+
+
 def _texts(base: KnowledgeBase) -> dict[str, str]:
     infos = base.documents.documents(QUICK.index)
     return {info.name: base.documents.document(info.id).text.strip() for info in infos}
