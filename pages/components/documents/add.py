@@ -23,9 +23,9 @@ from rag import (
     SAMPLE,
     SUPPORTED,
     TEXT_EXTENSIONS,
-    JobItem,
     KnowledgeBase,
     Omission,
+    Receipt,
     Upload,
     counted,
 )
@@ -226,13 +226,16 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
             for item in items
             if item.reason and item.status in ("added", "replaced", "unpacked")
         ]
+        names = {item.name for item in items if item.status in ("added", "replaced")}
+        infos = base.documents.documents(base.recipe().index) if names else []
+        receipts = [info.receipt for info in infos if info.name in names and info.receipt]
         if len(notes) > _FEW:
-            _unread_note(base, items)
+            _unread_note(receipts)
             with st.expander(counted(len(notes), "note")):
                 st.markdown("\n".join(notes))
         elif notes:
             st.markdown("\n".join(notes))
-        language_note(base, items)
+        language_note(base, receipts)
         with st.container(horizontal=True, vertical_alignment="center"):
             if job.status == "done" and len(failed) < len(items):
                 st.page_link("chat.py", label="Ask these documents", icon=":material/forum:")
@@ -240,11 +243,8 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
             action_button("Dismiss", "documents_dismiss", "", dismiss, type="tertiary")
 
 
-def _unread_note(base: KnowledgeBase, items: Sequence[JobItem]) -> None:
+def _unread_note(receipts: Sequence[Receipt]) -> None:
     """Say in a sentence what was not read of the documents of an upload."""
-    names = {item.name for item in items if item.status in ("added", "replaced")}
-    infos = base.documents.documents(base.recipe().index)
-    receipts = [info.receipt for info in infos if info.name in names and info.receipt]
     counts, partly = Counter[str](), sum(bool(receipt.left_out) for receipt in receipts)
     for receipt in receipts:
         counts.update({omission.kind: omission.count for omission in receipt.left_out})

@@ -7,18 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.shell.text import plain
-from rag import JobItem, KnowledgeBase, counted
+from rag import KnowledgeBase, Receipt, counted
 
 
-def language_note(base: KnowledgeBase, items: Sequence[JobItem]) -> None:
+def language_note(base: KnowledgeBase, receipts: Sequence[Receipt]) -> None:
     """Name the languages of the documents of an upload that dense search does not know."""
-    names = {item.name for item in items if item.status in ("added", "replaced")}
     index = base.recipe().index
-    languages_read = [
-        str(info.receipt.read.get("language", ""))
-        for info in base.documents.documents(index)
-        if info.name in names and info.receipt is not None
-    ]
+    languages_read = [str(receipt.read.get("language", "")) for receipt in receipts]
     by_code = {
         code: base.documents.language_gap(code, index.embedder) for code in set(languages_read)
     }
