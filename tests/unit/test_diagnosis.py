@@ -117,6 +117,27 @@ def test_a_filter_and_a_threshold_are_causes(base):
     assert (good.document, good.score) == ("parking.md", 0.0)
 
 
+def test_notes_of_releases_that_stand_before_the_guide_are_a_cause_with_a_filter(workspace):
+    base = workspace.create("releases", WORDS)
+    topics = [f"{one}{other}" for one in ("berth", "crane", "fuel", "gate") for other in "klmnprst"]
+    notes = "\n".join(f"{topic}: sorted lists, sorted lists." for topic in topics)
+    files = {f"releases/2026-{n:02}.md": f"Notes {n}. {notes}" for n in range(1, 4)}
+    guide = {f"guide/{topic}.md": f"Press {topic} to have lists in any order." for topic in topics}
+    add(workspace, base, {**files, **guide})
+    lines = [
+        _line(topic, f"{topic} sorted lists", f"guide/{topic}.md", guide[f"guide/{topic}.md"])
+        for topic in topics
+    ]
+    base.questions.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    diagnosis = base.diagnoses.diagnose("checks", WORDS)
+    assert set(_causes(diagnosis).values()) == {"crowded"}
+    assert "of the folder releases. Without it the rank is 1." in (
+        diagnosis.questions[0].finding.evidence
+    )
+    (fix,) = diagnosis.trials.fixes
+    assert (fix.changes, fix.gains) == ({"search.documents": ("guide/*",)}, True)
+
+
 def test_a_report_has_the_diagnosis_of_its_run(workspace, base):
     run = base.runs.evaluate("checks", WORDS, (1, 3, 10)).run.id
     workspace.jobs.run(base.diagnoses.start("checks", WORDS))

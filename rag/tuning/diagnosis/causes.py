@@ -12,7 +12,8 @@ Cause = (
     Literal["missing", "excluded", "filter", "misread", "cut", "language", "misspelt"]
     | Literal["synonym", "rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
     | Literal["superseded", "doubtful", "table_row"]
-    | Literal["not_found", "words_only", "meaning_only", "top_k", "ranked_low", "answered"]
+    | Literal["not_found", "words_only", "meaning_only", "crowded", "top_k"]
+    | Literal["ranked_low", "answered"]
     | Literal["doubted", "unexpected"]
 )
 
@@ -73,6 +74,10 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "words_only": CauseRow("Found by lexical search only", "Give lexical search more weight."),
     "meaning_only": CauseRow("Found by dense search only", "Give dense search more weight."),
+    "crowded": CauseRow(
+        "Behind the documents of another folder",
+        "Search without that folder, by the filter of documents.",
+    ),
     "top_k": CauseRow("Below top-k", "Return more passages, or add a reranker.", "Add a reranker."),
     "ranked_low": CauseRow(
         "Returned, but low", "Add a reranker, or change the fusion.", "Add a reranker."

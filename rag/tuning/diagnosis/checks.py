@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -25,6 +26,7 @@ _WRITTEN = 0.9  # the same from a passage, which is longer; unreadable text has 
 _WHOLE = 0.75  # share of a label in one passage
 _LONG = 2  # a label of more passages is no sentence that was cut
 _GAIN = 0.02  # of the cosine
+_CROWD = 0.8  # share of the results that are of one folder
 INDEXED_RANK = "indexed_rank"
 """The figure of a finding: the rank by meaning if the index had the text as the fix has it."""
 
@@ -297,6 +299,31 @@ def found_by_one(case: Case) -> Finding | None:
     return Finding("meaning_only", f"{message}{_lacking(case)}.", figures)
 
 
+def crowded(case: Case) -> Finding | None:
+    """Nearly all results are of another folder, and without it the passage is among the results."""
+    if case.shown_rank is not None or not case.above:
+        return None
+    folders = Counter(folder_of(hit.document) for hit in case.above)
+    folder, results = folders.most_common(1)[0]
+    if folder == folder_of(case.document_of(case.chunk.key)) or results < _CROWD * len(case.above):
+        return None
+    keys = case.searched.candidates.keys
+    passages = case.corpus.lookup(keys.tolist())
+    crowd = [key for key, (_, name) in passages.items() if folder_of(name) == folder]
+    rank = case.rank_without(np.array(crowd, np.int64))
+    if rank is None or rank > case.search.top_k:
+        return None
+    where = f"the folder {folder}" if folder else "no folder"
+    message = f"{results} of {len(case.above)} results are of {where}. Without it the rank is "
+    message += f"{rank}."
+    return Finding("crowded", message, {"rank": float(rank), "results": float(results)})
+
+
+def folder_of(name: str) -> str:
+    """Return the folder in the name of a document, "" for none."""
+    return name.rpartition("/")[0]
+
+
 def too_low(case: Case) -> Finding:
     """The passage ranks too low, for no other reason."""
     figures = {} if case.rank is None else {"rank": float(case.rank)}
@@ -324,6 +351,7 @@ CHECKS: Sequence[Check] = (
     doubtful_label,
     row_without_labels,
     found_by_one,
+    crowded,
 )
 
 

@@ -18,6 +18,7 @@ from rag.recipe.captions import phrase
 from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.tuning.diagnosis.causes import Cause
+from rag.tuning.diagnosis.checks import folder_of
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.finding import FailedQuestion
 from rag.tuning.diagnosis.searched import have_ndcg, scores, search_all
@@ -174,9 +175,13 @@ def proposed(
     """The changes to try by cause; those of the index as far as it is built with them."""
     recipe, threshold = examination.recipe, examination.threshold.threshold
     causes = dict.fromkeys(failure.cause for failure in failed)
+    crowded = {folder_of(one.document) for one in failed if one.cause == "crowded"}
+    globs = tuple(f"{folder}/*" for folder in sorted(crowded) if folder)
+    # A passage in no folder has no filter that leaves out a folder.
+    to_folders: list[Changes] = [{"search.documents": globs}] if len(globs) == len(crowded) else []
     return {
         cause: [
-            *changes_for(cause, recipe, threshold),
+            *(to_folders if cause == "crowded" else changes_for(cause, recipe, threshold)),
             *(
                 change
                 for change in index_changes_for(cause, recipe)
