@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import shorten
 
 from rag.readers.characters import normalise
 from rag.readers.limits import Limits
@@ -50,6 +52,13 @@ class Content:
 
 
 _BATCH = 10_000
+_LONGEST_PLACE = 40  # characters
+_OMISSION = re.compile("\ufdd0([a-z_]+) ?([^\ufdd0\ufdd1]*+)\ufdd1")
+
+
+def omission_mark(kind: str, place: str = "") -> str:
+    """A mark within markup where content was left out; its signs are no characters of Unicode."""
+    return f"\ufdd0{kind} {place}\ufdd1"
 
 
 class Composer:
@@ -118,6 +127,23 @@ class Composer:
     def omissions(self) -> int:
         """The number of parts that were left out so far."""
         return sum(part.count for part in self._left_out.values())
+
+    def take_marks(self, text: str) -> str:
+        """Leave out what the marks in a text say; return the text without them.
+
+        Where there is no heading above, the place is the beginning of the text.
+        """
+        clean, *others = _OMISSION.split(text)[::3]
+        for part in others:
+            clean += part[clean.endswith(" ") and part.startswith(" ") :]
+        beginning = "" if self._headings else shorten(clean, _LONGEST_PLACE, placeholder=" …")
+        for kind, place in _OMISSION.findall(text):
+            self.leave_out(kind, place or beginning)
+        return clean
+
+    def left_out(self, kind: str) -> int:
+        """The number of parts of a kind that were left out so far."""
+        return self._left_out[kind].count if kind in self._left_out else 0
 
     def leave_out(self, kind: str, place: str = "", number: int = 1) -> None:
         """Count content that does not become text.

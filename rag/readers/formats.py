@@ -52,6 +52,7 @@ _HERE = "rag.readers"
 _HEADERS = 4  # the version that takes no row of values for the header of a table
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
 _LABELS = 9  # the version with page labels, formats with conditions, white words, groups of rows
+_TABLES = 10  # the version with tables of divs, and tables side by side in a sheet
 _CONTAINERS = f"{_HERE}.containers"
 _MAILBOX = f"{_CONTAINERS}.messages:unpack_mailbox"
 _ZIP = f"{_CONTAINERS}.archives:unpack_zip"
@@ -128,7 +129,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.html.reader:read_html",
         _TEXT,
         True,
-        _LABELS,
+        _TABLES,
         leaves_out=_SHOWN,
     ),
     Format(
@@ -165,7 +166,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.sheets:read_xlsx",
         ("xlsx",),
         True,
-        _LABELS,
+        _TABLES,
         leaves_out=(
             "hidden_sheet",
             "hidden_row",
@@ -192,12 +193,10 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opendocument:read_odt",
         ("opendocument",),
         True,
-        version=1,
+        version=2,
         leaves_out=(
             *_SHOWN,
             "tracked_change",
-            "page_header",
-            "page_footer",
             "picture",
             "embedded_object",
         ),
@@ -208,7 +207,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opensheets:read_ods",
         ("opendocument",),
         True,
-        version=1,
+        version=2,
         leaves_out=("hidden_sheet", "hidden_row", "hidden_column", "struck_passage", "picture"),
     ),
     Format(
@@ -217,13 +216,10 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.rtf:read_rtf",
         ("rtf",),
         True,
-        version=1,
+        version=2,
         leaves_out=(
             *_SHOWN,
             "tracked_change",
-            "page_header",
-            "page_footer",
-            "comment",
             "picture",
             "embedded_object",
             "formula",
@@ -235,6 +231,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.markup.epub:read_epub",
         ("epub",),
         True,
+        version=1,
         leaves_out=(*_SHOWN, "picture", "missing_chapter"),
     ),
     Format(
@@ -259,6 +256,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_CONTAINERS}.messages:read_message",
         _TEXT,
         False,
+        version=1,
         unpacker=f"{_CONTAINERS}.messages:unpack_message",
         leaves_out=(*_SHOWN, "picture", "attachment"),
     ),

@@ -168,12 +168,24 @@ def named_by_groups(rows: Iterable[tuple[list[str], bool]]) -> Iterator[list[str
 def begins_table(rows: Iterable[Row]) -> bool:
     """Whether rows after a gap are a table of their own: a title or labels over figures tell."""
     table = grid(rows)
+    return bool(table.labels) and (bool(table.above) or any(_figures(table)))
+
+
+def stands_beside(rows: Iterable[Row]) -> bool:
+    """Whether columns after a gap are a table of their own: labels over names and figures tell."""
+    table = grid(rows)
+    first, *others = _figures(table) if table.labels else [True]
+    return not first and any(others)
+
+
+def _figures(table: Grid) -> list[bool]:
+    """Whether the cells of each column below the labels are figures."""
     below = [row.split("\t") for row in table.lines][1:]
     columns = [[row[at] for row in below if row[at:] and row[at]] for at in range(table.columns)]
-    labelled = zip(table.labels, columns, strict=False)
-    return bool(table.labels) and (
-        bool(table.above) or any(cells and all(map(_is_figure, cells)) for _, cells in labelled)
-    )
+    return [
+        bool(cells) and all(cell[0].isdigit() or _is_figure(cell) for cell in cells)
+        for cells in columns
+    ]
 
 
 def line(cells: Iterable[str]) -> str:

@@ -113,7 +113,7 @@ def numbered() -> bytes:
 
 
 def two_tables() -> bytes:
-    """A sheet with two tables, a hidden row, and a duration."""
+    """A sheet with two tables above each other, one beside them, and a hidden row."""
     book = openpyxl.Workbook()
     rows = (
         ("Opening hours",), ("Day", "Hours"), ("Mon", "8-16"), (), ("Prices",), ("Item", "Price"),
@@ -121,6 +121,9 @@ def two_tables() -> bytes:
     )  # fmt: skip
     for row in rows:
         book.active.append(row)
+    for row, cells in enumerate((("Rent", "Fee"), ("Trailer", 30), ("Bike", 8)), 2):
+        for column, value in enumerate(cells, 4):
+            book.active.cell(row, column, value)
     book.active.row_dimensions[9].hidden = True
     return _saved(book)
 
@@ -157,6 +160,14 @@ PANELS = (
     "<h1>Help</h1><p>" + "Life in the harbour. " * 40 + "</p><h3><button aria-expanded=false "
     "aria-controls=p>How do I cancel?</button></h3><div id=p hidden>Cancel in the portal up to 14 "
     "days ahead.</div><div><div>Token 2 euros</div></div>"
+)
+GRID = (
+    "<h1>Prices</h1><div><div><div>Token</div><div>2 euros</div></div>"
+    "<div><div>Towel</div><div>4 euros</div></div></div>"
+)
+LAYOUT = (
+    "<h1>News</h1><table><tr><td><h2>Winter</h2><p>The harbour is closed from 3 November.</p></td>"
+    "<td><h2>Crane</h2><p>The crane lifts 12 t.</p></td></tr></table>"
 )
 RECORDS = (
     '{"text": "A token opens the shower for five minutes.", "id": 1, "price": "2 euros"}\n'
@@ -215,6 +226,9 @@ KINDS: list[tuple[str, Files, str, str, str]] = [
     ("accordion", {"a.html": PANELS}, "How do I cancel?", "up to 14 days", "answered"),
     ("lone line", {"a.html": PANELS}, "What does a token cost?", "Token 2 euros", "answered"),
     ("two tables", {"a.xlsx": two_tables}, "What does tea cost?", "Tea · Price: 3", "answered"),
+    ("beside", {"a.xlsx": two_tables}, "What does a trailer cost?", "“Rent: Trailer", ""),
+    ("grid", {"a.html": GRID}, "What does a towel cost?", "“Towel · 4 euros”", "answered"),
+    ("newsletter", {"a.html": LAYOUT}, "What does the crane lift?", "“The crane lifts 12 t", ""),
     ("values", {"a.pdf": invoices}, "What is the total amount for Costa?", "225.00 euros", ""),
     ("Windows-1252", {"a.txt": SWEDISH}, "Vad kostar båtplatser?", "300 kronor", "answered"),
     ("KOI8-R", {"a.txt": RUSSIAN}, "Сколько стоит стоянка лодки?", "семьсот рублей", "answered"),

@@ -178,3 +178,13 @@ def test_cells_over_several_rows_and_rows_that_name_groups(tmp_path, rest):
         "Guests",
         "Guests: South\tsmall\t19",
     ]
+
+
+def test_the_foot_of_a_table_is_below_its_rows_and_options_are_words(tmp_path):
+    page = (
+        "<h1>Anchor</h1><table><thead><tr><th>Pieces<th>Price</thead><tfoot><tr><td>Freight<td>95"
+        "</tfoot><tbody><tr><td>1<td>1290</tbody></table><label>Colour</label><select>"
+        "<option>Red</option><option>Blue</option></select>"
+    )
+    text = read(put(tmp_path, page.encode()), "x.html").text
+    assert text == "Anchor\n\nPieces\tPrice\n1\t1290\nFreight\t95\n\nColour Red Blue"

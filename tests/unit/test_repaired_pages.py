@@ -60,7 +60,7 @@ def rest(document: Document) -> str:
             "Part\tDo\nLid",
         ),
         (
-            "<div><button class=accordion>Opening hours in May</button>"
+            "<div><button aria-expanded=false>Opening hours in May</button>"
             "<div class=panel>From nine to five.</div></div>",
             "Opening hours in May\n\nFrom nine to five.",
         ),

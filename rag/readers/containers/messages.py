@@ -12,16 +12,16 @@ from dataclasses import replace
 from email import policy
 from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
+from html import escape
 from typing import cast
 
 from rag.errors import UnreadableDocument
 from rag.readers.characters import decode
 from rag.readers.containers.parts import Parts
-from rag.readers.content import Composer, Content, Source
+from rag.readers.content import Composer, Content, Source, omission_mark
 from rag.readers.formats import refusal_of
 from rag.readers.html.reader import body_content
 from rag.readers.sniff import HEAD
-from rag.types import Omission
 
 _SHOWN = ("From", "To", "Cc", "Date")
 _TELLING = (*_SHOWN, "Subject", "Message-ID", "Received")
@@ -45,19 +45,43 @@ def read_message(source: Source) -> Content:
             "Save the message again in your mail program, or rename the file to .txt.",
             reason="damaged",
         )
-    beside = Composer()
-    for name, data, is_inline in _attachments(message):
-        if is_inline or refusal_of(name, data[:HEAD]) is not None:
-            beside.leave_out("picture" if is_inline else "attachment", name)
-        else:
-            beside.count("attachments")
     subject, sent = _header(message, "Subject"), _header(message, "Date")
     lines = [f"{name}: {_header(message, name)}" for name in _SHOWN if message.get(name)]
     metadata = {"title": subject, "author": _header(message, "From"), "date": _day(sent)}
+    texts = [part for part in _leaves(message) if _is_text(part)]
+    plain = [part for part in texts if part.get_content_type() == "text/plain"]
+    beside = [
+        ("picture" if inline else "attachment" if refusal_of(name, data[:HEAD]) else "", name)
+        for name, data, inline in _attachments(message)
+    ]
     source.tick(1, 1)
-    content = _with_text(message, subject, lines, metadata)
-    counts = beside.content()
-    return replace(content, read=counts.read, left_out=(*content.left_out, *counts.left_out))
+    if any(map(_text, plain)) or not texts:
+        composer = Composer()
+        composer.heading(1, subject)
+        for block in ("\n".join(lines), *map(_text, plain)):
+            composer.block(block)
+        for kind, name in beside:
+            composer.leave_out(kind, name, int(bool(kind)))
+        content = composer.content(**metadata)
+    else:
+        content = body_content(_page(subject, lines, texts, beside), metadata)
+    attached = sum(not kind for kind, _ in beside)
+    return replace(content, read={"attachments": attached} if attached else {})
+
+
+def _page(
+    subject: str, lines: list[str], texts: list[EmailMessage], beside: list[tuple[str, str]]
+) -> str:
+    """The markup of a message without plain text; its pictures are elements of it."""
+    from lxml import html
+
+    parts = [f"<h1>{escape(subject)}</h1>", *(f"<p>{escape(line)}</p>" for line in lines)]
+    for part in texts:
+        for body in html.document_fromstring(_text(part) or "<p></p>").iter("body"):
+            body.tag = "div"
+            parts.append(html.tostring(body, encoding="unicode"))
+    marks = (omission_mark(kind, escape(name)) for kind, name in beside if kind == "attachment")
+    return "".join([*parts, *marks])
 
 
 def unpack_message(source: Source) -> Content:
@@ -144,37 +168,6 @@ def _is_text(part: EmailMessage) -> bool:
     """Whether a part is text to be shown, and no attachment."""
     is_attached = part.get_content_disposition() == "attachment" or part.get_filename()
     return part.get_content_type() in ("text/plain", "text/html") and not is_attached
-
-
-def _with_text(
-    message: EmailMessage, subject: str, lines: list[str], metadata: dict[str, str]
-) -> Content:
-    """A message with its plain texts; with its HTML, where there are none."""
-    from lxml import etree, html
-
-    texts = [part for part in _leaves(message) if _is_text(part)]
-    plain = [part for part in texts if part.get_content_type() == "text/plain"]
-    composer = Composer()
-    if any(map(_text, plain)) or not texts:
-        composer.heading(1, subject)
-        composer.block("\n".join(lines))
-        for part in plain:
-            composer.block(_text(part))
-        return composer.content(**metadata)
-    head = html.Element("div")
-    etree.SubElement(head, "h1").text = subject
-    for line in lines:
-        etree.SubElement(head, "p").text = line
-    pages = [html.document_fromstring(_text(part) or "<p></p>") for part in texts]
-    markup = html.tostring(head, encoding="unicode") + "".join(
-        html.tostring(body, encoding="unicode").replace("<body", "<div", 1)
-        for page in pages
-        for body in page.iter("body")
-    )
-    content = body_content(markup, metadata)
-    pictures = sum(len(page.findall(".//img")) for page in pages)
-    omission = (Omission("picture", pictures),) if pictures else ()
-    return replace(content, left_out=(*content.left_out, *omission))
 
 
 def _text(part: EmailMessage) -> str:

@@ -21,6 +21,7 @@ from rag.readers.html.tables import (
     numbered,
     spread_cells,
     table_rows,
+    tabulate_divs,
     unnest_tables,
     words_of,
 )
@@ -85,6 +86,7 @@ def read_html(source: Source) -> Content:
     published = _published(tree)  # may stand in an element that is no more after the repair
     blocks = frozenset(_BLOCKS - {"br"})
     left_out = show(tree)
+    tabulate_divs(tree)
     unnest_tables(tree)
     repair(tree, blocks)
     _join_definitions(tree)
@@ -302,7 +304,7 @@ def body_content(markup: str, metadata: dict[str, str]) -> Content:
         return Content("")
     parser = html.HTMLParser(huge_tree=True, remove_comments=True)
     tree = html.document_fromstring(markup, parser=parser)
-    omissions = _omissions(show(tree))
+    left_out = show(tree, marked=True)
     for code in tree.iter("pre"):
         text = code.text_content().strip("\n")
         fence = code_fence(text)
@@ -315,19 +317,27 @@ def body_content(markup: str, metadata: dict[str, str]) -> Content:
     for item in tree.iterfind(".//ul/li"):
         first = _first_of(item)
         first.text = f"- {(first.text or '').lstrip()}"
-    return replace(_whole_body(tree, metadata, marked=True), left_out=omissions)
+    return _whole_body(tree, metadata, left_out)
 
 
-def _whole_body(tree: Any, metadata: dict[str, str], *, marked: bool = False) -> Content:
-    composer, title, last = Composer(), "", ""
+def _whole_body(
+    tree: Any, metadata: dict[str, str], left_out: Mapping[str, int] | None = None
+) -> Content:
+    """All blocks; for markup that other readers wrote, ``left_out`` counts what marks stand for."""
+    composer, title, last, marked = Composer(), "", "", left_out is not None
     body = tree.find("body")
     for level, block in _blocks(tree if body is None else body):
-        if not isinstance(block, str):
+        if isinstance(block, str):
+            block = composer.take_marks(block)
+        else:
             heads = block.heads
             if marked and heads is None:
                 heads = int(len(block.rows[0]) == 1)  # the caption alone: tags tell every header
-            composer.table(grid(block.rows, heads))
-        elif level and marked:
+            rows = [[cell and composer.take_marks(cell) for cell in row] for row in block.rows]
+            composer.table(grid(rows, heads))
+            last = ""
+            continue
+        if level and marked:
             title = title or block
             start = composer.block(f"{'#' * level} {block}")
             if start is not None:
@@ -337,7 +347,9 @@ def _whole_body(tree: Any, metadata: dict[str, str], *, marked: bool = False) ->
         else:
             is_item = marked and _ITEM.match(block) and _ITEM.match(last)
             composer.block(block, "\n" if is_item else "\n\n")
-        last = block if isinstance(block, str) else ""
+        last = block
+    for kind, number in (left_out or {}).items():
+        composer.leave_out(kind, number=max(0, number - composer.left_out(kind)))
     content = composer.content(
         **metadata | ({"title": metadata.get("title") or title} if marked else {})
     )

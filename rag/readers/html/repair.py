@@ -7,7 +7,6 @@ some inline elements. It flattens tables and code within items of lists.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
@@ -19,8 +18,6 @@ _CELLS = {"td", "th"}
 _TITLE_WORDS = 3
 """The fewest words of a button that stands alone and unfolds an answer."""
 _PANELS = {"div", "section", "dd", "p"}
-_UNFOLDING = re.compile(r"accordion|collaps|expand|toggle|panel|faq|question|answer", re.IGNORECASE)
-"""In names of a button that unfolds what follows, or of what follows."""
 _PLAIN = {
     "center": "div",
     "fieldset": "div",
@@ -100,11 +97,8 @@ def _panel_of(button: Any, holder: Any) -> Any:
         return None
     if button.get("aria-expanded") is not None or button.get("aria-controls") is not None:
         return panel
-    names = "".join(
-        f"{one.get('id', '')} {one.get('class', '')} " for one in (button, title, panel)
-    )
     asks = "".join(button.itertext()).rstrip().endswith("?")
-    return panel if beside and (asks or _UNFOLDING.search(names)) else None
+    return panel if beside and asks else None
 
 
 def _is_in_sentence(button: Any, holder: Any, blocks: frozenset[str]) -> bool:

@@ -15,7 +15,9 @@ from rag.readers.tables import Row, grid
 
 _MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+|[a-zA-Z]+)⦘ ?", re.MULTILINE)
 """The number that a page gives an item of a list, behind the one that trafilatura gives it."""
-_LEAST_COLUMNS = 2
+_TITLES = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LEAST_COLUMNS, _LEAST_ROWS = 2, 2
+_LONGEST_LABEL = 80  # characters of a cell that is a div
 _LONGEST_CELL = 400
 _MOST_SPANNED = 64
 
@@ -30,7 +32,7 @@ class TableRows:
 
 def table_rows(table: Any) -> TableRows | None:
     """Rows of cells, the caption first; None for a table that only places things on the page."""
-    if any(other is not table for other in table.iter("table")):
+    if any(other is not table for other in table.iter("table", *_TITLES)):
         return None
     lines = [list(line.iter("th", "td")) for line in table.iter("tr")]
     rows: list[Row] = [
@@ -44,6 +46,35 @@ def table_rows(table: Any) -> TableRows | None:
     titles: list[Row] = [[words] for words in map(words_of, table.iter("caption")) if words]
     heads = sum(1 for _ in itertools.takewhile(_is_head, filled))
     return TableRows(titles + rows, len(titles) + heads if 0 < heads < len(filled) else None)
+
+
+def tabulate_divs(tree: Any) -> None:
+    """Make a table of neighbours that have as many short cells each, as grids of ``div`` have."""
+    for grid_of_divs in list(tree.iter("div", "section", "main", "body")):
+        for count, run in itertools.groupby(list(grid_of_divs), _cells_of_row):
+            rows = list(run)
+            if count < _LEAST_COLUMNS or len(rows) < _LEAST_ROWS:
+                continue
+            table = tree.makeelement("table")
+            rows[0].addprevious(table)
+            for row in rows:
+                row.tag = "tr"
+                for cell in row:
+                    cell.tag = "th" if cell.get("role") == "columnheader" else "td"
+                table.append(row)
+
+
+def _cells_of_row(row: Any) -> int:
+    """The number of cells of a row; 0 for an element that has other content."""
+    texts = [words_of(cell) for cell in row]
+    bare = [row.text, *(cell.tail for cell in row)]
+    is_row = (
+        row.tag == "div"
+        and all(cell.tag == "div" and not cell.xpath("*[not(self::span)]") for cell in row)
+        and all(0 < len(text) <= _LONGEST_LABEL for text in texts)
+        and not any(text and text.strip() for text in bare)
+    )
+    return len(texts) if is_row else 0
 
 
 def unnest_tables(tree: Any) -> None:

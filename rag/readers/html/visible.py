@@ -7,18 +7,21 @@ import re
 from collections import Counter
 from typing import Any
 
+from rag.readers.content import omission_mark
 from rag.readers.scripts import lowered, raised
 
 _STRUCK = {"s", "del", "strike"}
 _HIDDEN = re.compile(r"display:none|visibility:hidden")
-_PANEL = re.compile(r"accordion|collaps|expand|toggle|panel|faq|answer|\btab", re.IGNORECASE)
+_TITLES = {"button", "dt", "h1", "h2", "h3", "h4", "h5", "h6"}
+_UNFOLDING = "descendant-or-self::*[@aria-expanded and not(@aria-haspopup)]"
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 
 
-def show(tree: Any) -> dict[str, int]:
+def show(tree: Any, *, marked: bool = False) -> dict[str, int]:
     """Change a page in place to what is seen of it; return what is left out, by kind.
 
-    What a click unfolds, such as the panels of accordions and tabs, is no hidden text.
+    With ``marked``, a mark stands where something is left out, also for each picture.
+    What a click unfolds is no hidden text, where ARIA says so of a panel or its button.
     """
     left_out = Counter[str]()
     body = tree.find("body")
@@ -36,11 +39,20 @@ def show(tree: Any) -> dict[str, int]:
         is_hidden = node.get("hidden") is not None or _HIDDEN.search(style) is not None
         if is_struck or (is_hidden and not _is_unfolded(node, controlled)):
             if any(map(str.strip, node.itertext())):
-                left_out["struck_passage" if is_struck else "hidden_passage"] += 1
+                kind = "struck_passage" if is_struck else "hidden_passage"
+                left_out[kind] += 1
+                if marked:
+                    node.tail = f"{omission_mark(kind)}{node.tail or ''}"
             node.tag = "template"  # what is within it is dropped with it
+        elif marked and node.tag in ("img", "svg"):
+            node.tail = f"{omission_mark('picture')}{node.tail or ''}"
         elif is_hidden:
             node.attrib.pop("hidden", None)
             node.attrib.pop("style", None)
+    for foot in list(body.iter("tfoot")):
+        foot.getparent().append(foot)  # wherever it stands, it is shown below the rows
+    for node in body.iter("option", "label"):
+        node.tail = f" {node.tail or ''}"
     for node in list(body.iter("template")):
         if node.getparent() is not None:
             node.drop_tree()
@@ -80,9 +92,11 @@ def _put(last: Any, parent: Any, texts: list[str]) -> None:
 
 
 def _is_unfolded(node: Any, controlled: set[str]) -> bool:
-    """Whether a click shows an element: its name says so, or a button that names it."""
-    names = f"{node.get('id', '')} {node.get('class', '')} {node.get('role', '')}"
-    return node.get("id") in controlled or _PANEL.search(names) is not None
+    """Whether a click shows an element: a button names it, or it follows one that unfolds it."""
+    if node.get("id") in controlled or node.get("role") == "tabpanel":
+        return True
+    before = node.getprevious()
+    return before is not None and before.tag in _TITLES and bool(before.xpath(_UNFOLDING))
 
 
 def _is_all_of_spans(parent: Any) -> bool:

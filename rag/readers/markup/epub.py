@@ -6,7 +6,6 @@ import html
 import posixpath
 import re
 import zipfile
-from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,11 +14,10 @@ from lxml.html import tostring, xhtml_to_html
 
 from rag.errors import UnreadableDocument
 from rag.readers.characters import decode
-from rag.readers.content import Content, Source
+from rag.readers.content import Content, Source, omission_mark
 from rag.readers.dates import stated_day
 from rag.readers.html.reader import body_content
 from rag.readers.office.archive import check_archive
-from rag.types import Omission
 
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,31};")
 _DECLARATION = re.compile(
@@ -43,18 +41,17 @@ def read_epub(source: Source) -> Content:
         folder = posixpath.dirname(place.get("full-path"))
         items = {item.get("id"): item for item in book.iter("{*}item")}
         spine = [items[ref.get("idref")] for ref in book.iter("{*}itemref")]
-        chapters, pictures, missing = list[str](), dict[str, int](), list[str]()
+        chapters = list[str]()
         for number, item in enumerate(spine):
             source.tick(number, len(spine))
             name = posixpath.normpath(posixpath.join(folder, unquote(item.get("href"))))
             if "nav" in (item.get("properties") or "").split():
                 continue
             if name not in names:
-                missing.append(name)
+                chapters.append(f"<p>{html.escape(omission_mark('missing_chapter', name))}</p>")
                 continue
             body = _body(archive.read(name))
             if body is not None:
-                pictures[name] = len(body.xpath(".//img | .//image"))
                 body.tag = "div"
                 chapters.append(tostring(body, encoding="unicode"))
         source.tick(len(spine), len(spine))
@@ -64,15 +61,7 @@ def read_epub(source: Source) -> Content:
         "author": about["creator"],
         "date": stated_day(about["date"]) or "",
     }
-    content = body_content("".join(chapters), metadata)
-    count, first = sum(pictures.values()), next((one for one in pictures if pictures[one]), "")
-    left_out = [
-        Omission("picture", count, first),
-        Omission("missing_chapter", len(missing), next(iter(missing), "")),
-    ]
-    return replace(
-        content, left_out=(*content.left_out, *(part for part in left_out if part.count))
-    )
+    return body_content("".join(chapters), metadata)
 
 
 _ABOUT = ("title", "creator", "date")

@@ -11,12 +11,11 @@ from typing import Any
 
 from lxml import etree
 
-from rag.readers.content import Content, Source
+from rag.readers.content import Content, Source, omission_mark
 from rag.readers.dates import stated_day
 from rag.readers.html.reader import body_content
 from rag.readers.office.archive import check_archive
 from rag.readers.office.numbering import numeral
-from rag.types import Omission
 
 _TAGS = {"table": "table", "table-row": "tr"}
 _UNREAD = {"image": "picture", "object": "embedded_object", "object-ole": "embedded_object"}
@@ -48,22 +47,16 @@ def open_document(source: Source) -> tuple[Any, Any, dict[str, str]]:
 def read_odt(source: Source) -> Content:
     """Headings, paragraphs, lists, tables and text boxes; notes and comments after their paragraph.
 
-    Left out, and counted: tracked changes, struck and hidden text, headers and footers, pictures
-    and embedded objects.
+    Headers and footers stand at the beginning. Left out, and counted: tracked changes, struck and
+    hidden text, pictures and embedded objects.
     """
     source.tick(0, 1)
     content, styles, metadata = open_document(source)
     page = _Page([content, styles])
     text = content.find("./{*}body/{*}text")
-    page.unread["tracked_change"] = len(content.findall(".//{*}changed-region"))
-    for beside in styles.iterfind(".//{*}master-page/*"):
-        part = "page_footer" if name_of(beside).startswith("footer") else "page_header"
-        page.unread[part] += any(map(str.strip, beside.itertext()))
-    markup = "".join(page.inside(text))
+    markup = "".join(page.beside(styles)) + "".join(page.inside(text))
     source.tick(1, 1)
-    read = body_content(markup, metadata)
-    omissions = (Omission(kind, count) for kind, count in page.unread.items() if count)
-    return replace(read, read=dict(page.read), left_out=(*read.left_out, *omissions))
+    return replace(body_content(markup, metadata), read=dict(page.read))
 
 
 def name_of(node: Any) -> str:
@@ -99,10 +92,10 @@ def look(style: Any) -> tuple[str, str]:
 
 
 class _Page:
-    """A writer of markup; ``read`` and ``unread`` count by kind."""
+    """A writer of markup; ``read`` counts by kind what stands beside the text."""
 
     def __init__(self, trees: list[Any]) -> None:
-        self.read, self.unread = Counter[str](), Counter[str]()
+        self.read = Counter[str]()
         self._looks = {
             value_of(style, "name"): tags
             for tree in trees
@@ -124,6 +117,17 @@ class _Page:
         self._beside: list[str] = []
         """Notes and boxes of the paragraph at hand, which stand after it."""
 
+    def beside(self, styles: Any) -> Iterator[str]:
+        """The markup of headers and footers, those that are alike once."""
+        parts = dict.fromkeys(
+            (name_of(part).partition("-")[0], " ".join(" ".join(part.itertext()).split()))
+            for part in styles.iterfind(".//{*}master-page/*")
+        )
+        for kind, words in parts:
+            if words and kind in ("header", "footer"):
+                self.read[f"{kind}s"] += 1
+                yield f"<p>{kind.capitalize()}: {escape(words)}</p>"
+
     def inside(self, node: Any) -> Iterator[str]:
         """The markup of what is in an element."""
         yield escape(node.text or "")
@@ -136,9 +140,13 @@ class _Page:
         start, end = self._looks.get(value_of(node, "style-name"), ("", ""))
         if name in _UNREAD:
             if name != "image" or not _has_object(node):
-                self.unread[_UNREAD[name]] += 1
+                yield omission_mark(_UNREAD[name])
                 words = node.getparent().findtext("./{*}desc") or ""
                 yield f"[Picture: {escape(words)}]" if words else ""
+        elif name == "change":  # where text was deleted
+            yield omission_mark("tracked_change")
+        elif name == "change-start":
+            self.read["tracked_insertions"] += 1
         elif name in _NOTES:
             yield self._note(node, name)
         elif name == "text-box":

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.readers.content import Composer, Content, Source
 from rag.readers.office.opendocument import is_struck, name_of, open_document, value_of
-from rag.readers.office.sheets import by_table
+from rag.readers.office.sheets import tables_of
 from rag.readers.scripts import raised
 from rag.readers.tables import Row, grid
 
@@ -31,8 +31,8 @@ def read_ods(source: Source) -> Content:
             composer.leave_out("hidden_sheet", title)
             continue
         rows, titled = _rows(sheet, composer, looks, source), False
-        for _, table in itertools.groupby(by_table(rows), lambda pair: pair[0]):
-            cells = grid(row for _, row in table)
+        for table in tables_of(rows):
+            cells = grid(table)
             if cells.columns and not titled:
                 composer.page(number)
                 composer.heading(1, title)

@@ -16,53 +16,47 @@ from striprtf.striprtf import (
 )
 
 from rag.errors import UnreadableDocument
-from rag.readers.content import Content, Source
+from rag.readers.content import Content, Source, omission_mark
 from rag.readers.html.reader import body_content
-from rag.types import Omission
 
 _FONT = re.compile(r"\\f([0-9]{1,9})(?=[ \\])[^{};]{0,99}?\\fcharset([0-9]{1,3})")
+_STYLE = re.compile(r"\{\\s([0-9]{1,4})\\[^{};]{0,999}? heading ([1-6]);", re.IGNORECASE)
 _BINARY = re.compile(rb"\\bin([0-9]{1,9}) ?")
 _TICK_EVERY = 20_000
-_UNREAD = {
-    "pict": "picture",
-    "object": "embedded_object",
-    "mmath": "formula",
-    "annotation": "comment",
+_UNREAD = {"pict": "picture", "object": "embedded_object", "mmath": "formula"}
+_BESIDE = {"footnote": "footnotes", "annotation": "comments"}
+_BESIDE |= {
+    f"{part}{page}": f"{part}s" for part in ("header", "footer") for page in ("", "l", "r", "f")
 }
-_UNREAD |= {
-    f"{part}{page}": f"page_{part}" for part in ("header", "footer") for page in ("", "l", "r", "f")
-}
-_TEXT = {"footnote", "shp", "shpgrp", "shpinst", "shptxt", "pntext", "result"}
+_TITLES = {"comments": "Comment: ", "headers": "Header: ", "footers": "Footer: "}
+_TEXT = {"shp", "shpgrp", "shpinst", "shptxt", "pntext", "result"}
 _SIGNS = {**specialchars, "line": "\n", "nestcell": " ", "nestrow": "\n", "-": ""}
 _ENDS = {"par", "sect", "page", "cell", "row"}
-_TAGS = {
-    "strike": "s",
-    "striked": "s",
-    "super": "sup",
-    "up": "sup",
-    "sub": "sub",
-    "dn": "sub",
-    "v": "span hidden",
-}
-_TAGS["deleted"] = "deleted"
+_TAGS = {"strike": "s", "striked": "s", "super": "sup", "up": "sup", "sub": "sub", "dn": "sub"}
+_TAGS |= {"v": "span hidden", "deleted": "deleted"}
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The look of a group and of those in it; ``words`` are those of the text or of a note."""
+    """The look of a group and of those in it.
+
+    ``words`` are those of the text, or of what stands beside it, of the kind ``beside``.
+    """
 
     words: list[tuple[tuple[str, ...], str]]
     silent: bool = False
     tags: tuple[str, ...] = ()
     font: str = ""
+    beside: str = ""
     skipped: int = 1  # signs after one in Unicode, for programs without it
 
 
 def read_rtf(source: Source) -> Content:
     """Headings, paragraphs, numbers of lists, tables, text boxes, notes after their paragraph.
 
-    Left out, and counted: pictures, objects, formulas, comments, headers and footers, struck,
-    hidden and deleted text. Raises UnreadableDocument (``damaged``) for a file without its end.
+    Headers and footers stand at the beginning. Left out, and counted: pictures, objects, formulas,
+    struck, hidden and deleted text. Raises UnreadableDocument (``damaged``) for a file without its
+    end.
     """
     text = _without_binary(source.path.read_bytes()).decode("latin-1")
     writer = _Writer(text)
@@ -85,9 +79,7 @@ def read_rtf(source: Source) -> Content:
             "Open it in the program that made it, save a fresh copy, and add that.",
             reason="damaged",
         )
-    content = body_content(writer.markup(), {})
-    omissions = (Omission(kind, number) for kind, number in writer.unread.items())
-    return replace(content, read=dict(writer.read), left_out=(*content.left_out, *omissions))
+    return replace(body_content(writer.markup(), {}), read=dict(writer.read))
 
 
 def _without_binary(data: bytes) -> bytes:
@@ -101,10 +93,10 @@ def _without_binary(data: bytes) -> bytes:
 
 
 class _Writer:
-    """A writer of markup; ``read`` and ``unread`` count by kind, ``outer`` are the open groups."""
+    """A writer of markup; ``read`` counts what stands beside, ``outer`` are the open groups."""
 
     def __init__(self, text: str) -> None:
-        self.read, self.unread = Counter[str](), Counter[str]()
+        self.read = Counter[str]()
         self.outer: list[_State] = []
         self._state = _State([])
         fonts = _FONT.findall(text)
@@ -112,14 +104,16 @@ class _Writer:
         self._pages[""] = self._page = "cp1252"
         self._bytes, self._to_skip, self._starred = "", 0, False
         self._done, self._notes = list[str](), list[str]()
+        self._margins: dict[str, None] = {}
         self._rows, self._cells = list[dict[int, str]](), list[str]()
+        self._levels = {int(style): int(level) for style, level in _STYLE.findall(text)}
         self._level, self._in_table = 0, False
         self._above, self._edges, self._merge = dict[int, str](), list[tuple[int, str]](), ""
 
     def markup(self) -> str:
         """All of it, with the pairs of signs that stand for one in Unicode."""
         self._end("par")
-        whole = "".join([*self._done, *self._table()])
+        whole = "".join([*self._margins, *self._done, *self._table()])
         return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def add(self, sign: str) -> None:
@@ -138,7 +132,13 @@ class _Writer:
         elif self.outer:
             inner, self._state = self._state, self.outer.pop()
             if inner.words is not self._state.words:
-                self._notes.append(f"<p>{self._written(inner.words)}</p>")
+                words = self._written(inner.words)
+                note = f"<p>{_TITLES.get(inner.beside, '')}{words}</p>"
+                if inner.beside in ("headers", "footers"):
+                    self.read[inner.beside] += bool(words) and note not in self._margins
+                    self._margins |= {note: None} if words else {}
+                else:
+                    self._notes.append(note)
 
     def command(self, word: str, number: int | None) -> None:
         """Obey a control word."""
@@ -147,12 +147,13 @@ class _Writer:
         if self._state.silent:
             return
         if word in _UNREAD:
-            self.unread[_UNREAD[word]] += 1
-        if (word in destinations or starred) and word not in _TEXT:
+            self._put(omission_mark(_UNREAD[word]))
+        if word in _BESIDE:
+            kind = _BESIDE[word]
+            self.read[kind] += kind in ("footnotes", "comments")
+            self._state = replace(self._state, words=[], tags=(), beside=kind)
+        elif (word in destinations or starred) and word not in _TEXT:
             self._state = replace(self._state, silent=True)
-        elif word == "footnote":
-            self.read["footnotes"] += 1
-            self._state = replace(self._state, words=[], tags=())
         elif word == "chftn":
             own = self._state.words is self.outer[-1].words if self.outer else True
             self._state.words.append((("sup",), str(self.read["footnotes"] + own)))
@@ -179,6 +180,8 @@ class _Writer:
             self._merge = ""
         elif word == "trowd":
             self._edges.clear()
+        elif word == "s" and number in self._levels:
+            self._level = self._levels[number]
         elif word == "outlinelevel" and number is not None:
             self._level = number + 1
         elif word == "uc" and number is not None:
@@ -207,10 +210,7 @@ class _Writer:
             text = escape("".join(piece for _, piece in pieces)).replace("\n", "<br>")
             for tag in tags:
                 text = f"<{tag}>{text}</{tag.split(' ')[0]}>"
-            if "deleted" in tags:
-                self.unread["tracked_change"] += 1
-            else:
-                parts.append(text)
+            parts.append(omission_mark("tracked_change") if "deleted" in tags else text)
         words.clear()
         return "".join(parts)
 

@@ -14,7 +14,7 @@ from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
 from rag.readers.office.number_formats import formatted, formatted_day, general
 from rag.readers.scripts import lowered, raised
-from rag.readers.tables import Row, begins_table, grid
+from rag.readers.tables import Row, begins_table, grid, stands_beside
 
 _TICK_EVERY = 500
 _MERGED = re.compile(
@@ -72,8 +72,8 @@ def _read_book(book: Any, source: Source) -> Content:
         reader = _Sheet(sheet, composer)
         titled = False
         rows = reader.rows(lambda done=number - 1: source.tick(done, count))
-        for _, table in itertools.groupby(by_table(rows), lambda pair: pair[0]):
-            cells = grid(row for _, row in table)
+        for table in tables_of(rows):
+            cells = grid(table)
             if cells.columns and not titled:
                 composer.page(number)
                 composer.heading(1, sheet.title)
@@ -92,7 +92,30 @@ def _read_book(book: Any, source: Source) -> Content:
     )
 
 
-def by_table(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
+def tables_of(rows: Iterable[Row]) -> Iterator[Iterable[Row]]:
+    """Yield the tables of a sheet, those above each other and those side by side."""
+    for _, table in itertools.groupby(_by_table(rows), lambda pair: pair[0]):
+        below = (row for _, row in table)
+        first = list(itertools.islice(below, _SAMPLE))
+        if (gap := _gap(first)) is None:
+            yield itertools.chain(first, below)
+        else:
+            whole = [*first, *below]
+            yield from tables_of([row[:gap] for row in whole])
+            yield from tables_of([row[gap + 1 :] for row in whole])
+
+
+def _gap(rows: list[Row]) -> int | None:
+    """The first empty column between tables that have labels and names of their own each."""
+    filled = {at for row in rows for at, cell in enumerate(row) if cell or cell is None}
+    for gap in sorted(set(range(min(filled, default=0), max(filled, default=0))) - filled):
+        sides = [row[:gap] for row in rows], [row[gap + 1 :] for row in rows]
+        if all(stands_beside(row for at, row in _by_table(side) if at == 0) for side in sides):
+            return gap
+    return None
+
+
+def _by_table(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
     """Rows with the number of their table; empty rows part tables where a title or labels follow.
 
     Single cells between two gaps, such as a title, belong to what follows.
