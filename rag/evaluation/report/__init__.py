@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+from functools import cache
 from importlib import resources
 from string import Template
+from typing import TYPE_CHECKING
 
-from rag.evaluation.report import against, evidence, failures, results, trust
+from rag.evaluation.report import results, words
 from rag.evaluation.report.content import (
     Baseline,
     CalibrationNote,
@@ -16,8 +18,11 @@ from rag.evaluation.report.content import (
     Retrieved,
     RunReport,
 )
-from rag.evaluation.report.markup import Markup, join
+from rag.evaluation.report.markup import Markup
 from rag.evaluation.report.results import as_shown, meaning, on_cards, unanswered
+
+if TYPE_CHECKING:
+    import jinja2
 
 __all__ = [
     "Baseline",
@@ -36,23 +41,21 @@ __all__ = [
 ]
 
 
+@cache
+def _template() -> jinja2.Template:
+    from jinja2 import Environment, StrictUndefined  # only who writes a report waits for it
+
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    environment.globals |= vars(words) | vars(results)
+    return environment.from_string((resources.files(__name__) / "report.html").read_text("utf-8"))
+
+
 def render(report: RunReport) -> str:
     """The report as an HTML page. All text of questions and documents is escaped."""
-    body = join(
-        results.opening(report),
-        results.cards(report),
-        results.setting(report),
-        results.pictures(report),
-        against.against_baseline(report),
-        evidence.misses(report),
-        failures.causes(report),
-        trust.trust(report),
-        results.figures(report),
-        evidence.method(report),
-        evidence.reproducing(report),
-        evidence.closing(report),
-    )
     title = f"{report.base}: {report.run.question_set}"
+    body = Markup(_template().render(report=report))
     return html_page(title, report.run.code_version, body)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 _VOID = frozenset({"meta", "br", "hr"})
 
@@ -12,6 +12,9 @@ class Markup(str):
     """Text that is HTML already, made by ``element``; plain text is never taken for it."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
 
 
 def element(name: str, *children: str | None, **attributes: str | float | None) -> Markup:
@@ -30,31 +33,10 @@ def element(name: str, *children: str | None, **attributes: str | float | None) 
     return Markup(f"<{name}{rendered}>{join(*children)}</{name}>")
 
 
-def section(title: str, *children: str | None) -> Markup:
-    """A part of the report under its heading."""
-    return element("section", element("h2", title), *children)
-
-
-def columns(left: Markup, right: Markup) -> Markup:
-    """Two parts side by side, where there is room."""
-    return element("div", left, right, class_="columns")
-
-
-def heading(text: str) -> Markup:
-    """A heading within a section, apart from what stands above it."""
-    return element("h3", text, style="margin-top:26px")
-
-
 def table(head: Iterable[Markup], rows: Iterable[Markup]) -> Markup:
     """A table that scrolls sideways where it is too wide; ``head`` are the cells of its head."""
     body = join(element("thead", element("tr", *head)), element("tbody", *rows))
     return element("div", element("table", body), class_="scroll")
-
-
-def definitions(terms: Mapping[str, str]) -> Markup:
-    """A list of terms with what each means."""
-    pairs = ((element("dt", term), element("dd", text)) for term, text in terms.items())
-    return element("dl", *(part for pair in pairs for part in pair))
 
 
 def join(*children: str | None) -> Markup:

@@ -1,17 +1,21 @@
-"""The upper part of a report: the headline, the figures, what was measured, the charts."""
+"""The figures and sentences that the template of a report, ``report.html``, puts in place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 
-from rag.evaluation.intervals import Interval, signed, signed_points
+from rag.evaluation.comparison import Comparison
+from rag.evaluation.intervals import Interval, as_percent, signed, signed_points
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import charts
-from rag.evaluation.report.content import RunReport
-from rag.evaluation.report.markup import Markup, columns, element, heading, join, section, table
-from rag.evaluation.report.metric_titles import METRIC_TITLES, metric_title
-from rag.evaluation.report.words import counted, headline, recipe_sentences
-from rag.results import QuestionResult, Run
+from rag.evaluation.report.content import Baseline, CalibrationNote, RunReport
+from rag.evaluation.report.markup import Markup
+from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
+from rag.evaluation.report.words import counted, recipe_sentences
+from rag.evaluation.run_intervals import UnjudgedShare
+from rag.recipe import Recipe
+from rag.results import EDITED, EDITS, PROMPTS, RANKABLE, QuestionResult, Run
 from rag.types import percent
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
@@ -27,50 +31,10 @@ _SAYS = {
     "not.",
 }
 _OF_ANSWERS = ("answer_containment", "correct_decision")
+_REFUSALS = ("correct_refusal", "correct_doubt", "false_refusal", "false_doubt")
 _LINES = ("ndcg", "recall", "mrr", "precision")
 _BANDS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 1000))
-_MOST_TAGS = 12
 _NO_CHANGE = 0.0005
-
-
-def opening(report: RunReport) -> Markup:
-    """The headline sentence and what it is about."""
-    run = report.run
-    return element(
-        "header",
-        element("div", "Retrieval evaluation", class_="eyebrow"),
-        element("h1", headline(report)),
-        element(
-            "div",
-            element("span", f"Knowledge base “{report.base}”", class_="user"),
-            element("span", f"Questions “{run.question_set}”", class_="user"),
-            element("span", f"{run.created:%d %B %Y}".lstrip("0")),
-            class_="facts",
-        ),
-        _verdict(report),
-        element("p", run.note, class_="note user", style="margin-top:18px") if run.note else None,
-    )
-
-
-def _verdict(report: RunReport) -> Markup | None:
-    if report.baseline is None:
-        return None
-    figures = report.baseline.figures
-    return element(
-        "p",
-        element("strong", figures.headline),
-        f"{figures.evidence} {report.baseline.step}".strip(),
-        class_=f"verdict {figures.verdict}",
-    )
-
-
-def cards(report: RunReport) -> Markup:
-    """Figures with their intervals and the change against the baseline."""
-    left = unanswered(report.results)
-    return join(
-        element("div", *(_card(report, name) for name in on_cards(report.run)), class_="cards"),
-        element("p", left, class_="note") if left else None,
-    )
 
 
 def on_cards(run: Run) -> list[str]:
@@ -89,9 +53,20 @@ def meaning(metric: str) -> str:
     return _SAYS.get(metric.partition("@")[0], "")
 
 
+def is_share(metric: str) -> bool:
+    """Whether a metric is a share of questions."""
+    return metric in _OF_ANSWERS or metric.startswith("correct_")
+
+
 def as_shown(metric: str, value: float) -> str:
     """A value of a card: shares of questions in percent, others with three places."""
-    return percent(value) if _is_share(metric) else f"{value:.3f}"
+    return percent(value) if is_share(metric) else f"{value:.3f}"
+
+
+def range_of(interval: Interval, in_percent: bool) -> str:
+    """The ends of an interval."""
+    low, high = interval
+    return f"{percent(low)}–{percent(high)}" if in_percent else f"{low:.3f}–{high:.3f}"
 
 
 def unanswered(results: Sequence[QuestionResult]) -> str:
@@ -105,69 +80,39 @@ def unanswered(results: Sequence[QuestionResult]) -> str:
     )
 
 
-def _is_share(metric: str) -> bool:
-    return metric in _OF_ANSWERS or metric.startswith("correct_")
+def card_interval(report: RunReport, metric: str) -> Interval:
+    """The interval of a card, within what the metric can reach."""
+    low, high = report.interval(metric)
+    return Interval(low, min(high, highest_mean(metric, report.results)))
 
 
-def _card(report: RunReport, metric: str) -> Markup:
-    value, (low, high) = report.run.metrics[metric], report.interval(metric)
-    interval = Interval(low, min(high, highest_mean(metric, report.results)))
-    before = report.baseline.run.metrics.get(metric) if report.baseline else None
-    in_percent = _is_share(metric)
-    return element(
-        "div",
-        element("div", metric_title(metric), class_="label"),
-        element("div", as_shown(metric, value), class_="figure"),
-        charts.interval_strip(value, interval, before),
-        element(
-            "div",
-            "sampling ",
-            element("span", _range(interval, in_percent), class_="whole"),
-            class_="small",
-        ),
-        _unjudged(metric, report),
-        _change(metric, value, before, report),
-        element("div", meaning(metric), class_="small"),
-        class_="card",
-    )
-
-
-def _unjudged(metric: str, report: RunReport) -> Markup | None:
-    """Return the ceiling of precision, or the range of nDCG that unjudged hits allow."""
-    share, ceiling = report.unjudged, highest_mean(metric, report.results)
-    if ceiling < 1.0:
-        return element("div", f"of at most {ceiling:.2f}", class_="small")
+def unjudged_range(report: RunReport, metric: str) -> str:
+    """The range of nDCG that unjudged hits allow; "" for other metrics."""
+    share = report.unjudged
     if share is None or not share.unjudged or metric != f"ndcg@{share.k}":
+        return ""
+    return range_of(share.ndcg, False)
+
+
+def change_of(report: RunReport, metric: str) -> tuple[str, str] | None:
+    """The class and the words of the change against the baseline, None where nothing compares."""
+    baseline = report.baseline
+    before = None if baseline is None else baseline.run.metrics.get(metric)
+    if baseline is None or before is None:
         return None
-    return element(
-        "div",
-        "unjudged ",
-        element("span", _range(share.ndcg, False), class_="whole"),
-        class_="small",
-    )
-
-
-def _range(interval: Interval, in_percent: bool) -> str:
-    low, high = interval
-    return f"{percent(low)}–{percent(high)}" if in_percent else f"{low:.3f}–{high:.3f}"
-
-
-def _change(metric: str, value: float, before: float | None, report: RunReport) -> Markup | None:
-    if before is None or report.baseline is None:
-        return None
-    compared = report.baseline.cards.get(metric)
+    compared = baseline.cards.get(metric)
     if compared is not None and compared.obstacle:
         return None
-    change = value - before
+    change = report.run.metrics[metric] - before
     if abs(change) < _NO_CHANGE:
-        return element("div", "same as baseline", class_="small")
-    amount = f"{signed_points(change)} points" if _is_share(metric) else signed(change)
+        return "small", "same as baseline"
     colours = {"better": "small up", "worse": "small down"}
-    name = colours.get(compared.verdict, "small") if compared else "small"
-    return element("div", f"{amount} vs. baseline", class_=name)
+    amount = f"{signed_points(change)} points" if is_share(metric) else signed(change)
+    colour = colours.get(compared.verdict, "small") if compared else "small"
+    return colour, f"{amount} vs. baseline"
 
 
-def _steps(report: RunReport) -> list[str]:
+def steps(report: RunReport) -> list[str]:
     """Return the steps of the recipe, or how the texts of a system were placed."""
     run = report.run
     if run.recipe:
@@ -185,77 +130,45 @@ def _steps(report: RunReport) -> list[str]:
     ]
 
 
-def setting(report: RunReport) -> Markup:
-    """Return the section on the questions, the documents and the retrieval steps."""
+def question_note(report: RunReport) -> str:
+    """The questions of a run, in words."""
     run = report.run
     unanswerable = sum(not item.answerable for item in report.results)
-    question_note = (
+    return (
         f"{counted(run.questions, 'question')} of the set “{run.question_set}”, version "
         f"{run.set_version}. For {len(report.judged):,} of them the relevant {report.unit}s are "
         "known" + (f"; {unanswerable:,} have no answer in the documents." if unanswerable else ".")
     )
+
+
+def data_note(report: RunReport) -> str:
+    """The documents of a run, in words."""
+    run = report.run
     texts = "passage" if run.recipe else "returned text"
-    data_note = (
+    return (
         f"{counted(run.documents, 'document')} of the knowledge base “{report.base}”, "
         f"{'split into' if run.recipe else 'with'} {counted(report.passages, texts)}."
     )
-    steps = (element("li", sentence) for sentence in _steps(report))
-    return section(
-        "What was measured",
-        columns(
-            element(
-                "div",
-                element("h3", "Questions"),
-                element("p", question_note, class_="user"),
-                element("h3", "Documents"),
-                element("p", data_note, class_="user"),
-                *(element("p", note, class_="note") for note in (*report.notes, *run.cautions)),
-            ),
-            element(
-                "div",
-                element("h3", "Recipe" if run.recipe else "System"),
-                element("ol", *steps, class_="steps"),
-            ),
-        ),
-    )
 
 
-def pictures(report: RunReport) -> Markup:
-    """Metrics against k, and where the first relevant passage stands."""
-    return element(
-        "section",
-        columns(
-            element(
-                "div",
-                element("h2", "How many passages are needed?"),
-                element("p", _depth(report), class_="lead"),
-                _against_k(report),
-            ),
-            element(
-                "div",
-                element("h2", f"Where is the first relevant {report.unit}?"),
-                element("p", _ranks_in_words(report), class_="lead"),
-                charts.histogram(_rank_bars(report), "Questions by rank of the first relevant"),
-            ),
-        ),
-    )
-
-
-def _depth(report: RunReport) -> str:
+def recalls(report: RunReport) -> str:
+    """The recall at two cutoffs, in words."""
     metrics = report.run.metrics
     cutoffs = [k for k in (5, 10, *report.cutoffs) if f"recall@{k}" in metrics][:2]
-    recalls = " and ".join(f"{percent(metrics[f'recall@{k}'])} in the first {k}" for k in cutoffs)
-    return f"Recall: {recalls}. The shaded area is the 95% interval of nDCG."
+    shares = " and ".join(f"{percent(metrics[f'recall@{k}'])} in the first {k}" for k in cutoffs)
+    return f"Recall: {shares}."
 
 
-def _ranks_in_words(report: RunReport) -> str:
-    missed = sum(item.first_relevant is None for item in report.judged)
-    if not missed:
+def missed(report: RunReport) -> str:
+    """The number of questions for which nothing relevant was found, in words."""
+    count = sum(item.first_relevant is None for item in report.judged)
+    if not count:
         return "Something relevant was found for every question."
-    return f"Nothing relevant was found for {counted(missed, 'question')}."
+    return f"Nothing relevant was found for {counted(count, 'question')}."
 
 
-def _against_k(report: RunReport) -> Markup:
+def against_k(report: RunReport) -> Markup:
+    """The chart of metrics against k."""
     ks, metrics = report.cutoffs, report.run.metrics
     lines = {
         name: (METRIC_TITLES[name], [metrics[f"{name}@{k}"] for k in ks])
@@ -270,7 +183,8 @@ def _against_k(report: RunReport) -> Markup:
     return charts.against_k(ks, lines, [report.interval(f"ndcg@{k}") for k in ks], before)
 
 
-def _rank_bars(report: RunReport) -> list[tuple[str, int, str]]:
+def rank_bars(report: RunReport) -> list[tuple[str, int, str]]:
+    """Questions by the rank of their first relevant hit: label, count, class."""
     ranks = [item.first_relevant for item in report.judged]
     depth = report.cutoffs[-1] if report.cutoffs else 1
     bars = [
@@ -285,60 +199,147 @@ def _rank_bars(report: RunReport) -> list[tuple[str, int, str]]:
     return [*bars, ("none", ranks.count(None), "missing")]
 
 
-def figures(report: RunReport) -> Markup:
-    """Every measure at every k, and the leading metric by tag."""
+def what_changes(run: Run, baseline: Baseline) -> str:
+    """Introduce the changes of a recipe against its baseline."""
+    of_recipes = run.recipe and baseline.run.recipe
+    if baseline.chips:
+        return "What the recipe changes:" if of_recipes else "What was measured:"
+    return f"Both runs retrieve with the same {'recipe' if of_recipes else 'system'}."
+
+
+def test_in_words(figures: Comparison) -> str:
+    """The mean difference with its interval and its test."""
+    if figures.all_tied:
+        return figures.headline
+    low, high = figures.interval
+    p = "below 0.001" if figures.p < 0.001 else f"{figures.p:.2g}"
+    return (
+        f"On average {signed(figures.difference)}, with a {as_percent(figures.confidence)} "
+        f"interval from {signed(low)} to {signed(high)} at the level of the test. If the two "
+        "runs were equally good, a difference at least this large would come about by chance with "
+        f"probability {p} (paired randomisation test over "
+        f"{counted(len(figures.differences), 'question')})."
+    )
+
+
+def moved(baseline: Baseline, sign: int) -> list[tuple[str, float]]:
+    """The texts and differences of the questions that moved in one direction, largest first."""
+    differences = baseline.figures.differences
+    rows = [(baseline.texts.get(key, key), by) for key, by in differences.items() if by * sign > 0]
+    return sorted(rows, key=lambda row: -abs(row[1]))
+
+
+def outcome(result: QuestionResult, recipe: Recipe | None) -> str:
+    """The outcome of a missed question, in words."""
+    rank, relevant = result.first_relevant, result.found
+    words = f"first relevant at rank {rank}"
+    if rank is None and result.cut_rank is not None:
+        words = f"first relevant at rank {result.cut_rank}, cut by the threshold"
+    elif rank is None:
+        words = "nothing relevant was returned"
+    if recipe is not None:
+        relevant = result.relevant_among(recipe.search.top_k)
+        words += ", beyond top-k" * (rank is not None and rank > recipe.search.top_k)
+        where = "returned"
+    else:
+        where = f"in the first {max(int(one.partition('@')[2] or 0) for one in result.metrics):,}"
+    return f"{words} · {relevant:,} of {result.relevant:,} relevant {where}"
+
+
+def unjudged_in_words(share: UnjudgedShare, unit: str) -> str:
+    """The values that unjudged hits could make of the figures."""
+    ndcg, precision = (f"{low:.3f} and {high:.3f}" for low, high in (share.ndcg, share.precision))
+    return (
+        f"Of {share.hits:,} {unit}s among the first {share.k}, {share.unjudged:,} "
+        f"({percent(share.share)}) are not judged and count as not relevant. Their grades (up "
+        f"to {share.highest}) and relevant {unit}s that were not retrieved can move "
+        f"nDCG@{share.k} to any value between {ndcg}, and "
+        f"precision@{share.k} between {precision}, on these questions."
+    )
+
+
+def calibration_in_words(calibration: CalibrationNote) -> str:
+    """The labels that a calibration was learned from, and its quality."""
+    scores = calibration.quality
+    inside = sum(
+        reliability.interval.low <= reliability.predicted <= reliability.interval.high
+        for reliability in calibration.bins
+    )
+    better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0
+    use = (
+        f"Its errors (Brier score) are {percent(better)} smaller than those of always "
+        f"predicting the base rate of {percent(scores.base_rate)}."
+        if scores.useful
+        else "It is no better than always predicting the base rate, so do not rely on it."
+    )
+    return (
+        "The probability of relevance was learned from the labels of "
+        f"{counted(calibration.questions, 'question')} of “{calibration.question_set}”. "
+        f"In cross-validation, {inside:,} of {counted(len(calibration.bins), 'group')} "
+        f"agree within their interval. {use} "
+        + (
+            "The threshold of this run is compared with it."
+            if calibration.used
+            else "This run compares its threshold with the cosine instead."
+        )
+    )
+
+
+def measures(report: RunReport) -> list[tuple[str, list[float | None]]]:
+    """The titles of all measures, with their values by k."""
     ks, metrics = report.cutoffs, report.run.metrics
-    names = [name for name in METRIC_TITLES if any(f"{name}@{k}" in metrics for k in ks)]
-    head = [element("th", "Measure"), *(element("th", f"@{k}", class_="number") for k in ks)]
-    rows = [
-        element(
-            "tr",
-            element("td", METRIC_TITLES[name]),
-            *(_number(metrics.get(f"{name}@{k}")) for k in ks),
-        )
-        for name in names
-    ]
-    refusals = [
-        name
-        for name in ("correct_refusal", "correct_doubt", "false_refusal", "false_doubt")
-        if name in metrics
-    ]
-    more = "; ".join(
+    rows = {
+        title: [metrics.get(f"{name}@{k}") for k in ks] for name, title in METRIC_TITLES.items()
+    }
+    return [(title, values) for title, values in rows.items() if set(values) - {None}]
+
+
+def refusals(report: RunReport) -> str:
+    """The rates of refusals with their intervals, "" for none."""
+    metrics = report.run.metrics
+    return "; ".join(
         f"{metric_title(name)} {percent(metrics[name])} "
-        f"(95% interval {_range(report.interval(name), True)})"
-        for name in refusals
-    )
-    return section(
-        "All figures",
-        table(head, rows),
-        element("p", more + ".", class_="note") if more else None,
-        _by_tag(report),
+        f"(95% interval {range_of(report.interval(name), True)})"
+        for name in _REFUSALS
+        if name in metrics
     )
 
 
-def _by_tag(report: RunReport) -> Markup | None:
-    tagged = report.tagged()
-    if not tagged:
-        return None
-    numbers = ("Questions", metric_title(report.metric), "95% interval")
-    head = [element("th", "Tag"), *(element("th", number, class_="number") for number in numbers)]
-    rows = [
-        element(
-            "tr",
-            element("td", element("span", tag_figures.tag, class_="user")),
-            element("td", f"{tag_figures.questions:,}", class_="number"),
-            _number(tag_figures.means[report.metric]),
-            element("td", _range(tag_figures.intervals[report.metric], False), class_="number"),
-        )
-        for tag_figures in tagged[:_MOST_TAGS]
+def definitions(report: RunReport) -> list[tuple[str, str]]:
+    """The titles and definitions of the metrics that were measured."""
+    measured = {name.partition("@")[0] for name in report.run.metrics}
+    return [
+        (title, METRIC_DEFINITIONS[name].format(unit=report.unit))
+        for name, title in METRIC_TITLES.items()
+        if name in measured
     ]
-    rest = len(tagged) - _MOST_TAGS
-    return join(
-        heading("By tag"),
-        table(head, rows),
-        element("p", f"{counted(rest, 'more tag')}.", class_="note") if rest > 0 else None,
-    )
 
 
-def _number(value: float | None) -> Markup:
-    return element("td", "–" if value is None else f"{value:.3f}", class_="number")
+def facts(run: Run) -> Mapping[str, str]:
+    """Hashes, versions and the machine of a run."""
+    return {
+        "Run": f"{run.id}, {run.created:%Y-%m-%d %H:%M} UTC, {run.seconds:.1f} s",
+        "Recipe": run.recipe_hash or "",
+        "System": f"{run.system.label}, SHA-256 {run.system.hash}" if run.system else "",
+        "Index build": run.build_hash,
+        "Questions": f"{run.question_set}, version {run.set_version}",
+        "Documents": f"{run.documents:,}, SHA-256 of their ids {run.documents_hash}",
+        "Edits of passages": run.environment.get(EDITS, ""),
+        "Tags": ", ".join(run.tags),
+        "Code": run.code_version,
+        "Prompts": run.prompts,
+        "Answers": run.environment.get("answers", ""),
+        "Machine": run.environment.get("machine", ""),
+        "Packages": ", ".join(
+            f"{name} {version}"
+            for name, version in run.environment.items()
+            if name not in ("touchstone", "machine", "answers", EDITS, EDITED, PROMPTS, RANKABLE)
+        ),
+    }
+
+
+def command(report: RunReport) -> str:
+    """Return the command line that repeats the measurement."""
+    cutoffs = ",".join(str(k) for k in report.cutoffs)
+    parts = ["python", "-m", "rag", "evaluate", report.base, report.run.question_set]
+    return shlex.join([*parts, "--recipe", "recipe.json", "--k", cutoffs])
