@@ -16,8 +16,8 @@ from .access.replies import Made as Made
 from .access.roles import GUEST as GUEST
 from .access.roles import ROLES as ROLES
 from .access.roles import reaches as reaches
-from .access.tokens import BUDGETS as BUDGETS
-from .access.tokens import SCOPES as SCOPES
+from .access.scopes import BUDGETS as BUDGETS
+from .access.scopes import SCOPES as SCOPES
 from .access.tokens import Tokens as Tokens
 from .answering.asking.general import general_statement as general_statement
 from .answering.asking.prompt import Prompt as Prompt

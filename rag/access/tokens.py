@@ -11,13 +11,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
+from rag.access.scopes import BUDGETS, SCOPES
 from rag.errors import InvalidInput, NotFound, StorageError
 from rag.storage import Database
 from rag.storage.access import tokens
 from rag.storage.access.tokens import TokenRow
 
-BUDGETS = {"calls": "calls", "minutes": "minutes of calls", "money": "money for answers"}
-"""Limits of a token by name, each with the words for it."""
 NO_BUDGET: Mapping[str, float] = MappingProxyType({})
 PREFIX = "touchstone_"  # lets scanners of source code find a token that was left in some
 _LONGEST_NAME = 80
@@ -149,18 +148,3 @@ class Tokens:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
-
-
-# Scopes of tokens. The command line needs them before it opens anything.
-
-
-SCOPES = {
-    "read": "view knowledge bases, search them, and explain the results",
-    "ask": "get answers from a language model, which can cost money",
-    "label": "edit question sets and labels",
-    "experiment": "measure recipes by the tools of MCP, within the budget of the token",
-    "recipe": "save recipes by the tools of MCP",
-    "write": "add and delete documents, save recipes, evaluate, which can cost money too",
-    "admin": "delete and duplicate knowledge bases, choose members and links",
-}
-"""What a token may allow, with what that is. None includes another."""
