@@ -329,6 +329,7 @@ from .systems.callables import callable_source as callable_source
 from .systems.callables import retriever as retriever
 from .systems.endpoints import SYSTEM_FORMS as SYSTEM_FORMS
 from .systems.endpoints import HttpSystem as HttpSystem
+from .systems.endpoints import mcp_system as mcp_system
 from .systems.endpoints import system_of as system_of
 from .systems.formats import read_returned as read_returned
 from .systems.hops import HopSummary as HopSummary

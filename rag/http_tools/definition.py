@@ -23,6 +23,7 @@ from rag.input_rules import why_not_json
 from rag.network.requests import checked_url
 
 QUESTION = "{question}"
+VARIABLE = re.compile(r"TOUCHSTONE_TOOL_[A-Z0-9_]+")
 SECRET = re.compile(r"(?:(Bearer|Token|Basic|ApiKey) )?(TOUCHSTONE_TOOL_[A-Z0-9_]+)")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 _FRAMING = {"host", "content-length", "transfer-encoding", "connection", "content-type"}
@@ -103,6 +104,8 @@ class HttpTool(BaseModel):
     @classmethod
     def _fixed_server(cls, url: str) -> str:
         url = url.strip()
+        if not url and "command" in cls.model_fields:  # a system without an address
+            return url
         try:
             filled = checked_url(url.replace(QUESTION, _ELSEWHERE))
         except TouchstoneError as error:

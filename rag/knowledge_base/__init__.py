@@ -66,13 +66,15 @@ class Limits:
     """The limits of a principal beside the role.
 
     ``tour`` is the only one to be seen. ``may_name_keys`` says whether definitions may name
-    environment variables of the server: they decide where their values go. ``permit_recipe``
+    environment variables of the server: they decide where their values go. ``may_run_commands``
+    says whether systems may run that are commands of the server. ``permit_recipe``
     raises for a recipe with which dozens of texts cost more than the principal may spend.
     """
 
     tour: int | None = None
     may_name_keys: bool = True
     permit_recipe: Callable[[Recipe], None] = lambda _recipe: None
+    may_run_commands: bool = True
 
 
 UNLIMITED = Limits()
@@ -134,7 +136,11 @@ class KnowledgeBase:
         from rag.systems.evaluate_job import SystemEvaluations
 
         return SystemEvaluations(
-            self._services, self._jobs, self.id, may_name_keys=self._limits.may_name_keys
+            self._services,
+            self._jobs,
+            self.id,
+            may_name_keys=self._limits.may_name_keys,
+            may_run_commands=self._limits.may_run_commands,
         )
 
     @part

@@ -16,6 +16,10 @@ from rag.settings.variables import PROJECT, fold_case
 __all__ = ["PROJECT", "Settings", "fold_case"]
 
 
+_OF_COMMANDS = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+"""Variables that systems which are commands get; all others are named in their definitions."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The environment, read once. Keys and the database URL are left out of ``repr``."""
@@ -53,6 +57,7 @@ class Settings:
     keep_audit_days: int | None = None
     provider_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     tool_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    command_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
     @classmethod
     def from_env(
@@ -106,6 +111,7 @@ class Settings:
             ),
             max_store_mb=variables.positive(values, "TOUCHSTONE_MAX_STORE_MB", default=20_000),
             provider_variables=variables.provider_variables(values) | variables.bounds(values),
+            command_variables={name: values[name] for name in _OF_COMMANDS if name in values},
             tool_variables={name: values[name] for name in values if name.startswith(TOOL_PREFIX)},
         )
         for name in values.keys() - values.asked:

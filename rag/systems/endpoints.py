@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from rag.errors import InvalidInput, ProviderMisbehaved
 from rag.http_tools import HttpTool, Path, answer_of
+from rag.http_tools.definition import VARIABLE
 from rag.http_tools.expressions import compiled
 from rag.http_tools.results import number_of
 from rag.input_rules import storable
@@ -24,15 +26,50 @@ class HttpSystem(HttpTool):
     """A system that answers a question over HTTP. Defined like a tool.
 
     In contrast to a tool, its results are measured: they keep their rank where they repeat or have
-    no text, and their texts aren't shortened. ``id`` is the JMESPath of a result's id. With the
-    protocol "mcp", ``body`` has the arguments of the tool search, whose result the paths are of.
+    no text, and their texts aren't shortened. ``id`` is the JMESPath of a result's id.
+
+    With the protocol "mcp", ``body`` has the arguments of ``tool``, whose result the paths are of,
+    unless the results are to be ``recognised``. Results without a text are fetched by their id by
+    the tool ``fetch``, "" for none. A server is at ``url``, or it is a ``command``, whose
+    environment has the variables of ``env``: its names, and those that have the values.
     """
 
     noun: ClassVar[str] = "system"
+    url: str = Field("", max_length=2000)
     protocol: Literal["http", "mcp"] = "http"
+    command: str = Field("", max_length=2000)
+    env: dict[str, str] = Field(default_factory=dict)
+    tool: str = Field("search", max_length=200)
+    fetch: str = Field("fetch", max_length=200)
+    fetch_argument: str = Field("id", max_length=200)
+    recognised: bool = False
     form: str = Field("", max_length=40, description="the product whose form it has")
     id: Path = ""
     most: int = Field(100, ge=1, le=MOST_TEXTS, description="results of a question that are read")
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that its headers and its command need."""
+        return tuple(dict.fromkeys([*super().variables, *self.env.values()]))
+
+    @field_validator("env")
+    @classmethod
+    def _names_of_variables(cls, env: dict[str, str]) -> dict[str, str]:
+        for name, value in env.items():
+            if not (name.isidentifier() and VARIABLE.fullmatch(value)):
+                raise ValueError(
+                    f"{name} must be the name of a variable, and its value another name that "
+                    "begins with TOUCHSTONE_TOOL_"
+                )
+        return env
+
+    @model_validator(mode="after")
+    def _is_somewhere(self) -> HttpSystem:
+        if bool(self.url) == bool(self.command):
+            raise ValueError("give either a url or a command")
+        if self.command and self.protocol != "mcp":
+            raise ValueError("a command must be an MCP server")
+        return self
 
 
 def ask(
@@ -207,3 +244,45 @@ def system_of(
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     definition = {**fields, "body": json.dumps(fields["body"]), "headers": headers, "most": depth}
     return HttpSystem.parse({"name": name, "method": "POST", "form": form, **definition})
+
+
+def mcp_system(
+    name: str,
+    *,
+    address: str = "",
+    command: str = "",
+    tool: str = "search",
+    arguments: Mapping[str, Any] = MappingProxyType({"query": "{question}"}),
+    fetch: str = "",
+    env: Mapping[str, str] = MappingProxyType({}),
+    paths: Mapping[str, str] = MappingProxyType({}),
+    depth: int = 10,
+    key: str = "",
+) -> HttpSystem:
+    """A tool of an MCP server at an address, or of one that is a command, as a system.
+
+    ``arguments`` are those of the tool, with {question} in one of them. ``paths`` are JMESPath
+    expressions of its results (``results``, ``text``, ``id``, ``title``, ``score``); without any,
+    results are recognised. ``fetch`` is TOOL or TOOL:ARGUMENT, which takes the id of a result
+    without a text. Raises InvalidInput, BlockedAddress.
+    """
+    fetch_tool, _, argument = fetch.partition(":")
+    return HttpSystem.parse(
+        {
+            "name": name,
+            "form": "mcp",
+            "protocol": "mcp",
+            "method": "POST",
+            "url": address,
+            "command": command,
+            "env": dict(env),
+            "tool": tool,
+            "body": json.dumps(dict(arguments)),
+            "fetch": fetch_tool,
+            "fetch_argument": argument or "id",
+            "recognised": not paths,
+            "headers": {"Authorization": f"Bearer {key}"} if key else {},
+            "most": depth,
+            **paths,
+        }
+    )

@@ -20,7 +20,7 @@ from rag.storage import runs
 from rag.systems.callables import AskedSystem, FailedRetrieval
 from rag.systems.endpoints import HttpSystem
 from rag.systems.measuring import SystemRuns
-from rag.systems.registry import Systems, ask_once
+from rag.systems.registry import Systems, asking
 from rag.systems.returned import Returned
 from rag.types import ProgressCallback, Question
 
@@ -56,9 +56,17 @@ class SystemEvaluations(Systems, SystemRuns):
     """The systems of one knowledge base, and their evaluations."""
 
     def __init__(
-        self, services: Services, jobs: Jobs, base_id: int, *, may_name_keys: bool
+        self,
+        services: Services,
+        jobs: Jobs,
+        base_id: int,
+        *,
+        may_name_keys: bool,
+        may_run_commands: bool,
     ) -> None:
-        super().__init__(services, base_id, may_name_keys=may_name_keys)
+        super().__init__(
+            services, base_id, may_name_keys=may_name_keys, may_run_commands=may_run_commands
+        )
         self._jobs = jobs
 
     @operation("editor", audit="evaluation", audited_arguments=ALL)
@@ -69,7 +77,7 @@ class SystemEvaluations(Systems, SystemRuns):
 
         Raises NotFound for a set or a system that is not there, InvalidInput without labels.
         """
-        stored = self.get(name)
+        stored = self.runnable(name)
         self.questions(set_name)
         job = EvaluateSystem(
             set=set_name,
@@ -108,7 +116,7 @@ class SystemEvaluations(Systems, SystemRuns):
 
         Raises NotFound, InvalidInput, FailedRetrieval.
         """
-        stored = self.get(name)
+        stored = self.runnable(name)
 
         def measure(cutoffs: Sequence[int]) -> Evaluation:
             return measured(
@@ -178,10 +186,9 @@ def measured(
     """
     started, system_runs = time.perf_counter(), SystemRuns(services, base_id)
 
-    def asking(question: str) -> Returned:
-        return ask_once(services, system, question)
-
-    outcome = ask_all(asking, system_runs.questions(set_name), on_asked)
+    questions = system_runs.questions(set_name)
+    with asking(services, system) as ask_system:
+        outcome = ask_all(ask_system, questions, on_asked)
     return system_runs.evaluate(
         set_name,
         outcome.retrievals,

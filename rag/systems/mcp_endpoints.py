@@ -1,4 +1,4 @@
-"""Systems behind MCP servers: the tools search and fetch, over streamable HTTP.
+"""Systems behind MCP servers: a tool that searches and one that fetches, over streamable HTTP.
 
 Source: https://modelcontextprotocol.io/specification, revision 2025-06-18. Requests obey the rules
 of all addresses that users name, which clients of the protocol do not.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import ProviderMisbehaved, ProviderRejected
@@ -25,6 +26,7 @@ from rag.http_tools.calling import (
 from rag.input_rules import storable
 from rag.network.requests import checked_client, unpacked_blocks
 from rag.systems.endpoints import HttpSystem, results_of_answer
+from rag.systems.recognised import recognised, whole_text
 from rag.systems.returned import Returned, ReturnedText
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 _REVISION = "2025-06-18"
 _CLIENT = {"name": "touchstone", "version": "1"}
-_SEARCH, _FETCH = "search", "fetch"
 _JSON, _EVENTS = "application/json", "text/event-stream"
 
 
@@ -49,34 +50,45 @@ def ask_mcp(
     with checked_client(
         plain, allow_private=allow_private, deadline=deadline, timeout=system.seconds
     ) as client:
-        session = _Session(client, system, secrets)
+        session = _HttpSession(system, client=client, secrets=secrets)
         session.begin()
-        arguments = json.loads(body_for(system, question) or b"{}")
-        texts = results_of_answer(system, session.call(_SEARCH, arguments))
+        return ask_session(session, question)
+
+
+def ask_session(session: Session, question: str) -> Returned:
+    """Ask a server that a session was begun with one question. Raises as ``ask_mcp``."""
+    system = session.system
+    arguments = json.loads(body_for(system, question) or b"{}")
+    content = session.call(system.tool, arguments)
+    if system.recognised:
+        texts = recognised(content)[: system.most]
+    else:
+        texts = results_of_answer(system, session.json_of(system.tool, content))
+    if system.fetch:
         texts = [_fetched(session, text) if not text.text else text for text in texts]
     return Returned(question, tuple(texts))
 
 
-def _fetched(session: _Session, result: ReturnedText) -> ReturnedText:
+def _fetched(session: Session, result: ReturnedText) -> ReturnedText:
     """Return a result with the text that its server has for its id; without an id, as it is."""
+    system = session.system
     if not result.id:
         return result
-    answer = session.call(_FETCH, {"id": result.id})
-    text = answer.get("text") if isinstance(answer, dict) else None
-    return replace(result, text=storable(text).strip()) if isinstance(text, str) else result
+    answer = session.call(system.fetch, {system.fetch_argument: result.id})
+    if system.recognised:
+        return replace(result, text=whole_text(answer))
+    answer = session.json_of(system.fetch, answer)
+    found = answer.get("text") if isinstance(answer, dict) else None
+    return replace(result, text=storable(found).strip()) if isinstance(found, str) else result
 
 
 @dataclass(slots=True)
-class _Session:
-    """The requests of one question. ``received`` counts the bytes of all answers."""
+class Session(ABC):
+    """The requests to a server; a transport sends them."""
 
-    client: httpx.Client
     system: HttpSystem
-    secrets: Mapping[str, str]
-    id: str = ""
     revision: str = ""
     number: int = 0
-    received: int = 0
 
     def begin(self) -> None:
         """Agree on a revision of the protocol, as a client must before it calls a tool."""
@@ -95,15 +107,20 @@ class _Session:
         self.revision = storable(revision)[:20]
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
+    @abstractmethod
+    def _send(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send a message; return the response to it, {} to a notification."""
+
     def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool; return its structured content, or the JSON of its text."""
+        """Call a tool; return its structured content, or the texts of its content."""
         result = self._request("tools/call", {"name": tool, "arguments": arguments})
         content = result.get("content")
-        text = "\n".join(
+        texts = [
             item["text"]
             for item in (content if isinstance(content, list) else ())
             if isinstance(item, dict) and isinstance(item.get("text"), str)
-        )
+        ]
+        text = "\n".join(texts)
         if result.get("isError"):
             raise ProviderRejected(
                 f"The tool {tool} of the {self.system.label} answers with an error: "
@@ -112,8 +129,14 @@ class _Session:
             )
         if isinstance(result.get("structuredContent"), dict):
             return result["structuredContent"]
+        return texts
+
+    def json_of(self, tool: str, content: Any) -> Any:
+        """Return the structured content of a tool, or the JSON of its texts."""
+        if isinstance(content, dict):
+            return content
         try:
-            return json.loads(text)
+            return json.loads("\n".join(content))
         except (ValueError, RecursionError) as error:
             raise ProviderMisbehaved(
                 f"The tool {tool} of the {self.system.label} did not answer with JSON.",
@@ -138,6 +161,16 @@ class _Session:
                 "Check its address, which often ends in /mcp.",
             )
         return result
+
+
+@dataclass(slots=True)
+class _HttpSession(Session):
+    """The requests of one question. ``received`` counts the bytes of all answers."""
+
+    client: httpx.Client = field(kw_only=True)
+    secrets: Mapping[str, str] = field(kw_only=True)
+    id: str = ""
+    received: int = 0
 
     def _send(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Send a message; return the response to it, {} to a notification."""

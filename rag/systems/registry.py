@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,6 +21,7 @@ from rag.storage.quality.systems import SystemRow
 from rag.systems.alignment import Method
 from rag.systems.endpoints import HttpSystem, ask
 from rag.systems.mcp_endpoints import ask_mcp
+from rag.systems.mcp_processes import started
 from rag.systems.measuring import Locator
 from rag.systems.returned import Returned
 
@@ -76,13 +78,22 @@ class Systems:
     """The systems of one knowledge base.
 
     ``may_name_keys`` says whether definitions may name environment variables of the server: a
-    definition decides where their values go.
+    definition decides where their values go. ``may_run_commands`` says whether systems may run that
+    are commands of the server.
     """
 
-    def __init__(self, services: Services, base_id: int, *, may_name_keys: bool = True) -> None:
+    def __init__(
+        self,
+        services: Services,
+        base_id: int,
+        *,
+        may_name_keys: bool = True,
+        may_run_commands: bool = True,
+    ) -> None:
         self._services = services
         self._base_id = base_id
         self._may_name_keys = may_name_keys
+        self._may_run_commands = may_run_commands
 
     @operation("viewer")
     def list_all(self) -> list[StoredSystem]:
@@ -127,7 +138,7 @@ class Systems:
 
         Raises NotFound, BlockedAddress, ProviderError, InvalidInput for no question.
         """
-        return self._tried(self.get(name).definition, question)
+        return self._tried(self.runnable(name).definition, question)
 
     @operation("editor", audit="tools")
     def test_definition(self, system: HttpSystem, question: str) -> SystemTrial:
@@ -135,7 +146,23 @@ class Systems:
         self._check_keys(system)
         return self._tried(system, question)
 
+    @operation("viewer")
+    def runnable(self, name: str) -> StoredSystem:
+        """Return a system that may be asked. Raises NotFound, NotAllowed."""
+        stored = self.get(name)
+        self._check_command(stored.definition)
+        return stored
+
+    def _check_command(self, system: HttpSystem) -> None:
+        if system.command and not self._may_run_commands:
+            raise NotAllowed(
+                f"{system.name} is a command of the server, which only an administrator may run.",
+                "Ask one, use the command line, or a token of an administrator with the scope "
+                "admin.",
+            )
+
     def _check_keys(self, system: HttpSystem) -> None:
+        self._check_command(system)
         if system.variables and not self._may_name_keys:
             raise NotAllowed(
                 f"Only an administrator may send {', '.join(system.variables)}, which is a key of "
@@ -145,7 +172,8 @@ class Systems:
 
     def _tried(self, system: HttpSystem, question: str) -> SystemTrial:
         question, started = check_question(question), time.perf_counter()
-        returned = ask_once(self._services, system, question)
+        with asking(self._services, system) as ask_system:
+            returned = ask_system(question)
         seconds = time.perf_counter() - started
         locator = Locator(self._services, self._base_id)
         # Before the connection: the locator opens its own.
@@ -179,16 +207,40 @@ class Systems:
         return StoredSystem(row.name, row.version, row.hash, definition, row.created, unset)
 
 
-def ask_once(services: Services, system: HttpSystem, question: str) -> Returned:
-    """Ask a system one question. Raises BlockedAddress, ProviderError."""
+@contextmanager
+def asking(services: Services, system: HttpSystem) -> Iterator[Callable[[str], Returned]]:
+    """Yield a function that asks a system one question; a command runs meanwhile.
+
+    It raises BlockedAddress, ProviderError.
+    """
     settings = services.settings
+    if system.command:
+        with started(system, settings.tool_variables, settings.command_variables) as session:
+            yield session.ask
+        return
     call = ask_mcp if system.protocol == "mcp" else ask
-    return call(
-        system, question, settings.tool_variables, allow_private=settings.allow_private_urls
-    )
+
+    def asked(question: str) -> Returned:
+        return call(
+            system, question, settings.tool_variables, allow_private=settings.allow_private_urls
+        )
+
+    yield asked
+
+
+_LATER: Mapping[str, object] = {
+    "protocol": "http",
+    "command": "",
+    "env": {},
+    "tool": "search",
+    "fetch": "fetch",
+    "fetch_argument": "id",
+    "recognised": False,
+}
+"""Fields that came later, with what they were before."""
 
 
 def definition_hash(definition: Mapping[str, object]) -> str:
-    """The SHA-256 of a definition; those from before ``protocol`` keep theirs."""
-    definition = {k: v for k, v in definition.items() if (k, v) != ("protocol", "http")}
+    """The SHA-256 of a definition; those from before the fields of ``_LATER`` keep theirs."""
+    definition = {k: v for k, v in definition.items() if k not in _LATER or v != _LATER[k]}
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()

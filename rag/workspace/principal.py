@@ -35,6 +35,11 @@ class Principal:
         return self.person.administrator and self.link is None
 
     @property
+    def may_run_commands(self) -> bool:
+        """Whether systems may run that are commands of the server: a token needs scope admin."""
+        return self.administrator and (self.token is None or "admin" in self.token.scopes)
+
+    @property
     def may_spend(self) -> bool:
         """Whether what may cost money is asked because a request names it: see ``spending``."""
         return self.link is None and (self.token is None or "ask" in self.token.scopes)

@@ -61,7 +61,12 @@ class ScopedWorkspace:
         self._let_in = monotonic()
         self.principal = principal
         tour = None if principal.link is None else principal.link.tour_id
-        self._limits = Limits(tour, principal.administrator, self._require_frugal)
+        self._limits = Limits(
+            tour,
+            principal.administrator,
+            self._require_frugal,
+            may_run_commands=principal.may_run_commands,
+        )
         self.settings: Settings = workspace.settings
         self.jobs = ScopedJobs(workspace.jobs, self.role_in, self.note)
         self.tools = OwnTools(workspace.tools, principal.administrator, self.note)

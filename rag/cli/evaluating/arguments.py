@@ -137,6 +137,22 @@ def _system_verbs(verb: Verb) -> None:
     added.add_argument("name", nargs="?", help="the name of a system")
     added.add_argument("--form", choices=tuple(SYSTEM_FORMS), help="the product that it is")
     added.add_argument("--address", default="", metavar="URL", help="where the product runs")
+    added.add_argument("--command", default="", help="with mcp: a server of this computer to start")
+    added.add_argument("--tool", default="", help="with mcp: the tool that searches (search)")
+    repeatable(
+        added, "--argument", "NAME[=JSON]", "of the tool: the question, or a value (repeatable)"
+    )
+    what = "with mcp: the tool that has the text of a result, by the argument id unless named"
+    added.add_argument("--fetch", default="", metavar="TOOL[:ARGUMENT]", help=what)
+    repeatable(
+        added,
+        "--env",
+        "NAME=TOUCHSTONE_TOOL_NAME",
+        "a variable of the command, and the one that has its value (repeatable)",
+    )
+    for name in ("results", "text", "title", "id", "score"):
+        help_text = f"JMESPath to the {name} of an answer of --tool; recognised without any path"
+        added.add_argument(f"--{name}", default="", metavar="PATH", help=help_text)
     added.add_argument("--collection", default="", metavar="ID", help="its knowledge base or store")
     added.add_argument(
         "--key", metavar="TOUCHSTONE_TOOL_NAME", help="the environment variable that has its key"

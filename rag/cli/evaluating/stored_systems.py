@@ -14,6 +14,7 @@ from rag import (
     SystemTrialData,
     VerbData,
     counted,
+    mcp_system,
     system_of,
 )
 from rag.cli import inputs, printing
@@ -69,6 +70,8 @@ def _definition(args: argparse.Namespace) -> HttpSystem:
         if not isinstance(fields, dict):
             raise InvalidInput(f"{args.definition} is not a JSON object.", "Write one field a key.")
         return HttpSystem.parse({**fields, "name": args.name})
+    if args.form == "mcp" and (args.command or args.tool):
+        return _mcp_system(args)
     if not (args.form and args.address):
         raise InvalidInput(
             "A system needs --form and --address, or --definition.",
@@ -78,11 +81,35 @@ def _definition(args: argparse.Namespace) -> HttpSystem:
     return system_of(args.form, args.name, args.address, args.collection, args.most, key)
 
 
+def _mcp_system(args: argparse.Namespace) -> HttpSystem:
+    """The system that is a tool of an MCP server."""
+    arguments: dict[str, object] = {}
+    for text in args.argument or ["query"]:
+        name, has_value, _ = text.partition("=")
+        arguments[name] = inputs.assignment(text)[1] if has_value else "{question}"
+    variables = dict(text.partition("=")[::2] for text in args.env)
+    names = ("results", "text", "title", "id", "score")
+    paths = {name: path for name in names if (path := getattr(args, name))}
+    return mcp_system(
+        args.name,
+        address=args.address,
+        command=args.command,
+        tool=args.tool or "search",
+        arguments=arguments,
+        fetch=args.fetch,
+        env=variables,
+        paths=paths,
+        depth=args.most,
+        key=args.key or "",
+    )
+
+
 def _line(stored: StoredSystem) -> str:
     definition = stored.definition
     unset = f"  not set: {', '.join(stored.unset)}" if stored.unset else ""
     form = definition.form or "free form"
-    return f"{stored.name:20} version {stored.version}  {form}  {definition.url}{unset}"
+    place = definition.url or definition.command
+    return f"{stored.name:20} version {stored.version}  {form}  {place}{unset}"
 
 
 def _tried(trial: SystemTrial) -> Output:

@@ -22,14 +22,14 @@ MOST_TEXTS = 1000
 """Results of a question that are read."""
 LONGEST_TEXT = 1_000_000
 _LONGEST_VALUE, _MOST_VALUES = 500, 20
-_TEXTS = ("page_content", "content", "text", "document.content", "context", "chunk", "snippet")
-_LISTS = (
+TEXTS = ("page_content", "content", "text", "document.content", "context", "chunk", "snippet")
+LISTS = (
     *("documents", "results", "records", "data", "hits", "chunks", "nodes", "contexts"),
     *("context", "source_documents"),
 )
 _DEEPEVAL_SEPARATOR = "|"  # of the texts in a cell of CSV
 _QUESTIONS = ("query", "question", "input", "user_input", "text", "value")
-_TITLES = (
+TITLES = (
     *("title", "source", "file_name", "filename", "file_path"),
     *("document_name", "document.name", "name"),
 )
@@ -207,7 +207,7 @@ def results_of(value: Any) -> list[Any] | None:
 def _list_in(value: Mapping[str, Any]) -> Any:
     """Return the list of results in a mapping, or in a mapping within it, as pipelines return."""
     for part in (value, *(item for item in value.values() if isinstance(item, Mapping))):
-        for name in _LISTS:
+        for name in LISTS:
             if isinstance(part.get(name), list):
                 return part[name]
     return next((item for item in value.values() if isinstance(item, list)), None)
@@ -226,12 +226,12 @@ def result_of(item: Any) -> ReturnedText:
         item = {**item["document"], **item}
     elif isinstance(item.get("node"), Mapping):
         item = {**item["node"], **item}
-    text = next((item[name] for name in _TEXTS if item.get(name)), "")
+    text = next((item[name] for name in TEXTS if item.get(name)), "")
     metadata = item.get("metadata", item.get("document.metadata"))
     metadata = _parsed(metadata)
     metadata = metadata if isinstance(metadata, Mapping) else {}
     named = [
-        place[name] for place in (item, metadata) for name in _TITLES if _words(place.get(name))
+        place[name] for place in (item, metadata) for name in TITLES if _words(place.get(name))
     ]
     name = item.get("id") or item.get("document.id") or item.get("document_id") or item.get("id_")
     return ReturnedText(
@@ -252,7 +252,7 @@ def _has_text(item: Mapping[str, Any]) -> bool:
     return any(
         isinstance(part.get(name), str)
         for part in (item, *(part for part in inner if isinstance(part, Mapping)))
-        for name in _TEXTS
+        for name in TEXTS
     )
 
 
