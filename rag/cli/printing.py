@@ -303,7 +303,8 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
 def below_answer(answer_: Answer) -> list[str]:
     """The lines below the text of an answer: its sources, and how it came about."""
     lines = [f"[{citation.n}] {_source(citation.hit, citation)}" for citation in answer_.citations]
-    lines.append("(quotes, no language model)" if answer_.mode == "quotes" else _made(answer_))
+    alone = answer_.mode == "quotes" and not answer_.written
+    lines.append("(quotes, no language model)" if alone else _made(answer_))
     lines += [*([answer_.note] if answer_.note else []), *map(_decision, answer_.decisions)]
     lines += [
         f"- example: {snippet(example.question, 80)} (cosine {example.similarity:.2f})"

@@ -39,7 +39,7 @@ def _ask(page: Page) -> None:
     for words in (
         "quotes, no language model",
         "Up to eight days of unused leave may be carried over",
-        re.compile(r"looked at [\d,]+ passages, \d quoted, [\d,]+ ms"),
+        re.compile(r"looked at [\d,]+ passages, \d quoted, [\d.]+ m?s"),
     ):
         expect(said).to_contain_text(words, use_inner_text=True)
     page.wait_for_url(re.compile(r"talk=\d+"))

@@ -113,5 +113,6 @@ def test_a_sentence_has_its_quotes_folded_and_gives_way_to_them_where_they_lack_
     assert (quotes.mode, quotes.details.written) == ("quotes", "Until 31 July, says Ms Brandl.")
     (fold,) = (fold for fold in app.expander if fold.label == "What the model wrote")
     assert "31 July" in fold.markdown[0].value
+    assert "no language model" not in texts(app)
     shown = [each.value for each in app.markdown if "30 June" in each.value]
     assert shown

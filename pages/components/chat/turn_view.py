@@ -27,7 +27,7 @@ from pages.components.shell.permission import guest, offered
 from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.session import BASE, show, to_url, workspace
 from pages.components.shell.text import lines, plain, short_page
-from pages.components.shell.wording import relevance, shortened
+from pages.components.shell.wording import relevance, seconds, shortened
 from pages.components.source.places import cited_page, is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from pages.components.tours.add_dialog import tour_button
@@ -130,7 +130,7 @@ def _looked_at(turn: Turn) -> str:
     kind = "quoted" if turn.mode == QUOTES else "cited"
     return (
         f":material/manage_search: looked at {counted(turn.passages, 'passage')}, "
-        f"{len(turn.citations)} {kind}, {turn.seconds * 1000:.0f} ms"
+        f"{len(turn.citations)} {kind}, {seconds(turn.seconds)}"
     )
 
 
@@ -189,7 +189,7 @@ def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
 
 def _notes(turn: Turn) -> None:
     """Draw the mode of an answer, and the warnings that a reader needs before trusting it."""
-    label = _MODES.get(turn.mode, plain(turn.mode))
+    label = QUOTES if turn.details.written else _MODES.get(turn.mode, plain(turn.mode))
     notes = [turn.note] if turn.note else []
     if turn.answer and not turn.citations and turn.status != "complete":
         notes.append("No passage is cited.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.shell.wording import capitalised
+from pages.components.shell.wording import capitalised, seconds
 from rag import Cost, OperationFigures, cost_text, counted, money, percent
 
 
@@ -55,13 +55,6 @@ def _cost(costs: Sequence[Cost | None]) -> tuple[str, str, str]:
     left_out = f" Not known of {counted(missing, 'answer')}, left out here." if missing else ""
     total = money(sum(cost.amount for cost in priced), "").strip()
     return f"Cost, {currencies.pop()}", total, source + left_out
-
-
-def seconds(value: float | None) -> str:
-    """``240 ms`` or ``3.2 s``; a dash where nothing was timed."""
-    if value is None:
-        return "–"
-    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
 
 
 def _share(value: float | None) -> str:

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import streamlit as st
 
-from pages.components.operations.cards import seconds
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
+from pages.components.shell.wording import seconds
 from rag import OperationPeriod, counted, percent
 
 _HEIGHT = 260

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from pages.components.chat import turn_view
-from pages.components.operations.cards import cards, seconds
+from pages.components.operations.cards import cards
 from pages.components.operations.charts import charts
 from pages.components.shell.buttons import switch
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, clipped
+from pages.components.shell.wording import ago, clipped, seconds
 from rag import (
     KnowledgeBase,
     TurnRow,

@@ -120,6 +120,13 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def seconds(value: float | None) -> str:
+    """``240 ms`` or ``3.2 s``; a dash where nothing was timed."""
+    if value is None:
+        return "–"
+    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
+
+
 def ago(moment: datetime) -> str:
     """The age of a moment in UTC: ``just now``, ``5 min ago``, or its date after a day."""
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -89,7 +89,7 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "doubted": CauseRow(
         "Found, but doubtful",
-        "Ask it in the chat: the answer says which words of the question the quote lacks.",
+        "Ask it in words that the documents use, or add a document that answers it.",
     ),
     "unexpected": CauseRow(
         "Answered, not as expected",
