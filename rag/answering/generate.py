@@ -62,9 +62,8 @@ def answer(
     choose = partial(choose_quotes, trace, embedder, reader, words)
     if chat is not None and words_quotes(recipe, trace):
         quote = partial(_quotes_answer, trace, embedder, sources, reader, words)
-        wording = beside.wording if beside else Wording()
         sentence = QuoteSentence(
-            trace, recipe, chat, quote, embedder=embedder, words=words, wording=wording
+            trace, recipe, chat, quote, embedder=embedder, words=words, beside=beside or Beside()
         )
         return sentence.stream()
     if chat is not None:

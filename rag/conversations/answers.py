@@ -8,7 +8,7 @@ from rag import answering
 from rag.answering import AnswerStream, QuotesExplanation, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.answering.assessing.key_terms import key_terms, words_in
-from rag.conversations.model_fit import settled
+from rag.conversations.model_fit import checks_quotes, settled
 from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
@@ -49,6 +49,7 @@ class Answers:
             prefix = begun(goes_on, trace)
             chat = answering.Continuing(chat, prefix)
         asks_tools = chat is not None and decides
+        words_quotes = answering.words_quotes(recipe.answer, trace)
         price = services.models.price(recipe.answer.provider, recipe.answer.model)
         stream = answering.answer(
             trace,
@@ -59,7 +60,12 @@ class Answers:
             words=answering.Vocabulary(index.lexical, len(index.passages)),
             beside=None
             if chat is None
-            else Beside(tuple(history), wording=self._prompts.wording(), begun=prefix),
+            else Beside(
+                tuple(history),
+                wording=self._prompts.wording(),
+                begun=prefix,
+                checks=words_quotes and checks_quotes(services, recipe.answer),
+            ),
             examples=examples,
             tools=answer_tools(services, recipe) if asks_tools else (),
         )

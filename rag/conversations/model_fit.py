@@ -12,6 +12,8 @@ LEAST = 0.3e9
 """Parameters of a model below which it does not even word quotes."""
 SMALL = 4e9
 """Parameters of a model below which it words quotes, where a recipe leaves that open."""
+CHECKING = 1e9
+"""Parameters of a model from which on it tells whether a quote answers a question."""
 PROBE_SECONDS = 30.0
 """The longest that a model is tried; one that takes longer gets quotes, which are short."""
 
@@ -75,6 +77,12 @@ def _tried(services: Services, recipe: Recipe) -> tuple[str, str]:
         why = f"{answering.READING_QUESTIONS} test questions took more than {PROBE_SECONDS:g} s"
     models.learn(answer.provider, answer.model, evidence=evidence, evidence_reason=why)
     return evidence, why
+
+
+def checks_quotes(services: Services, answer: AnswerRecipe) -> bool:
+    """Return whether a model is known to be large enough to tell whether a quote answers."""
+    models, model = services.models, (answer.provider, answer.model)
+    return models.name(*model) is not None and (models.parameters(*model) or 0.0) >= CHECKING
 
 
 def reads_passages(services: Services, recipe: Recipe) -> bool:

@@ -9,6 +9,8 @@ which stands beside each question. Figures by evidence:
 - ``right``: the model's text stands as the answer and has the value,
 - ``wrong``: a text without it stands as the answer, in the state *answered* or *conflicting*,
 - ``fallen back``: quotes stand in its place (quotes); it refuses or is doubtful (passages),
+- ``unanswerable doubted``: the questions that the documents do not answer, and that are answered
+  without a model, as far as the model says that the quote does not answer them,
 - ``first word``, ``seconds``: seconds to the first word and to the end, without the search.
 
 ``quotes : passages`` compares the seconds on the questions that both were asked, in turn. Each
@@ -50,7 +52,7 @@ class Sentence:
     def verdict(self) -> str:
         """``right``, ``wrong`` or ``fallen back``."""
         answer = self.answer
-        stands = answer.status == "complete" and not answer.written
+        stands = answer.status == "complete" and answer.mode != "quotes"
         if stands and has_value(answer.text, self.question):
             return "right"
         return "wrong" if stands and answer.state in SURE else "fallen back"
@@ -100,9 +102,11 @@ def sentences(
         "TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": f"{url.rstrip('/').removesuffix('/v1')}/v1"
     }
     workspace = Workspace(Settings.from_env(variables, home=home))
-    rows = [(base, one) for base in _bases(workspace, sets) for one in _answerable(base)]
-    chosen = random.Random(SEED).sample(rows, min(asked, len(rows)))
-    for at, (base, question) in enumerate(chosen):
+    rows = [(base, one) for base in _bases(workspace, sets) for one in _sure(base)]
+    answerable = [row for row in rows if row[1].words]
+    chosen = random.Random(SEED).sample(answerable, min(asked, len(answerable)))
+    compared = min(compared, len(chosen))
+    for at, (base, question) in enumerate([*chosen, *(row for row in rows if not row[1].words)]):
         for evidence in EVIDENCES if at < compared else EVIDENCES[:1]:
             recipe = base.recipe().with_fields(
                 {
@@ -124,10 +128,11 @@ def _bases(workspace: Workspace, sets: Sequence[str]) -> Iterator[KnowledgeBase]
         yield workspace.base(name)
 
 
-def _answerable(base: KnowledgeBase) -> Iterator[SetQuestion]:
+def _sure(base: KnowledgeBase) -> Iterator[SetQuestion]:
+    """Yield the questions that quotes answer without doubt: rightly, or though they have none."""
     for question in read_set(base.name).questions:
         quotes = base.ask(question.text, base.recipe()).answer
-        if quotes.state in SURE and has_value(quotes.text, question):
+        if quotes.state in SURE and (has_value(quotes.text, question) or not question.words):
             yield question
 
 
@@ -135,7 +140,7 @@ def figures(rows: Sequence[Sentence]) -> dict[str, float]:
     """The figures of some answers."""
     results = dict[str, float]()
     for evidence in EVIDENCES:
-        own = [row for row in rows if row.evidence == evidence]
+        own = [row for row in rows if row.evidence == evidence and row.question.words]
         firsts = [row.answer.first_token for row in own if row.answer.first_token is not None]
         results |= {
             f"{evidence} | {verdict}": fmean(row.verdict == verdict for row in own)
@@ -144,6 +149,8 @@ def figures(rows: Sequence[Sentence]) -> dict[str, float]:
         results[f"{evidence} | first word"] = fmean(firsts)
         results[f"{evidence} | seconds"] = fmean(row.answer.seconds for row in own)
         results[f"{evidence} | questions"] = len(own)
+    wrong = [row.answer.state not in SURE for row in rows if not row.question.words]
+    results["quotes | unanswerable doubted"] = fmean(wrong)
     return results | {"quotes : passages | seconds": _ratio(rows)}
 
 

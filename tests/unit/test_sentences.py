@@ -225,6 +225,46 @@ def test_auto_takes_quotes_for_a_model_whose_server_says_that_it_is_small(
 
 
 @pytest.mark.parametrize(
+    ("question", "parameters", "reply", "state", "asked_twice"),
+    [
+        (REFUNDS, 1.5e9, "No.", "doubtful", True),
+        (REFUNDS, 1.5e9, "Yes", "answered", True),
+        (REFUNDS, 1.5e9, "November it says", "answered", True),
+        (REFUNDS, 0.5e9, "No.", "answered", False),
+        ("Are tickets refunded?", 1.5e9, "No.", "answered", False),
+    ],
+    ids=["no", "yes", "neither", "too small to tell", "no kind of value"],
+)
+def test_a_model_of_a_billion_parameters_is_asked_whether_the_quote_answers(
+    home: Path, question: str, parameters: float, reply: str, state: str, asked_twice: bool
+) -> None:
+    with scripted() as server:
+
+        def replies(path: str) -> Reply:
+            if not path.endswith("/chat/completions"):
+                return _listed(parameters)
+            content = server.requests[-1]["messages"][-1]["content"]
+            checks = "yes or no" in content
+            assert not checks or "refunded within 14 days" in content
+            return openai_stream(reply if checks else "Tickets are refunded within 14 days.")
+
+        server.reply_to = replies
+        addresses = {"TOUCHSTONE_LLAMA_CPP_URL": f"{server.url}/v1", "TOUCHSTONE_FIND_MODELS": "0"}
+        workspace = Workspace(Settings.from_env(addresses, home=home))
+        base = workspace.create("ferry", Recipe())
+        add(workspace, base, {"office.md": DOCUMENTS["office.md"].encode()})
+        fields = {**ON, "answer.provider": "llamacpp", "answer.model": "m.gguf"}
+        answer = base.ask(question, base.recipe().with_fields(fields)).answer
+        workspace.close()
+    calls = [path for path in server.paths if path.endswith("/chat/completions")]
+    assert (answer.state, answer.status) == (state, "complete")
+    assert answer.mode == ("quotes" if state == "doubtful" else "sentence")
+    assert len(calls) == (2 if asked_twice and state == "answered" else 1)
+    assert [one.answers for one in answer.citations] == [False]
+    assert "14 days" in answer.text
+
+
+@pytest.mark.parametrize(
     ("text", "value", "has"),
     [
         ("It costs 240.00 EUR.", "240", True),

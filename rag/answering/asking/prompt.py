@@ -26,12 +26,14 @@ class Beside:
 
     ``history`` contains complete turns, each beginning with a user message. ``wording`` contains
     the current prompts. ``begun`` is the text of an interrupted answer that the model continues.
+    ``checks`` says that the model is asked whether a quote answers before it words it.
     """
 
     history: tuple[Message, ...] = ()
     examples: tuple[Example, ...] = ()
     wording: Wording = field(default_factory=Wording)
     begun: str = ""
+    checks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,19 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from rag.answering.asked_values import asked_value
 from rag.answering.asking.borne_out import QuoteChecker
 from rag.answering.asking.listening import Listener
-from rag.answering.asking.prompt import Prompt
+from rag.answering.asking.prompt import Beside, Prompt
 from rag.answering.asking.shown_quotes import ShownQuote, answering_quotes, shown_quotes
 from rag.answering.asking.wording import Wording
 from rag.answering.extractive import QuoteSelection
+from rag.answering.quoting import in_quotation_marks
 from rag.answering.sources import Sources, place_citations
 from rag.answering.statements.sentences import sentence_spans
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
+from rag.errors import ProviderError
 from rag.fences import neutral
 from rag.lexical.languages import SUREST, likeliest
 from rag.protocols import ChatModel, Embedder
@@ -24,6 +27,7 @@ from rag.recipe import AnswerRecipe
 from rag.types import (
     Answer,
     AnswerStatus,
+    Assessment,
     Citation,
     Delta,
     Edition,
@@ -36,12 +40,18 @@ SENTENCE = "sentence"
 """The mode of an answer that words quotes."""
 PROMPT = "quotes"
 """The name of its prompt."""
+CHECK = "check"
+"""The name of the prompt that asks whether a quote answers."""
+_YES_OR_NO = 3
+"""Tokens of the reply to it."""
 LONGEST = 120
 """Tokens of a sentence."""
 SHORTEST = 3
 """Words; what is shorter goes on with the next sentence."""
 WORDED = frozenset({"answered", "conflicting"})
 """The states that a model is asked in."""
+_NO = re.compile(r"\W*no\b", re.IGNORECASE)
+_NOT_IN_QUOTE = "The language model does not find what you ask for in the quote."
 _INSTRUCTION = re.compile(r"^([a-z]{2}): *(\S.*)$", re.MULTILINE)
 
 
@@ -84,12 +94,13 @@ class QuoteSentence:
         *,
         embedder: Embedder,
         words: Vocabulary,
-        wording: Wording,
+        beside: Beside,
     ) -> None:
         self._trace, self._recipe = trace, recipe
         self._listener = Listener(chat, recipe.temperature)
         self._quote = quote
-        self._embedder, self._words, self._wording = embedder, words, wording
+        self._embedder, self._words = embedder, words
+        self._wording, self._checks = beside.wording, beside.checks
         self._quotes: Answer | None = None
         self._beside: tuple[Citation, ...] = ()
         self._shown: Sequence[ShownQuote] = ()
@@ -109,6 +120,10 @@ class QuoteSentence:
         shown = quotes.shown(question, self._words)
         self._beside = tuple(quote.citation for quote in shown)
         self._shown = answering_quotes(shown, question, quotes.editions)
+        if self._checks and assessment.state == "answered" and self._denies(question):
+            self._quotes = _doubted(quotes.answer, assessment)
+            yield Delta(quotes.answer.text)
+            return
         self._prompt = quotes_prompt(question, self._shown, self._wording)
         most = min(self._recipe.max_tokens, LONGEST)
         text, stream = "", self._listener.stream(self._prompt.messages, most)
@@ -119,12 +134,28 @@ class QuoteSentence:
                 if _is_whole(text):
                     break
 
+    def _denies(self, question: str) -> bool:
+        """Whether the model says that the quote does not have the value that is asked for.
+
+        Questions for no kind of value are not checked. Where the model fails, the quote stands.
+        """
+        if asked_value(question) is None:
+            return False
+        quote = in_quotation_marks(self._shown[0].text)
+        prompt = self._wording.filled(CHECK, quote=quote, question=neutral(question))
+        try:
+            reply = self._listener.hear([Message("user", prompt)], _YES_OR_NO)
+        except ProviderError:
+            return False
+        return _NO.match(reply) is not None
+
     def _finish(self, text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
         quotes, prompt = self._quotes, self._prompt
         if quotes is None:  # ended before they were chosen
             return Answer(text, (), self._trace, SENTENCE, status, usage, note=note)
         if prompt is None:
-            return replace(quotes, status=status, note=note or quotes.note)
+            used = self._listener.usage
+            return replace(quotes, status=status, usage=used, note=note or quotes.note)
         asked = replace(
             quotes,
             status=status,
@@ -152,6 +183,13 @@ class QuoteSentence:
             sentences=borne_out.sentences,
             quotes=self._beside,
         )
+
+
+def _doubted(answer: Answer, assessment: Assessment) -> Answer:
+    """The same quotes in doubt, because a model did not find the answer in the first one."""
+    doubt = replace(assessment, state="doubtful", reason=_NOT_IN_QUOTE)
+    citations = (replace(one, answers=False) for one in answer.citations)
+    return replace(answer, assessment=doubt, citations=tuple(citations))
 
 
 def _sentence(text: str) -> str:

@@ -50,6 +50,7 @@ PROMPTS: Mapping[str, PromptFile] = {
         _file("citations", "Asking once more for citations", "no_answer"),
         _file("grounded", "Passages, asked once", "fence", "no_answer"),
         _file("quotes", "Quotes, worded in one sentence"),
+        _file("check", "Whether a quote answers the question", "quote", "question"),
     )
 }
 
