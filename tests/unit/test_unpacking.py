@@ -72,7 +72,9 @@ def test_a_page_is_read_where_a_message_has_no_text(tmp_path):
     lines = "\n\n".join(HEAD.splitlines())
     assert document.text == f"# Berth 7\n\n{lines}\n\n90¹ euros\n\na\tb\n1\t2"
     assert document.receipt is not None
-    assert [(part.kind, part.count) for part in document.receipt.left_out] == [("picture", 1)]
+    (picture,) = document.receipt.left_out
+    assert (picture.kind, picture.count, picture.first) == ("picture", 1, "Berth 7")
+    assert picture.start == len(document.text)
 
 
 def test_what_is_no_message_has_no_attachments(tmp_path):

@@ -99,18 +99,14 @@ def unpack_mailbox(source: Source) -> Content:
     """The messages of a mailbox, named by their day and subject. Raises UnreadableDocument."""
     parts = Parts(source)
     stem = (source.about.get("name") or "").rpartition(".")[0]
-    names = set[str]()
+    messages = 0
     for data in _messages(mailbox.mbox(source.path, create=False)):
+        messages += 1
         message = _parsed(data)
         subject = _header(message, "Subject").replace("/", " ")[:_LONGEST_NAME]
-        first = name = f"{stem}/{_day(_header(message, 'Date'))} {subject}".rstrip()
-        number = 1
-        while name in names:
-            number += 1
-            name = f"{first} ({number})"
-        names.add(name)
+        name = f"{stem}/{_day(_header(message, 'Date'))} {subject}".rstrip()
         parts.add(f"{name}.eml", io.BytesIO(data))
-    if not names and source.path.read_bytes().strip():
+    if not messages and source.path.read_bytes().strip():
         raise UnreadableDocument(
             "The file is damaged: no line of it begins a message with “From ”.",
             "Export the mailbox again, or rename the file to .txt.",

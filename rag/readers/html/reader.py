@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -28,6 +27,7 @@ from rag.readers.html.tables import (
 from rag.readers.html.visible import show
 from rag.readers.markdown import code_fence
 from rag.readers.markdown_tables import COVERED, markdown_content
+from rag.readers.office.numbering import FORMS, numeral
 from rag.readers.tables import grid
 from rag.types import Omission
 
@@ -239,13 +239,7 @@ def _mark_numbers(tree: Any) -> None:
 
 def _written(number: int, kind: str | None) -> str:
     """A number of an item as its list counts: 2, b, B, ii or II."""
-    if kind in ("a", "A") and 1 <= number <= len(string.ascii_lowercase):
-        return chr(ord(kind) + number - 1)
-    if kind in ("i", "I") and 1 <= number < 40:
-        tens, ones = divmod(number, 10)
-        roman = "x" * tens + ("", *["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"])[ones]
-        return roman if kind == "i" else roman.upper()
-    return str(number)
+    return numeral(number, FORMS.get(kind or "1", "decimal")) or str(number)
 
 
 def _whole_number(written: str | None, otherwise: int) -> int:

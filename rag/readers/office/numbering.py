@@ -12,6 +12,9 @@ _ROMAN = (
     *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l")),
     *((40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
 )
+FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman"}
+FORMS["I"] = "upperRoman"
+"""The forms of numbers by what web pages and OpenDocument call them."""
 _MOST = 10_000  # what is counted further is no number of a list
 
 
@@ -103,6 +106,7 @@ def _start(level: Any) -> int:
 
 
 def numeral(count: int, form: str) -> str:
+    """Return a number in a form of ECMA-376; "" where it has none."""
     if form == "none" or (count < 1 and "decimal" not in form):
         return ""
     if form.endswith("Letter"):

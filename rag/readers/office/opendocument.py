@@ -15,15 +15,13 @@ from rag.readers.content import Content, Source, omission_mark
 from rag.readers.dates import stated_day
 from rag.readers.html.reader import body_content
 from rag.readers.office.archive import check_archive
-from rag.readers.office.numbering import numeral
+from rag.readers.office.numbering import FORMS, numeral
 
 _TAGS = {"table": "table", "table-row": "tr"}
 _UNREAD = {"image": "picture", "object": "embedded_object", "object-ole": "embedded_object"}
 _NOTES = {"note": "footnotes", "annotation": "comments"}
 _SILENT = {"tracked-changes", "covered-table-cell", "forms", "sequence-decls", "title", "desc"}
 _MOST_SPACES = 100
-_FORMS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman"}
-_FORMS["I"] = "upperRoman"
 
 
 def open_document(source: Source) -> tuple[Any, Any, dict[str, str]]:
@@ -202,7 +200,7 @@ class _Page:
     def _counted(self, style: str, levels: dict[str, Any], depth: int) -> str:
         """The next number of a list or of headings with a blank; "" where they have none."""
         level = levels.get(str(depth))
-        if level is None or value_of(level, "num-format") not in _FORMS:
+        if level is None or value_of(level, "num-format") not in FORMS:
             return ""
         counts = self._counts.setdefault(style, [])
         del counts[depth:]
@@ -213,7 +211,7 @@ class _Page:
         counts[depth - 1] += 1
         shown = int(value_of(level, "display-levels") or 1)
         forms = [value_of(levels.get(str(at), level), "num-format") for at in range(1, depth + 1)]
-        numbers = map(numeral, counts, (_FORMS.get(form, "decimal") for form in forms))
+        numbers = map(numeral, counts, (FORMS.get(form, "decimal") for form in forms))
         number = ".".join(list(numbers)[-shown:])
         return f"{value_of(level, 'num-prefix')}{number}{value_of(level, 'num-suffix')} "
 
