@@ -327,8 +327,10 @@ from .stores.existing import StoreKind as StoreKind
 from .systems.callables import ask_callable as ask_callable
 from .systems.callables import callable_source as callable_source
 from .systems.callables import retriever as retriever
+from .systems.endpoints import LOCAL_FORMS as LOCAL_FORMS
 from .systems.endpoints import SYSTEM_FORMS as SYSTEM_FORMS
 from .systems.endpoints import HttpSystem as HttpSystem
+from .systems.endpoints import local_system as local_system
 from .systems.endpoints import mcp_system as mcp_system
 from .systems.endpoints import system_of as system_of
 from .systems.formats import read_returned as read_returned

@@ -22,6 +22,10 @@ from rag.systems.returned import Returned, ReturnedText
 _LONGEST_NAME = 500
 
 
+LOCAL_FORMS = ("grep", "documents")
+"""Searches of the knowledge base itself that need no index of passages."""
+
+
 class HttpSystem(HttpTool):
     """A system that answers a question over HTTP. Defined like a tool.
 
@@ -31,12 +35,13 @@ class HttpSystem(HttpTool):
     With the protocol "mcp", ``body`` has the arguments of ``tool``, whose result the paths are of,
     unless the results are to be ``recognised``. Results without a text are fetched by their id by
     the tool ``fetch``, "" for none. A server is at ``url``, or it is a ``command``, whose
-    environment has the variables of ``env``: its names, and those that have the values.
+    environment has the variables of ``env``: its names, and those that have the values. With the
+    protocol "local", the knowledge base itself is searched in the form of ``LOCAL_FORMS``.
     """
 
     noun: ClassVar[str] = "system"
     url: str = Field("", max_length=2000)
-    protocol: Literal["http", "mcp"] = "http"
+    protocol: Literal["http", "mcp", "local"] = "http"
     command: str = Field("", max_length=2000)
     env: dict[str, str] = Field(default_factory=dict)
     tool: str = Field("search", max_length=200)
@@ -65,6 +70,10 @@ class HttpSystem(HttpTool):
 
     @model_validator(mode="after")
     def _is_somewhere(self) -> HttpSystem:
+        if self.protocol == "local":
+            if self.url or self.command or self.form not in LOCAL_FORMS:
+                raise ValueError(f"a search of this base is one of {', '.join(LOCAL_FORMS)}")
+            return self
         if bool(self.url) == bool(self.command):
             raise ValueError("give either a url or a command")
         if self.command and self.protocol != "mcp":
@@ -286,3 +295,10 @@ def mcp_system(
             **paths,
         }
     )
+
+
+def local_system(name: str, form: str, depth: int = 10) -> HttpSystem:
+    """A search of the knowledge base itself in one of ``LOCAL_FORMS``. Raises InvalidInput."""
+    body = json.dumps({"query": "{question}"})
+    fields = {"protocol": "local", "form": form, "method": "POST", "body": body, "most": depth}
+    return HttpSystem.parse({"name": name, **fields})

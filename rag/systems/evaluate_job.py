@@ -187,7 +187,7 @@ def measured(
     started, system_runs = time.perf_counter(), SystemRuns(services, base_id)
 
     questions = system_runs.questions(set_name)
-    with asking(services, system) as ask_system:
+    with asking(services, base_id, system) as ask_system:
         outcome = ask_all(ask_system, questions, on_asked)
     return system_runs.evaluate(
         set_name,

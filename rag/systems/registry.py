@@ -20,6 +20,7 @@ from rag.storage.quality import systems
 from rag.storage.quality.systems import SystemRow
 from rag.systems.alignment import Method
 from rag.systems.endpoints import HttpSystem, ask
+from rag.systems.local_search import local_search
 from rag.systems.mcp_endpoints import ask_mcp
 from rag.systems.mcp_processes import started
 from rag.systems.measuring import Locator
@@ -172,7 +173,7 @@ class Systems:
 
     def _tried(self, system: HttpSystem, question: str) -> SystemTrial:
         question, started = check_question(question), time.perf_counter()
-        with asking(self._services, system) as ask_system:
+        with asking(self._services, self._base_id, system) as ask_system:
             returned = ask_system(question)
         seconds = time.perf_counter() - started
         locator = Locator(self._services, self._base_id)
@@ -208,12 +209,17 @@ class Systems:
 
 
 @contextmanager
-def asking(services: Services, system: HttpSystem) -> Iterator[Callable[[str], Returned]]:
+def asking(
+    services: Services, base_id: int, system: HttpSystem
+) -> Iterator[Callable[[str], Returned]]:
     """Yield a function that asks a system one question; a command runs meanwhile.
 
     It raises BlockedAddress, ProviderError.
     """
     settings = services.settings
+    if system.protocol == "local":
+        yield local_search(services, base_id, system)
+        return
     if system.command:
         with started(system, settings.tool_variables, settings.command_variables) as session:
             yield session.ask

@@ -78,7 +78,7 @@ def systems_view(base: KnowledgeBase, tab: str) -> None:
 
 def _card(base: KnowledgeBase, item: StoredSystem, set_name: str, tab: str) -> None:
     with st.container(border=True, gap="small"):
-        place = item.definition.url or item.definition.command
+        place = item.definition.url or item.definition.command or "this knowledge base"
         st.markdown(f"**{plain(item.name)}** {_badges(item)}  \n:small[{plain(place)}]")
         job = base.systems.latest_evaluation(set_name, item.name)
         works = job is not None and job.active

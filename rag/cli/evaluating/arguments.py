@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag import EXPORT_TARGETS, SYSTEM_FORMS
+from rag import EXPORT_TARGETS, LOCAL_FORMS, SYSTEM_FORMS
 from rag.cli.evaluating import (
     deciding,
     diagnosing,
@@ -135,7 +135,9 @@ def _system_verbs(verb: Verb) -> None:
     actions = ("list", "add", "test", "remove")
     added.add_argument("action", nargs="?", choices=actions, default="list")
     added.add_argument("name", nargs="?", help="the name of a system")
-    added.add_argument("--form", choices=tuple(SYSTEM_FORMS), help="the product that it is")
+    added.add_argument(
+        "--form", choices=(*SYSTEM_FORMS, *LOCAL_FORMS), help="the product that it is"
+    )
     added.add_argument("--address", default="", metavar="URL", help="where the product runs")
     added.add_argument("--command", default="", help="with mcp: a server of this computer to start")
     added.add_argument("--tool", default="", help="with mcp: the tool that searches (search)")

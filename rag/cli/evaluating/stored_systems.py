@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from rag import (
+    LOCAL_FORMS,
     HttpSystem,
     InvalidInput,
     StoredSystem,
@@ -14,6 +15,7 @@ from rag import (
     SystemTrialData,
     VerbData,
     counted,
+    local_system,
     mcp_system,
     system_of,
 )
@@ -70,6 +72,8 @@ def _definition(args: argparse.Namespace) -> HttpSystem:
         if not isinstance(fields, dict):
             raise InvalidInput(f"{args.definition} is not a JSON object.", "Write one field a key.")
         return HttpSystem.parse({**fields, "name": args.name})
+    if args.form in LOCAL_FORMS:
+        return local_system(args.name, args.form, args.most)
     if args.form == "mcp" and (args.command or args.tool):
         return _mcp_system(args)
     if not (args.form and args.address):
@@ -108,7 +112,7 @@ def _line(stored: StoredSystem) -> str:
     definition = stored.definition
     unset = f"  not set: {', '.join(stored.unset)}" if stored.unset else ""
     form = definition.form or "free form"
-    place = definition.url or definition.command
+    place = definition.url or definition.command or "this knowledge base"
     return f"{stored.name:20} version {stored.version}  {form}  {place}{unset}"
 
 
