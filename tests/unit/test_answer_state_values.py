@@ -42,6 +42,18 @@ def test_a_number_in_any_quote_is_there():
     assert read(question, passage, first, second).gap == ""
 
 
+@pytest.mark.parametrize(
+    ("quote", "lacks"),
+    [
+        ("Vacation accrues to a maximum bank of 27 days.", ""),
+        ("Vacation accrues until five weeks are banked.", ""),
+        ("Vacation accrues from the date of hire.", "a number"),
+    ],
+)
+def test_a_quote_with_a_number_is_not_said_to_have_none(quote, lacks):
+    assert read("How many vacation days can I bank?", quote).no_value == lacks
+
+
 def test_opening_hours_are_no_answer_to_a_question_for_a_phone_number():
     question = "What is the phone number of the reception?"
     assert read(question, "Reception is open 9.00-17.00.").gap == "a phone number"

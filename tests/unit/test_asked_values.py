@@ -161,7 +161,6 @@ WAIT, OPEN, PAY = "How long do I have to wait?", "When is it open?", "By when do
 COST, LAMP = "How much does it cost?", "How much does a lamp cost?"
 WATTS, METRES = "How many watts does the tube have?", "How many metres is the pier long?"
 RECORDINGS, LIBRARIES = "How long are recordings kept?", "How many libraries can I create?"
-VACATION, URLAUB = "How many paid vacation days can I bank?", "Wie viele Urlaubstage gibt es?"
 JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does it have?"
 
 
@@ -196,12 +195,6 @@ JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does 
         (COST, "Die Parkgebühr beträgt für jede angefangene Stunde auf allen Plätzen 2,50.", True),
         (COST, "La entrada al museo de la ciudad vale 12,50 por persona.", True),
         ("How much money comes with the award?", "It goes to 3 students each year.", False),
-        (VACATION, "It accrues to a maximum bank of 27 days.", True),
-        (VACATION, "It accrues to a maximum bank of 3 weeks.", False),
-        (VACATION, "At most 27 % of it are paid out.", False),
-        (URLAUB, "Nach einem Jahr sind es 27 Tage.", True),
-        (URLAUB, "Der Antrag ist 3 Wochen vorher zu stellen.", False),
-        ("How many books are there?", "Books are lent for 28 days.", False),
         (JUDGES, "At least three judges are there.", True),
         (JUDGES, "The number of judges is decided by the delegate.", False),
         ("How many votes were against the report?", "Opposed: 0", True),

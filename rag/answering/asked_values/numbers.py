@@ -34,8 +34,6 @@ _NO_COUNT = re.compile(
 _MARK = re.compile(r"\(\d{1,3}\)|(?:^|(?<=\n))[ \t]*\d{1,3}[.)][ \t]")
 _STEM = 4
 """Letters at the beginning of a word that its forms have in common."""
-_SHORTEST_NOUN = 3
-"""Letters; "h" and "km" are no end of a compound."""
 _UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
 _FIGURES = re.compile(rf"\d[\d.,]*|{SPELT_NUMBER}", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(?<=[“\"'„«])[A-ZÄÖÜ][a-zäöüß]{2,20} \d+(?=[”\"'“»])")
@@ -43,11 +41,7 @@ _IDENTIFIER = re.compile(r"(?<=[“\"'„«])[A-ZÄÖÜ][a-zäöüß]{2,20} \d+(
 _MEASURED_IN = re.compile(
     rf"[ -]?(?P<unit>{UNIT}|{any_of('units', 'extents', 'measures')})", re.IGNORECASE
 )
-_COUNTS = re.compile(
-    rf"{any_of('counting')} ?(?P<noun>[^\W\d_]{{2,20}})(?P<more>(?: [^\W\d_]{{2,20}}){{0,2}})",
-    re.IGNORECASE,
-)
-"""A noun and what may go on with it: "vacation days". The last word of it may be the unit."""
+_COUNTS = re.compile(rf"{any_of('counting')} ?([^\W\d_]{{2,20}})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +62,9 @@ class _Measurement(ValueKind):
 
 @dataclass(frozen=True, slots=True)
 class _Number(ValueKind):
-    """A figure that is not part of a name; ``counted`` are the words that the question counts."""
+    """A figure that is not part of a name; ``counted`` is the noun that the question counts."""
 
-    counted: tuple[str, ...] = ()
+    counted: str = ""
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a figure that counts or measures.
@@ -86,17 +80,15 @@ class _Number(ValueKind):
         return self.value.search(_FIGURES.sub(" ", kept)) is not None
 
     def _counts(self, text: str, start: int, end: int) -> bool:
-        """Whether a figure has no unit, or one that is counted: 27 days are vacation days."""
+        """Whether a figure has no unit, or the noun that is counted as its unit."""
         measured = _MEASURED_IN.match(text, end)
-        return self._is_counted(measured["unit"]) if measured else not unit_at(text, start, end)
+        if measured:
+            return measured["unit"].casefold().startswith(self.counted[:_STEM].casefold())
+        return not unit_at(text, start, end)
 
     def _as_counted(self, figure: re.Match[str]) -> str:
-        return figure.group() if self._is_counted(figure[1]) else f" {figure[1]}"
-
-    def _is_counted(self, noun: str) -> bool:
-        stem = noun.casefold()[:_STEM]
-        ends = (word.startswith(stem) or word.endswith(stem) for word in self.counted)
-        return len(stem) >= _SHORTEST_NOUN and any(ends)
+        stem = self.counted[:_STEM].casefold()
+        return figure.group() if figure[1].casefold().startswith(stem) else f" {figure[1]}"
 
 
 NUMBER = _Number(
@@ -116,8 +108,7 @@ def measurement(question: str) -> ValueKind | None:
     counted = _COUNTS.search(question)
     if not counted:
         return None
-    noun = counted["noun"]
-    unit = base_unit(unit_of(noun))
+    unit = base_unit(unit_of(counted[1]))
     if not unit:
-        return replace(NUMBER, counted=(noun.casefold(), *counted["more"].casefold().split()))
-    return _Measurement(f"a value in {noun}", noun, _COUNTS, FIGURE, unit=unit)
+        return replace(NUMBER, counted=counted[1])
+    return _Measurement(f"a value in {counted[1]}", counted[1], _COUNTS, FIGURE, unit=unit)

@@ -10,6 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from rag.answering.asked_values import MEASURED, ValueKind, asked_value
+from rag.answering.asked_values.numbers import NUMBER
 from rag.answering.assessing.key_terms import (
     ARTICLE,
     REACH,
@@ -67,7 +68,8 @@ class QuoteEvidence:
     first quote with key terms that no quote has: its heading, or the name of its document.
     ``unquoted`` are those of ``missing`` that a quoted passage has outside of its quote.
     ``several`` says that the first quote alone lacks a key term that another one has. ``no_value``
-    names the kind of value that is asked for, such as "a price", where the first quote has none.
+    names the kind of value that is asked for, such as "a price", where the first quote has none;
+    of numbers, none of anything.
     """
 
     figures: Mapping[str, float]
@@ -151,7 +153,7 @@ class EvidenceReader:
             or self._unqualified(trace.corrected, absent, cited, spoken),
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
-            asked.name if asked and not has_value else "",
+            "" if asked is None or has_value or _has_other_number(asked, quotes[0]) else asked.name,
             tuple(term for term in absent if term.borne_out(cited) == 1),
         )
 
@@ -251,6 +253,11 @@ def _gap(
         if _DETERMINED.search(question[: term.start]) and not MEASURED.match(question, term.start)
     )
     return next((term.text for term in named), "")
+
+
+def _has_other_number(asked: ValueKind, quote: Statement) -> bool:
+    """Whether a number is asked for, and a quote has one: of days, where vacation days count."""
+    return asked.name == NUMBER.name and NUMBER.is_in(quote.text)
 
 
 def _is_year(term: KeyTerm, question: str) -> bool:
