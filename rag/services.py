@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rag import providers
@@ -218,16 +217,6 @@ class Models:
         return None if recipe.mode == "lexical" else providers.default_threshold(embedder)
 
 
-def _make(home: Path) -> None:
-    try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(
-            f"The folder {home} cannot be made: {error.strerror or error}.",
-            "Set TOUCHSTONE_HOME, or --home, to a folder that you may write to.",
-        ) from error
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
     """The parts that live as long as the process."""
@@ -249,7 +238,13 @@ class Services:
         ``servers`` keep the indexes; None are those that the settings name. Raises InvalidInput
         for a home that cannot be made or a server of no known kind, StorageError.
         """
-        _make(settings.home)
+        try:
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput(
+                f"The folder {settings.home} cannot be made: {error.strerror or error}.",
+                "Set TOUCHSTONE_HOME, or --home, to a folder that you may write to.",
+            ) from error
         database = Database(settings.database_url, settings.read_url, settings.database_pool)
         models = Models(settings, ModelRecords(database))
         indexes = Indexes(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from rag.errors import InvalidInput, NotFound
 from rag.operation import ALL, operation
-from rag.storage import Connection, Database
+from rag.storage import Database
 from rag.storage.access import links, tours
 from rag.storage.access.links import LinkRow
 
@@ -54,18 +54,15 @@ class Links:
         )
         with self._database.write() as connection:
             if tour_id is not None:
-                self._require_tour(connection, tour_id)
+                # Keep a tour from being deleted until the transaction ends
+                known = 0 < tour_id <= _LARGEST_ID
+                if not known or tours.by_id(connection, self._base_id, tour_id, lock=True) is None:
+                    raise NotFound(
+                        f"There is no tour {tour_id} in this knowledge base.",
+                        "The address of a tour has its number after `tour=`.",
+                    )
             links.create(connection, row, _digest(secret))
         return secret, row
-
-    def _require_tour(self, connection: Connection, tour_id: int) -> None:
-        """Keep a tour from being deleted until the transaction ends. Raises NotFound."""
-        known = 0 < tour_id <= _LARGEST_ID
-        if not known or tours.by_id(connection, self._base_id, tour_id, lock=True) is None:
-            raise NotFound(
-                f"There is no tour {tour_id} in this knowledge base.",
-                "The address of a tour has its number after `tour=`.",
-            )
 
     @operation("owner")
     def links(self) -> list[LinkRow]:

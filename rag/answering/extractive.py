@@ -116,7 +116,14 @@ def select(
     all_candidates = candidates_of(question, hits, reader, words)
     whole = whole_statements(question, words.terms(question), all_candidates, reader)
     whole = _with_priors(_with_editions(whole, question, reader), hits)
-    scored = _ranked(question, _likeliest(whole), embedder)
+    # As many candidates as the embedding limit allows, the greatest priors first
+    selected, characters = list[Candidate](), 0
+    for candidate in sorted(whole, key=lambda one: (-one.prior, one.n, one.statement.start)):
+        characters += len(candidate.statement.text)
+        if selected and characters > EMBEDDED_CHARACTERS:
+            break
+        selected.append(candidate)
+    scored = _ranked(question, selected, embedder)
     distinct = _distinct(scored)
     if reference_of(question) and len(whole) < len(all_candidates):
         distinct = sorted(whole, key=lambda one: (one.n, one.statement.start))[:QUOTES]
@@ -230,17 +237,6 @@ def _prior(candidate: Candidate, best: float) -> float:
         + LENGTH_WEIGHT * math.log(max(len(candidate.statement.text), 1))
         - (SUPERSEDED if candidate.in_force else OUTDATED if candidate.outdated else 0.0)
     )
-
-
-def _likeliest(candidates: list[Candidate]) -> list[Candidate]:
-    """Return as many candidates as the embedding limit allows, the greatest priors first."""
-    selected, characters = list[Candidate](), 0
-    for candidate in sorted(candidates, key=lambda one: (-one.prior, one.n, one.statement.start)):
-        characters += len(candidate.statement.text)
-        if selected and characters > EMBEDDED_CHARACTERS:
-            break
-        selected.append(candidate)
-    return selected
 
 
 def _ranked(

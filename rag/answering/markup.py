@@ -250,7 +250,12 @@ def marks(text: str) -> list[Span]:
 def _marks_of_words(text: str) -> Iterator[Span]:
     yield from _inline_marks(text, 0)
     yield from _escapes_and_notes(text)
-    yield from _tag_marks(text)
+    for match in _tags(text):
+        if match["address"]:
+            yield match.start(), match.start() + 1
+            yield match.end() - 1, match.end()
+        else:
+            yield match.span()
 
 
 def _merged(spans: Sequence[Span]) -> list[Span]:
@@ -369,15 +374,6 @@ def _tags(text: str) -> Iterator[re.Match[str]]:
         is_open = is_bare and is_bare not in ended
         if not is_open and (at == len(code) or match.start() < code[at][0]):
             yield match
-
-
-def _tag_marks(text: str) -> Iterator[Span]:
-    for match in _tags(text):
-        if match["address"]:
-            yield match.start(), match.start() + 1
-            yield match.end() - 1, match.end()
-        else:
-            yield match.span()
 
 
 def _blank_but_title(tag: str) -> str:

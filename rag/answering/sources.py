@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from rag.chunking.places import Place, place_of
+from rag.chunking.places import place_of
 from rag.types import Citation, Document, Hit
 
 
@@ -30,7 +30,10 @@ def place_citations(
     for one in citations:
         outline = sources.outline(one.hit)
         if outline is not None:
-            place = _place(one, outline)
+            chunk, quote = one.hit.chunk, one.quote
+            at = chunk.text.find(quote) if quote else -1
+            start, length = (at, len(quote)) if at >= 0 else (0, len(chunk.text))
+            place = place_of(outline, chunk.start + start, chunk.start + start + length)
             done.append(replace(one, page=place.page, page_label=place.label))
             continue
         done.append(one)
@@ -38,10 +41,3 @@ def place_citations(
             gone[one.hit.document] = None
     note = f"Deleted or replaced while this was answered: {', '.join(gone)}."
     return tuple(done), note if gone else ""
-
-
-def _place(citation: Citation, outline: Document) -> Place:
-    chunk, quote = citation.hit.chunk, citation.quote
-    at = chunk.text.find(quote) if quote else -1
-    start, length = (at, len(quote)) if at >= 0 else (0, len(chunk.text))
-    return place_of(outline, chunk.start + start, chunk.start + start + length)

@@ -56,7 +56,11 @@ class Bundle:
                 "Install the version of Touchstone that made it, or a newer one.",
             )
         self.made_with = environment.made_with
-        self.recipe = self._recipe()
+        try:
+            stored = json.loads(self._text(contents.RECIPE))
+        except (ValueError, RecursionError) as error:
+            raise InvalidFile(f"{contents.RECIPE} of the bundle is not JSON.", _HINT) from error
+        self.recipe = Recipe.restore(stored)
         self.results = self._model(contents.RESULTS, Results)
         self.documents = self._model(contents.DOCUMENTS, Documents).documents
         self.questions = self._text(contents.QUESTIONS)
@@ -86,13 +90,6 @@ class Bundle:
         if hashlib.sha256(content).hexdigest() != entry.id:
             raise InvalidFile(f"The file {entry.name!r} in the bundle is damaged.", _HINT)
         return content
-
-    def _recipe(self) -> Recipe:
-        try:
-            stored = json.loads(self._text(contents.RECIPE))
-        except (ValueError, RecursionError) as error:
-            raise InvalidFile(f"{contents.RECIPE} of the bundle is not JSON.", _HINT) from error
-        return Recipe.restore(stored)
 
     def _model(self, name: str, model: type[_Model]) -> _Model:
         try:

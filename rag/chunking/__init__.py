@@ -164,12 +164,8 @@ def _spans(
     scale = Scale(recipe.chunk_size, counted, cutting.fine)
     for start, end in cutting.regions(document, recipe, embed):
         if cutting.policy is None:
-            yield from _trimmed(document.text, start, end)
+            if match := _VISIBLE.search(document.text, start, end):
+                yield match.start(), len(document.text[:end].rstrip())
         else:
             atoms = read_atoms(document.text, start, end, scale, document.tables, document.headings)
             yield from cut(atoms, recipe.chunk_size, recipe.chunk_overlap, cutting.policy)
-
-
-def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
-    if match := _VISIBLE.search(text, start, end):
-        yield match.start(), len(text[:end].rstrip())

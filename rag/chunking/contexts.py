@@ -86,14 +86,11 @@ class Contexts:
         about = budget.fit(self._about, _DOCUMENT, " · ")
         table = self._document.table_at(start) if self._level > 2 else None
         labels = budget.fit([", ".join(filter(None, table.labels))] if table else [], _LABELS)
-        headings = budget.fit_last(self._headings(start, end), _HEADINGS, " > ")
+        path = place_of(self._document, start, end).heading if self._level > 1 else ""
+        headings = budget.fit_last(path.split(" > "), _HEADINGS, " > ")
         caption = budget.fit([table.caption] if table else [], _CAPTION)
         head = budget.fit(self._head(start), _HEAD, " · ")
         return "\n".join(filter(None, (about, headings, head, caption, labels)))
-
-    def _headings(self, start: int, end: int) -> list[str]:
-        path = place_of(self._document, start, end).heading if self._level > 1 else ""
-        return path.split(" > ")
 
     def _head(self, start: int) -> list[str]:
         """Return the parts of the page's running head; none if the document states its title.

@@ -81,22 +81,18 @@ def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
     if reader.vectors.rest(reader.reporter.give_way) or new:
         reader.refresh()
     if "questions" in job.payload:
-        _import_questions(services, job)
+        # Labels can only be anchored once the documents are there
+        upload = job.payload["questions"]
+        content = services.files.path(upload["file"]).read_text("utf-8")
+        QuestionSets(services.database, job.base_id).save(
+            upload["set"], question_files.parse(upload["name"], content)
+        )
     failed = statuses.count("failed")
     by_words = reader.vectors.note_what_lacks(job.id)
     return (
         f"{len(statuses) - failed} of {len(statuses)} read"
         + f", {failed} failed" * bool(failed)
         + f", {by_words} by lexical search only" * bool(by_words)
-    )
-
-
-def _import_questions(services: Services, job: JobRow) -> None:
-    """Labels can only be anchored once the documents are there."""
-    upload = job.payload["questions"]
-    content = services.files.path(upload["file"]).read_text("utf-8")
-    QuestionSets(services.database, job.base_id).save(
-        upload["set"], question_files.parse(upload["name"], content)
     )
 
 

@@ -79,7 +79,7 @@ class Judge:
             named = _relevant_documents(question).items()
             by_unit = {self._numbers[name]: grade for name, grade in named if name in self._numbers}
         else:
-            units, by_unit = keys, self._relevant(question)
+            units, by_unit = keys, relevant_chunks(question.evidence, self._rows(question))
         grades = np.zeros(len(keys), np.int64)
         for unit, grade in by_unit.items():
             grades[units == unit] = grade
@@ -89,9 +89,6 @@ class Judge:
         """The grades of all that is relevant to a question, best first."""
         nothing = np.empty(0, np.int64), np.empty(0)
         return self.judge(question, *nothing, depth=1).ideal
-
-    def _relevant(self, question: Question) -> dict[int, int]:
-        return relevant_chunks(question.evidence, self._rows(question))
 
     def _rows(self, question: Question) -> list[Passage]:
         """The passages of the documents that a question has labels in."""
@@ -127,7 +124,8 @@ def judged_units(
     """
     if judged_by_document(question):
         grades = _relevant_documents(question)
-        misleading = _misleading_documents(question)
+        named = {item.document_id for item in question.evidence if item.grade == MISLEADING}
+        misleading = named - _relevant_documents(question).keys()
     else:
         by_key = relevant_chunks(question.evidence, rows, all_passages=all_passages)
         grades = {f"{key:016x}": grade for key, grade in by_key.items()}
@@ -170,12 +168,6 @@ def _first_places(ranked: Keys, depth: int) -> npt.NDArray[np.intp]:
 
 def _relevant_documents(question: Question) -> dict[str, int]:
     return {name: grade for name, grade in best_grades(question).items() if grade > 0}
-
-
-def _misleading_documents(question: Question) -> set[str]:
-    """Documents with a label that misleads, and none that is relevant."""
-    named = {item.document_id for item in question.evidence if item.grade == MISLEADING}
-    return named - _relevant_documents(question).keys()
 
 
 def _lost_spans(question: Question) -> list[int]:

@@ -23,11 +23,7 @@ def rank_biased_overlap(
     short, long = sorted((list(one), list(other)), key=len)
     if not short:
         return float(not long)
-    return _extrapolated(_shared(short, long), len(short), persistence)
-
-
-def _shared(short: Sequence[Hashable], long: Sequence[Hashable]) -> list[int]:
-    """Return the number of common items among the first d of both lists, for d = 1 .. len(long)."""
+    # The number of common items among the first d of both lists, for d = 1 .. len(long).
     seen_short, seen_long, counts, shared = set[Hashable](), set[Hashable](), [], 0
     for depth, item in enumerate(long):
         seen_long.add(item)
@@ -36,7 +32,7 @@ def _shared(short: Sequence[Hashable], long: Sequence[Hashable]) -> list[int]:
             seen_short.add(short[depth])
             shared += short[depth] in seen_long
         counts.append(shared)
-    return counts
+    return _extrapolated(counts, len(short), persistence)
 
 
 def _extrapolated(shared: Sequence[int], s: int, p: float) -> float:

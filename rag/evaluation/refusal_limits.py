@@ -99,20 +99,17 @@ class TopicProbabilities:
         if not self.can_choose:
             return None
         refused = np.zeros(len(self.values), np.bool_)
-        for fold in self._folds():
+        # Five parts of the questions, with as many answerable ones in each
+        order = np.random.default_rng(0).permutation(len(self.values))
+        order = order[np.argsort(self.answerable[order], kind="stable")]
+        part = np.empty(len(order), np.int64)
+        part[order] = np.arange(len(order)) % _FOLDS
+        for fold in [part == number for number in range(_FOLDS)]:
             rest = self.values[~fold & self.answerable]
             refused[fold] = self.values[fold] < _limit(rest, cost)
         expected = _shares(refused, self.answerable)
         limit = math.floor(_limit(self.values[self.answerable], cost) * 10_000) / 10_000
         return RefusalLimit(cost, limit, self.refused(limit), expected)
-
-    def _folds(self) -> list[Mask]:
-        """Five parts of the questions, with as many answerable ones in each."""
-        order = np.random.default_rng(0).permutation(len(self.values))
-        order = order[np.argsort(self.answerable[order], kind="stable")]
-        part = np.empty(len(order), np.int64)
-        part[order] = np.arange(len(order)) % _FOLDS
-        return [part == number for number in range(_FOLDS)]
 
 
 def _limit(answerable: Floats, cost: float) -> float:

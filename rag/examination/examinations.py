@@ -89,7 +89,14 @@ class Examinations:
         if self._settled(finding.id) not in (None, (decision, name, reason)):
             raise InvalidInput("This finding is settled already.", "Reopen it first.")
         if kept is not None:
-            self._exclude_others(finding, kept)
+            for place in finding.places:
+                span = self._visible(place)
+                done = any(
+                    stored.kind == "exclude" and stored.start <= span[0] and stored.end >= span[1]
+                    for stored in self._edits.passage_edits(place.document_id)
+                )
+                if place.document_id != kept.document_id and not done:
+                    self._edits.edit_passages(place.document_id, "exclude", span)
         try:
             with self._database.write() as connection:
                 settlements.settle(connection, self._base_id, finding.id, decision, name, reason)
@@ -121,16 +128,6 @@ class Examinations:
         with self._database.read() as connection:
             row = settlements.by_finding(connection, self._base_id).get(finding_id)
         return None if row is None else (row.decision, row.document, row.reason)
-
-    def _exclude_others(self, finding: DocumentFinding, kept: FindingPlace) -> None:
-        for place in finding.places:
-            span = self._visible(place)
-            done = any(
-                stored.kind == "exclude" and stored.start <= span[0] and stored.end >= span[1]
-                for stored in self._edits.passage_edits(place.document_id)
-            )
-            if place.document_id != kept.document_id and not done:
-                self._edits.edit_passages(place.document_id, "exclude", span)
 
     def _include_others(self, finding: DocumentFinding, kept: str) -> None:
         for place in finding.places:

@@ -165,7 +165,10 @@ class Analyzer:
         parts = list(_PART.finditer(word))
         for part in parts:
             if part["unspaced"]:
-                yield from self._bigrams(part)
+                text, width = part.group(), min(2, len(part.group()))
+                for i in range(len(text) - width + 1):
+                    term = self._normal(text[i : i + width])
+                    yield term, part.start() + i, part.start() + i + width
             elif not self._is_shortened(word, part):
                 yield self._term(part.group()), part.start(), part.end()
         if len(parts) > 1 and _CODE.search(word):
@@ -179,12 +182,6 @@ class Analyzer:
         return (bool(after) and after in _APOSTROPHES and text in self._elided) or (
             bool(before) and before in _APOSTROPHES and text in self._clitics
         )
-
-    def _bigrams(self, run: re.Match[str]) -> Iterator[Token]:
-        text, width = run.group(), min(2, len(run.group()))
-        for i in range(len(text) - width + 1):
-            term = self._normal(text[i : i + width])
-            yield term, run.start() + i, run.start() + i + width
 
     def _code(self, text: str) -> str:
         """A code as a whole: ``TX-4410-B`` is ``TX4410B``, ``v2.3.1`` is ``2.3.1``."""

@@ -161,10 +161,15 @@ class Endpoint:
         quoted = f" It said: {self._clean(detail)}" if detail.strip() else ""
         message = f"{self.row.label} answered {code} for model {model!r}.{quoted}"
         if code in (400, 413, 422, 500) and _OVERFLOW.search(detail):
+            # The limit that a server tells over what it was sent; 0 where it does not tell both
+            matches = _TOKENS.findall(detail)
+            matches = matches if len(matches) > 1 else _COUNT.findall(detail)
+            counts = [int(match.replace(",", "")) for match in matches]
+            least, most = min(counts, default=0), max(counts, default=0)
             return ContextOverflow(
                 message,
                 "Lower answer.context_tokens or top-k, or give the model a larger context.",
-                share=_share_that_fits(detail),
+                share=(least / most if least < most else 0.0),
             )
         if code in (408, 409, 425, 429) and "insufficient_quota" not in detail:
             return Busy(message, "Wait a little, or use another key.", _seconds(retry_after))
@@ -188,15 +193,6 @@ class Endpoint:
         if self.key:
             text = text.replace(self.key, "***")
         return text if len(text) <= LONGEST_DETAIL else text[:LONGEST_DETAIL] + "…"
-
-
-def _share_that_fits(detail: str) -> float:
-    """The limit that a server tells over what it was sent; 0 where it does not tell both."""
-    matches = _TOKENS.findall(detail)
-    matches = matches if len(matches) > 1 else _COUNT.findall(detail)
-    counts = [int(match.replace(",", "")) for match in matches]
-    least, most = min(counts, default=0), max(counts, default=0)
-    return least / most if least < most else 0.0
 
 
 def resolve(row: ProviderRow, settings: Variables, retry_policy: RetryPolicy) -> Endpoint:

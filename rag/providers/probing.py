@@ -125,7 +125,16 @@ def check(
         return _check_reranking(name, settings)
     if service == "embedding" or (service is None and row.embeds):
         return _check_embedding(name, settings)
-    return _check_chat(row, model, settings)
+    if not row.chats:
+        raise InvalidRecipe(f"{row.label} does not answer questions.", "Check its embeddings.")
+    start = time.perf_counter()
+    with closing(Clients()) as clients:
+        chat = chat_model(row.name, model or None, settings, PROBE_RETRIES, clients)
+        if chat is None:
+            return f"{row.label}: always ready."
+        hello = [Message("user", "Say hello.")]
+        reply = "".join(delta.text for delta in chat.stream(hello, temperature=0.0, max_tokens=8))
+    return f"{row.label} answers {reply.strip()!r} ({time.perf_counter() - start:.1f} s)."
 
 
 def _check_embedding(name: str, settings: Variables) -> str:
@@ -142,16 +151,3 @@ def _check_reranking(name: str, settings: Variables) -> str:
     scores = reranker(name, 2, settings, PROBE_RETRIES).scores("How long is annual leave?", texts)
     best = texts[int(scores.argmax())]
     return f"{name} puts {best!r} first ({time.perf_counter() - start:.1f} s)."
-
-
-def _check_chat(row: ProviderRow, model: str, settings: Variables) -> str:
-    if not row.chats:
-        raise InvalidRecipe(f"{row.label} does not answer questions.", "Check its embeddings.")
-    start = time.perf_counter()
-    with closing(Clients()) as clients:
-        chat = chat_model(row.name, model or None, settings, PROBE_RETRIES, clients)
-        if chat is None:
-            return f"{row.label}: always ready."
-        hello = [Message("user", "Say hello.")]
-        reply = "".join(delta.text for delta in chat.stream(hello, temperature=0.0, max_tokens=8))
-    return f"{row.label} answers {reply.strip()!r} ({time.perf_counter() - start:.1f} s)."

@@ -75,7 +75,9 @@ class JudgingQueue(StoredQuestions):
                     "The two runs measured different question sets.",
                     "Compare runs of one question set.",
                 )
-            questions = self._questions(connection, pair[0].question_set)
+            question_set = rows.get_question_set(connection, self._base_id, pair[0].question_set)
+            usable = rows.usable(connection, self._base_id, question_set.id)
+            questions = {item.id: item for item in usable if item.answerable}
             rankings = self._rankings(connection, pair, questions, k)
             chunks = self._chunks(connection, pair, rankings)
             spans = self._spans(connection, pair, [questions[name] for name in rankings])
@@ -86,12 +88,13 @@ class JudgingQueue(StoredQuestions):
                 else judge_next(rankings, judged, k, _ideals(questions, rankings, spans, k))
             )
             origin = (SAMPLED if sampled else "") + origin_of(run_ids)
-            return self._shown(connection, hits, questions, chunks, limit, origin)
-
-    def _questions(self, connection: Connection, set_name: str) -> dict[str, Question]:
-        question_set = rows.get_question_set(connection, self._base_id, set_name)
-        usable = rows.usable(connection, self._base_id, question_set.id)
-        return {item.id: item for item in usable if item.answerable}
+            present = documents.ids_by_name(connection, self._base_id)
+            names = {document_id: name for name, document_id in present.items()}
+            there = [hit for hit in hits if hit.item in chunks or hit.item in names]
+            return [
+                self._unjudged(connection, hit, questions[hit.question_id], chunks, names, origin)
+                for hit in there[:limit]
+            ]
 
     def _rankings(
         self,
@@ -131,23 +134,6 @@ class JudgingQueue(StoredQuestions):
             ids = {item for both in rankings.values() for item in both[number]}
             chunks |= passages.passages_by_id(connection, self._base_id, run.cut, ids)
         return chunks
-
-    def _shown(
-        self,
-        connection: Connection,
-        hits: Sequence[OpenHit],
-        questions: Mapping[str, Question],
-        chunks: Mapping[str, Chunk],
-        limit: int,
-        origin: str,
-    ) -> list[Unjudged]:
-        present = documents.ids_by_name(connection, self._base_id)
-        names = {document_id: name for name, document_id in present.items()}
-        there = [hit for hit in hits if hit.item in chunks or hit.item in names]
-        return [
-            self._unjudged(connection, hit, questions[hit.question_id], chunks, names, origin)
-            for hit in there[:limit]
-        ]
 
     def _unjudged(
         self,

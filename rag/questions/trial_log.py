@@ -67,7 +67,7 @@ class TrialLog:
     def note(self, set_name: str, look: Trial) -> Attempt:
         """Count a look, once however often it is taken, and say where it stands."""
         trials = self.list_all(set_name)
-        if not _has(trials, look):
+        if not any((trial.family, trial.look) == (look.family, look.look) for trial in trials):
             with self._database.write() as connection:
                 runs.add_look(connection, self._base_id, set_name, look)
             trials = self.list_all(set_name)
@@ -98,10 +98,6 @@ def ordinal(number: int) -> str:
         return _ORDINALS[number - 1]
     teen = number % 100 in (11, 12, 13)
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
-
-
-def _has(trials: Sequence[Trial], look: Trial) -> bool:
-    return any((trial.family, trial.look) == (look.family, look.look) for trial in trials)
 
 
 def _splits(trials: Sequence[Trial]) -> list[tuple[int, float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.errors import NotFound
@@ -74,7 +74,9 @@ class Rankings(StoredRuns):
             after = self._ranking(connection, run_id, question_id)
             before = self._ranking(connection, baseline_id, question_id)
             chunks = [self._chunks(connection, run, result) for run, result in (before, after)]
-            names = self._names(connection, chunks, (before[1], after[1]))
+            ids = {entry[0] for result in (before[1], after[1]) for entry in result.ranking}
+            ids |= {chunk.document_id for by_key in chunks for chunk in by_key.values()}
+            names = documents.names(connection, self._base_id, sorted(ids))
             foreign = [_foreign(connection, *side) for side in (before, after)]
         first, second = (
             [ranked_span(entry[0], by_key) for entry in result.ranking]
@@ -103,16 +105,6 @@ class Rankings(StoredRuns):
     def _chunks(self, connection: Connection, run: Run, result: QuestionResult) -> dict[str, Chunk]:
         ids = [entry[0] for entry in result.ranking]
         return passages.passages_by_id(connection, self._base_id, run.cut, ids)
-
-    def _names(
-        self,
-        connection: Connection,
-        chunks: Sequence[dict[str, Chunk]],
-        results: Iterable[QuestionResult],
-    ) -> dict[str, str]:
-        ids = {entry[0] for result in results for entry in result.ranking}
-        ids |= {chunk.document_id for by_key in chunks for chunk in by_key.values()}
-        return documents.names(connection, self._base_id, sorted(ids))
 
 
 def _foreign(connection: Connection, run: Run, result: QuestionResult) -> dict[str, str]:

@@ -160,7 +160,15 @@ class Reports(RunHistory, RunFigures, Pooling):
         results = self.results(run.id, depth=max(_SHOWN, returned))
         metric = _metric(run)
         with self._database.read() as connection:
-            misses = self._misses(connection, run, results, metric)
+            # The questions with the lowest figures; those that are ideal are no misses
+            below = [item for item in results if item.metrics.get(metric, 1.0) < 1.0]
+            worst = sorted(below, key=lambda item: item.metrics[metric])[:_MISSES]
+            labels = self._labels(connection, run)
+            texts = self._texts(connection, run, worst)
+            misses = [
+                Miss(item, _expected(item, labels.get(item.question_id)), _retrieved(item, texts))
+                for item in worst
+            ]
             built = builds.passages_of(connection, self._base_id, run.cut)
             notes = self._notes(connection, run)
             groups = groups_of_set(connection, self._base_id, run.question_set)
@@ -263,19 +271,6 @@ class Reports(RunHistory, RunFigures, Pooling):
         ):
             notes.append("Tags or dates that its recipe filters by have changed since this run.")
         return tuple(notes)
-
-    def _misses(
-        self, connection: Connection, run: Run, results: Sequence[QuestionResult], metric: str
-    ) -> list[Miss]:
-        """The questions with the lowest figures; those that are ideal are no misses."""
-        below = [item for item in results if item.metrics.get(metric, 1.0) < 1.0]
-        worst = sorted(below, key=lambda item: item.metrics[metric])[:_MISSES]
-        labels = self._labels(connection, run)
-        texts = self._texts(connection, run, worst)
-        return [
-            Miss(item, _expected(item, labels.get(item.question_id)), _retrieved(item, texts))
-            for item in worst
-        ]
 
     def _labels(self, connection: Connection, run: Run) -> dict[str, LabelledQuestion]:
         sets = {

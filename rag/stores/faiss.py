@@ -192,7 +192,10 @@ class _VectorSegment(PassageRows):
     def nearest(self, query: Vectors, k: int, allowed: Keys | None) -> tuple[Keys, Scores]:
         """The k best live (and allowed) passages with their cosines."""
         rows = self._candidates(query, k, self.usable(allowed), exact=allowed is not None)
-        return _best(self.keys[rows], self._cosines(query, rows), k)
+        # Row by row in float64: the same figure whatever segment a vector is in
+        exact = query.astype(np.float64)
+        parts = [(self.index.vectors(part) * exact).sum(axis=1) for part in chunks(rows)]
+        return _best(self.keys[rows], np.concatenate([*parts, np.empty(0)]), k)
 
     def _candidates(self, query: Vectors, k: int, mask: Mask, *, exact: bool) -> Integers:
         """Rows of ``mask`` that hold its k nearest; ``exact`` makes that certain in every kind."""
@@ -204,12 +207,6 @@ class _VectorSegment(PassageRows):
             if len(rows) >= k:
                 return rows
         return self.index.scan(query, k, mask)
-
-    def _cosines(self, query: Vectors, rows: Integers) -> Scores:
-        """Row by row in float64: the same figure whatever segment a vector is in."""
-        exact = query.astype(np.float64)
-        parts = [(self.index.vectors(part) * exact).sum(axis=1) for part in chunks(rows)]
-        return np.concatenate([*parts, np.empty(0)])
 
 
 @dataclass(frozen=True, eq=False)

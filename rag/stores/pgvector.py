@@ -101,7 +101,16 @@ class PgVectors:
             connection.execute(
                 text(f"CREATE TEMP TABLE {_SPARE_NAME} (LIKE {record.table}) ON COMMIT DROP")
             )
-            _copy_in(connection, keys, vectors)
+            size = vectors.shape[1]
+            rows = np.zeros(len(keys), _record(size))
+            rows["fields"], rows["key_bytes"], rows["key"] = 2, 8, keys
+            rows["vector_bytes"], rows["dimension"], rows["vector"] = 4 + 4 * size, size, vectors
+            with (
+                _driver(connection) as driver,
+                driver.cursor() as cursor,
+                cursor.copy(f"COPY {_SPARE_NAME} FROM STDIN (FORMAT BINARY)") as copy,
+            ):
+                copy.write(_SIGNATURE + rows.tobytes() + _TRAILER)
             # In one order everywhere: two processes never wait for each other's rows.
             connection.execute(
                 text(
@@ -319,19 +328,6 @@ def _record(dimension: int) -> np.dtype[np.void]:
             ("vector", ">f4", (dimension,)),
         ]
     )
-
-
-def _copy_in(connection: Connection, keys: Keys, vectors: Vectors) -> None:
-    size = vectors.shape[1]
-    rows = np.zeros(len(keys), _record(size))
-    rows["fields"], rows["key_bytes"], rows["key"] = 2, 8, keys
-    rows["vector_bytes"], rows["dimension"], rows["vector"] = 4 + 4 * size, size, vectors
-    with (
-        _driver(connection) as driver,
-        driver.cursor() as cursor,
-        cursor.copy(f"COPY {_SPARE_NAME} FROM STDIN (FORMAT BINARY)") as copy,
-    ):
-        copy.write(_SIGNATURE + rows.tobytes() + _TRAILER)
 
 
 def _rows(

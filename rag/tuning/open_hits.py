@@ -50,25 +50,20 @@ class OpenHitsReader:
         if not decided or recipe == baseline:
             return dict(comparisons)
         depth = max(parse_metric(name).k for name in decided)
-        judged = self._judged(recipe, baseline, depth, on_progress)
-        same_cut = recipe.index.cut == baseline.index.cut
-        return dict(comparisons) | with_open_hits(
-            decided, judged, self.sweeper.question_set.groups, same_cut=same_cut
-        )
-
-    def _judged(
-        self, recipe: Recipe, baseline: Recipe, depth: int, on_progress: ProgressCallback
-    ) -> dict[str, JudgedRankings]:
-        """Both rankings of each question that has a relevant label, by id."""
+        # Both rankings of each question that has a relevant label, by id
         ours, theirs = (self._ranked(side, depth, on_progress) for side in (recipe, baseline))
         grades, others = (self._grades(side) for side in (recipe, baseline))
-        return {
+        judged = {
             question.id: JudgedRankings(first, second, mine, other)
             for question, first, second, mine, other in zip(
                 self.sweeper.questions, ours, theirs, grades, others, strict=True
             )
             if any(grade > 0 for grade in mine.values())
         }
+        same_cut = recipe.index.cut == baseline.index.cut
+        return dict(comparisons) | with_open_hits(
+            decided, judged, self.sweeper.question_set.groups, same_cut=same_cut
+        )
 
     def _ranked(
         self, recipe: Recipe, depth: int, on_progress: ProgressCallback

@@ -100,19 +100,15 @@ class Authorization:
     def _require(self, least: str) -> None:
         if least == SERVER:
             raise NotAllowed("Only the command line of the server can do this.")
-        role = self._role_for(least)
-        if role is None:
-            raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
-        if not reaches(role, least):
-            raise NotAllowed(refusal(role, least), ASK)
-
-    def _role_for(self, least: str) -> str | None:
         at, role = self._known_role
         reads = least in (GUEST, "viewer")
         if not reads or self._clock() - at >= _ROLE_SECONDS:
             role = self._role()
             self._known_role = self._clock(), role
-        return role
+        if role is None:
+            raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
+        if not reaches(role, least):
+            raise NotAllowed(refusal(role, least), ASK)
 
     def _record(
         self,

@@ -158,7 +158,8 @@ class ModelAnswer:
         beside = Beside(wording=self._beside.wording)
         if self._mode == "grounded":
             passage_count = max(int(len(prompt.hits) * share), 1)
-            shorter = replace(self._written_of(prompt.hits[:passage_count]), version=prompt.version)
+            self._shown = tuple(prompt.hits[:passage_count])
+            shorter = replace(self._written(self._beside), version=prompt.version)
         else:
             shorter = self._written(beside, max(int(size * share) - begun, 1))
         if len(shorter.text) >= len(prompt.text):
@@ -168,10 +169,6 @@ class ModelAnswer:
         description += ", without conversation and examples" if extras else ""
         self._decide("context", f"asked again with {description}", error.message)
         return shorter
-
-    def _written_of(self, hits: Sequence[Hit]) -> Prompt:
-        self._shown = tuple(hits)
-        return self._written(self._beside)
 
     def _lacks_citations(self, text: str) -> bool:
         if self._mode not in MUST_CITE or not text.strip() or says_no_answer(text):

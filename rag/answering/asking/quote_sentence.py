@@ -131,7 +131,7 @@ class QuoteSentence:
             for delta in stream:
                 text += delta.text
                 yield delta
-                if _is_whole(text):
+                if len(_sentence(text)) < len(text.rstrip()):
                     break
 
     def _denies(self, question: str) -> bool:
@@ -198,11 +198,6 @@ def _sentence(text: str) -> str:
         if len(text[:end].split()) >= SHORTEST:
             return text[:end]
     return text
-
-
-def _is_whole(text: str) -> bool:
-    """Whether a sentence ended, and another text begins."""
-    return len(_sentence(text)) < len(text.rstrip())
 
 
 def quotes_prompt(question: str, shown: Sequence[ShownQuote], wording: Wording) -> Prompt:

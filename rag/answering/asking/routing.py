@@ -88,45 +88,6 @@ def choose(
 
     Raises Unreadable if the second reply is invalid too, and ProviderError.
     """
-    messages = _messages(question, tools, tried, beside)
-    reply = listener.hear(messages, MOST_TOKENS)
-    try:
-        return read_choice(reply, tools, tried)
-    except Unreadable as problem:
-        again = f"That cannot be used: {problem}. Reply with one JSON object in one of the forms."
-        repaired = [*messages, Message("assistant", reply), Message("user", again)]
-        return read_choice(listener.hear(repaired, MOST_TOKENS), tools, tried)
-
-
-def read_choice(reply: str, tools: Sequence[AnswerTool], tried: Sequence[Tried]) -> Choice:
-    """The choice in a reply, checked against the tools that there are. Raises Unreadable."""
-    try:
-        choice = _CHOICE.validate_python(_object(reply))
-    except ValidationError as error:
-        first = error.errors(include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Unreadable(f"{where or 'the object'}: {validation_words(first)}") from error
-    if isinstance(choice, Knowledge):
-        return choice
-    names = [tool.name for tool in tools]
-    if choice.tool not in names:
-        raise Unreadable(f"there is no tool {choice.tool!r}, only {', '.join(names)}")
-    if any((one.tool, one.question) == (choice.tool, choice.arguments.question) for one in tried):
-        raise Unreadable(f"{choice.tool} was asked this already and gave nothing")
-    return choice
-
-
-def _object(reply: str) -> object:
-    """The first JSON object in a reply, which may stand between other words."""
-    parsed = next(objects(reply), None)
-    if parsed is None:
-        raise Unreadable("there is no JSON object")
-    return parsed
-
-
-def _messages(
-    question: str, tools: Sequence[AnswerTool], tried: Sequence[Tried], beside: Beside
-) -> list[Message]:
     contents = [message.content for message in beside.history]
     key = mark(question, *contents, *(one.problem for one in tried))
     listed = "\n".join(
@@ -146,4 +107,33 @@ def _messages(
         ),
         f"Question: {neutral(question)}",
     ]
-    return [Message("system", rules), Message("user", "\n\n".join(parts))]
+    messages = [Message("system", rules), Message("user", "\n\n".join(parts))]
+    reply = listener.hear(messages, MOST_TOKENS)
+    try:
+        return read_choice(reply, tools, tried)
+    except Unreadable as problem:
+        again = f"That cannot be used: {problem}. Reply with one JSON object in one of the forms."
+        repaired = [*messages, Message("assistant", reply), Message("user", again)]
+        return read_choice(listener.hear(repaired, MOST_TOKENS), tools, tried)
+
+
+def read_choice(reply: str, tools: Sequence[AnswerTool], tried: Sequence[Tried]) -> Choice:
+    """The choice in a reply, checked against the tools that there are. Raises Unreadable."""
+    try:
+        # The first JSON object in a reply, which may stand between other words
+        parsed = next(objects(reply), None)
+        if parsed is None:
+            raise Unreadable("there is no JSON object")
+        choice = _CHOICE.validate_python(parsed)
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Unreadable(f"{where or 'the object'}: {validation_words(first)}") from error
+    if isinstance(choice, Knowledge):
+        return choice
+    names = [tool.name for tool in tools]
+    if choice.tool not in names:
+        raise Unreadable(f"there is no tool {choice.tool!r}, only {', '.join(names)}")
+    if any((one.tool, one.question) == (choice.tool, choice.arguments.question) for one in tried):
+        raise Unreadable(f"{choice.tool} was asked this already and gave nothing")
+    return choice

@@ -10,7 +10,7 @@ from rag.answering.assessing.key_terms import words_in
 from rag.answering.extractive import QuoteSelection
 from rag.answering.quote_candidates import Candidate
 from rag.answering.quoting import with_gap
-from rag.answering.reading import PassageReader, document_words
+from rag.answering.reading import document_words
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.vocabulary import Vocabulary
 from rag.fences import neutral
@@ -48,7 +48,8 @@ def shown_quotes(
         cells = _cells(one, question, words)
         text = BETWEEN.join(cells)
         values = [cell.partition(": ")[2] or cell for cell in cells if cell != _name(one)]
-        above = [*_places(one, selection.reader)]
+        heading = selection.reader.heading_path(one.hit, one.statement)
+        above = [place for place in (document_words(one.hit.document), heading) if place]
         telling = [place for place in above if words.terms(place) & asked - words.terms(text)]
         if one.hit.document in days:
             telling.append(f"{one.hit.document}, {days[one.hit.document]}".strip(", "))
@@ -79,11 +80,6 @@ def answering_quotes(
     kind = asked_value(question)
     telling = [quote for quote in quotes if kind and kind.is_in(quote.values)]
     return [*telling, *quotes][:1]
-
-
-def _places(one: Candidate, reader: PassageReader) -> Sequence[str]:
-    heading = reader.heading_path(one.hit, one.statement)
-    return [place for place in (document_words(one.hit.document), heading) if place]
 
 
 def _cells(one: Candidate, question: str, words: Vocabulary) -> list[str]:

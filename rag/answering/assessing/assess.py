@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.codes import nearest_code
@@ -198,7 +198,8 @@ def _doubt(evidence: QuoteEvidence, shown: str) -> str:
     if evidence.apart and all(term.indexed for term in evidence.apart):
         return f"No single row has {_named(evidence.apart, 'and')}."
     if unknown:
-        near = _nearest(unknown, shown)
+        code = next((term.text for term in unknown if term.kind == "code"), "")
+        near = nearest_code(code, set(_CODE.findall(shown))) if code else ""
         return f"No passage has {_named(unknown)}." + (f" Most similar: {near}." if near else "")
     if evidence.missing:
         absent = [term for term in evidence.missing if term not in evidence.unquoted]
@@ -208,12 +209,6 @@ def _doubt(evidence: QuoteEvidence, shown: str) -> str:
     if evidence.no_value:
         return f"The first quote does not have {evidence.no_value}."
     return "The quotes have the words of the question, but hardly answer it."
-
-
-def _nearest(unknown: Iterable[KeyTerm], shown: str) -> str:
-    """The code in what is shown that is most like a code that no passage has."""
-    code = next((term.text for term in unknown if term.kind == "code"), "")
-    return nearest_code(code, set(_CODE.findall(shown))) if code else ""
 
 
 def _named(terms: Sequence[KeyTerm], last: str = "or") -> str:

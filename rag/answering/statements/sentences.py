@@ -91,7 +91,7 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
         if segment.kind == "entry":
             collected.append(Statement(" · ".join(_cell_lines(text)), text, segment.start, "entry"))
         elif segment.kind == "row":
-            cells = _cells(text)
+            cells = [plain_words(cell) for cell in text.strip().strip("|").split("|")]
             if _TABLE_RULE.match(passage, segment.end):
                 columns = cells
             else:
@@ -212,10 +212,6 @@ def _piece_end(text: str, start: int) -> int:
 def _row(text: str, start: int, cells: list[str], columns: list[str]) -> Statement:
     joined = named_cells(tuple(cells), tuple(columns))
     return Statement(joined, text.strip(), start + len(text) - len(text.lstrip()), "row")
-
-
-def _cells(row: str) -> list[str]:
-    return [plain_words(cell) for cell in row.strip().strip("|").split("|")]
 
 
 def _cell_lines(entry: str) -> Iterator[str]:

@@ -19,7 +19,6 @@ from rag import (
     Recipe,
     RetrievalComparison,
     Standing,
-    VectorChoice,
     VectorsData,
     VerbData,
     compared_data,
@@ -68,7 +67,12 @@ def explain(
             "Specify what to explain.",
             "Use --chunk ID, --find TEXT, --document NAME or --against F=V.",
         )
-    return _with_vectors(output, kind, base.documents.vector_index(recipe.index))
+    # Add the vector index to the output, in words only if its search is approximate
+    choice = base.documents.vector_index(recipe.index)
+    vectors = f"\n\nVectors, {choice.kind}: {choice.headline} {choice.details}"
+    line = "" if choice.kind == "flat" else vectors
+    data = output.data.extend(kind, vectors=VectorsData.of(choice))
+    return replace(output, data=data, text=output.text + line)
 
 
 def _recipe_of(base: KnowledgeBase, run_id: str) -> Recipe:
@@ -79,16 +83,6 @@ def _recipe_of(base: KnowledgeBase, run_id: str) -> Recipe:
             "`compare` shows the rankings of two runs side by side.",
         )
     return run.recipe
-
-
-def _with_vectors(
-    output: Output, kind: type[ExplainedPassageData | ExplainedFindingsData], choice: VectorChoice
-) -> Output:
-    """Add the vector index to the output, in words only if its search is approximate."""
-    vectors = f"\n\nVectors, {choice.kind}: {choice.headline} {choice.details}"
-    line = "" if choice.kind == "flat" else vectors
-    data = output.data.extend(kind, vectors=VectorsData.of(choice))
-    return replace(output, data=data, text=output.text + line)
 
 
 def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -> Output:

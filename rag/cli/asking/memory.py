@@ -9,7 +9,6 @@ from typing import Any
 from rag import (
     EVERYBODY,
     InvalidInput,
-    KnowledgeBase,
     OperationFigures,
     OperationPeriod,
     Remembered,
@@ -141,7 +140,9 @@ def memory(args: argparse.Namespace) -> Output:
         data = DeletedInteractionData(deleted=turn)
         return Output(data, f"forgot {turn}; its turn stays in its conversation")
     if args.action == "correct":
-        _correct(base, turn, args)
+        if args.question is None and args.answer is None:
+            raise InvalidInput("The correction is missing.", "Give --question or --answer.")
+        base.memory.correct(turn, question=args.question, answer=args.answer)
     past = base.memory.get(turn)
     text = "\n".join([_line(past), "", past.interaction.answer])
     return Output(InteractionData.of(past), text)
@@ -176,12 +177,6 @@ def _expect(args: argparse.Namespace, count: int, what: str = "") -> None:
     if len(args.value) != count:
         takes = f"takes one {what}" if count else "takes no further argument"
         raise InvalidInput(f"memory {args.action} {takes}.", "Put words in quotation marks.")
-
-
-def _correct(base: KnowledgeBase, turn: int, args: argparse.Namespace) -> None:
-    if args.question is None and args.answer is None:
-        raise InvalidInput("The correction is missing.", "Give --question or --answer.")
-    base.memory.correct(turn, question=args.question, answer=args.answer)
 
 
 def _listed(interactions: list[Remembered], total: int) -> Output:

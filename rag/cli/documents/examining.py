@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from rag import (
     EVERYBODY,
     KIND_TITLES,
-    DocumentFindingData,
     ExaminationData,
     InvalidInput,
     KnowledgeBase,
@@ -57,11 +56,7 @@ def _lines(data: ExaminationData) -> Iterator[str]:
             yield f"\n{title} ({len(of_kind)})"
         for finding in of_kind:
             yield f"{finding.id}  {finding.summary}"
-            yield from _evidence(finding)
-
-
-def _evidence(finding: DocumentFindingData) -> Iterator[str]:
-    for place in finding.places:
-        if place.text or len(finding.places) > 2:
-            page = f", page {place.page}" if place.page is not None else ""
-            yield f"  {place.document}{page}" + (f": {place.text}" if place.text else "")
+            for place in finding.places:
+                if place.text or len(finding.places) > 2:
+                    page = f", page {place.page}" if place.page is not None else ""
+                    yield f"  {place.document}{page}" + (f": {place.text}" if place.text else "")

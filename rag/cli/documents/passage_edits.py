@@ -53,26 +53,22 @@ def edit_passages(args: argparse.Namespace) -> Output:
         base.documents.edit_passages(
             args.document, "words", _span(base, args.document, quote), words
         )
-    return _listed(
-        args.document, base.documents.passage_edits(args.document), base.documents.lost_edits()
-    )
-
-
-def _span(base: KnowledgeBase, document: str, quote: str) -> tuple[int, int]:
-    return base.documents.find_quote(document, quote)
-
-
-def _listed(document: str, edits: list[StoredEdit], lost: list[StoredEdit]) -> Output:
+    edits = base.documents.passage_edits(args.document)
+    lost = base.documents.lost_edits()
     data = EditsData(
-        document=document,
+        document=args.document,
         edits=[EditData.of(edit) for edit in edits],
         lost=[LostEditData.of(edit) for edit in lost],
     )
-    lines = [_line(edit) for edit in edits] or [f"No edit of {document}."]
+    lines = [_line(edit) for edit in edits] or [f"No edit of {args.document}."]
     if lost:
         lines.append(f"{counted(len(lost), 'edit')} whose text is in no document:")
         lines += [f"{_line(edit)}  in {edit.document_name}" for edit in lost]
     return Output(data, "\n".join(lines))
+
+
+def _span(base: KnowledgeBase, document: str, quote: str) -> tuple[int, int]:
+    return base.documents.find_quote(document, quote)
 
 
 def _line(edit: StoredEdit) -> str:

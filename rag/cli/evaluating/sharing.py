@@ -13,7 +13,6 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     ParityData,
-    Reproduction,
     Run,
     TraceData,
     VerbData,
@@ -153,18 +152,7 @@ def _redacted(value: Any, key: str = "") -> Any:
 
 def import_bundle(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
-    return _reproduction(
-        workspace.import_bundle(args.file, args.kb, args.documents, printing.working)
-    )
-
-
-def _written(path: Path, run: str) -> Output:
-    size = path.stat().st_size
-    data = WrittenRunData(run=run, file=str(path), bytes=size)
-    return Output(data, f"{path}, {size / 1000:,.0f} kB")
-
-
-def _reproduction(reproduction: Reproduction) -> Output:
+    reproduction = workspace.import_bundle(args.file, args.kb, args.documents, printing.working)
     lines = [f"run {reproduction.run} in {reproduction.base!r}: {reproduction.sentence}"]
     lines += [f"missing: {name}" for name in reproduction.missing]
     lines += [f"read differently: {name}" for name in reproduction.read_differently]
@@ -178,3 +166,9 @@ def _reproduction(reproduction: Reproduction) -> Output:
         for name, (a, b) in reproduction.environment.items()
     ]
     return Output(ReproductionData.of(reproduction), "\n".join(lines), reproduction.exact)
+
+
+def _written(path: Path, run: str) -> Output:
+    size = path.stat().st_size
+    data = WrittenRunData(run=run, file=str(path), bytes=size)
+    return Output(data, f"{path}, {size / 1000:,.0f} kB")

@@ -49,20 +49,16 @@ def systems(args: argparse.Namespace) -> Output:
         store.remove(args.name)
         return Output(RemovedData(removed=args.name), f"deleted {args.name}; its runs stay")
     if args.action == "test":
-        return _tried(store.test(args.name, _question(args)))
+        if not args.question:
+            raise InvalidInput("Specify a question.", "Give --question TEXT.")
+        question: str = args.question
+        return _tried(store.test(args.name, question))
     definition = _definition(args)
     trial = _tried(store.test_definition(definition, args.question)) if args.question else None
     added = store.add(definition)
     added_data = SystemData.of(added).extend(AddedSystemData, trial=trial.data if trial else None)
     lines = [_line(added), *(f"set {name} in the environment" for name in added.unset)]
     return Output(added_data, "\n".join([*lines, *([trial.text] if trial else [])]))
-
-
-def _question(args: argparse.Namespace) -> str:
-    if not args.question:
-        raise InvalidInput("Specify a question.", "Give --question TEXT.")
-    question: str = args.question
-    return question
 
 
 def _definition(args: argparse.Namespace) -> HttpSystem:

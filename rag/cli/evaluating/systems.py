@@ -14,7 +14,6 @@ from rag import (
     Evaluation,
     HopSummary,
     InvalidInput,
-    Jobs,
     KnowledgeBase,
     SystemEvaluation,
     SystemSource,
@@ -59,7 +58,11 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
         raise InvalidInput("--returned, --callable and --system exclude each other.", "Give one.")
     base = workspace.base(args.kb)
     if args.system:
-        return _stored(workspace.jobs, base, cutoffs, args)
+        job = base.systems.start_evaluation(args.set_name, args.system, cutoffs)
+        printing.follow(workspace.jobs, job)
+        run = base.runs.get(str(workspace.jobs.get(job).payload["run"]))
+        evaluation = Evaluation(run, tuple(base.runs.results(run.id)))
+        return measured_output(base, SystemEvaluation(evaluation), cutoffs)
     notes: tuple[str, ...] = ()
     complete = args.complete
     started = time.perf_counter()
@@ -86,16 +89,6 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
         complete=complete,
     )
     return measured_output(base, measured, cutoffs, notes, complete=complete)
-
-
-def _stored(
-    jobs: Jobs, base: KnowledgeBase, cutoffs: Sequence[int], args: argparse.Namespace
-) -> Output:
-    job = base.systems.start_evaluation(args.set_name, args.system, cutoffs)
-    printing.follow(jobs, job)
-    run = base.runs.get(str(jobs.get(job).payload["run"]))
-    evaluation = Evaluation(run, tuple(base.runs.results(run.id)))
-    return measured_output(base, SystemEvaluation(evaluation), cutoffs)
 
 
 def measured_output(

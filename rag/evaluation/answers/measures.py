@@ -147,23 +147,19 @@ def rouge_l(answer: str, expected: str) -> float:
     answer_words, expected_words = _words(answer), _words(expected)
     if not answer_words or not expected_words:
         return 0.0
-    return _f1(_common(answer_words, expected_words), len(answer_words), len(expected_words))
+    # The length of the longest common subsequence
+    best = [0] * (len(expected_words) + 1)
+    for word in answer_words:
+        before = 0
+        for place, other_word in enumerate(expected_words, start=1):
+            previous = best[place]
+            best[place] = before + 1 if word == other_word else max(best[place], best[place - 1])
+            before = previous
+    return _f1(best[-1], len(answer_words), len(expected_words))
 
 
 def _words(text: str) -> list[str]:
     return _NOT_WORD.sub(" ", text.lower()).split()
-
-
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """The length of the longest common subsequence."""
-    best = [0] * (len(other) + 1)
-    for word in one:
-        before = 0
-        for place, other_word in enumerate(other, start=1):
-            previous = best[place]
-            best[place] = before + 1 if word == other_word else max(best[place], best[place - 1])
-            before = previous
-    return best[-1]
 
 
 def _f1(shared: int, answer_length: int, expected_length: int) -> float:

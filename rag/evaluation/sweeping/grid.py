@@ -114,7 +114,8 @@ def _checked(
         try:
             fields = base.with_fields(changes).fields()
         except InvalidRecipe:
-            _check_each(changes, base)
+            base.with_fields({**changes, "index.chunk_overlap": 0})
+            base.with_fields({**changes, "index.chunk_size": _LONGEST})
             skipped.append(changes)
         else:
             fitting.append({name: fields[name] for name in changes})
@@ -134,12 +135,6 @@ def _once(
         if first.setdefault(same, changes) is not changes:
             repeated.append(changes)
     return tuple(first.values()), tuple(repeated)
-
-
-def _check_each(changes: Changes, base: Recipe) -> None:
-    """Raise InvalidRecipe unless the values are right and only do not fit together."""
-    base.with_fields({**changes, "index.chunk_overlap": 0})
-    base.with_fields({**changes, "index.chunk_size": _LONGEST})
 
 
 def _combinations(names: Sequence[str], fields: Mapping[str, list[Any]]) -> tuple[Changes, ...]:

@@ -38,13 +38,16 @@ class OllamaWire:
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int
     ) -> Iterator[Delta]:
         """The reply, piece by piece. Raises ProviderError, also in the middle."""
+        # A context window that holds prompt and reply, in steps so that models reload rarely.
+        # Ollama's default window is small and what does not fit is cut off without a word.
+        prompt = sum(len(part.content) for part in messages) // CHARACTERS_PER_TOKEN
         request: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": part.role, "content": part.content} for part in messages],
             "options": {
                 "temperature": temperature,
                 "num_predict": max_tokens,
-                "num_ctx": _window(messages, max_tokens),
+                "num_ctx": (-(-(prompt + max_tokens) // WINDOW_STEP) * WINDOW_STEP),
             },
         }
         with limited_call(self._endpoint, "chat", lambda: self._open(request)) as parts:
@@ -118,12 +121,3 @@ def _connected(endpoint: Endpoint) -> ollama.Client:
     require_configured(endpoint)
     client: ollama.Client = package.Client(endpoint.base_url, timeout=endpoint.retry_policy.timeout)
     return client
-
-
-def _window(messages: Sequence[Message], max_tokens: int) -> int:
-    """A context window that holds prompt and reply, in steps so that models reload rarely.
-
-    Ollama's default window is small and what does not fit is cut off without a word.
-    """
-    prompt = sum(len(part.content) for part in messages) // CHARACTERS_PER_TOKEN
-    return -(-(prompt + max_tokens) // WINDOW_STEP) * WINDOW_STEP

@@ -128,7 +128,19 @@ class Estimates(StoredRuns):
         run_ids = [run_id] if other_id is None else [run_id, other_id]
         with self._database.read() as connection:
             places = self._places(connection, run_ids)
-            people = self._sample(connection, run_ids, places)
+            # The human judgements of the random sample by hit: 1 relevant, 0 not
+            run = runs.get(connection, self._base_id, run_ids[0])
+            question_set = question_rows.get_question_set(
+                connection, self._base_id, run.question_set
+            )
+            origin = SAMPLED + origin_of(run_ids)
+            people: dict[Hit, float] = {}
+            for question in question_rows.list_labelled_questions(connection, question_set.id):
+                for label in question.labels:
+                    if label.origin == origin and label.document_id is not None:
+                        place = label.document_id, label.start, label.end
+                        item = places.get(place, label.document_id)
+                        people[question.id, item] = float(label.grade > 0)
             name, verdicts = _verdicts(connection, run_ids, judge)
             answerable = self._answerable_questions(connection, run_id) if other_id is None else 0
         rest = [
@@ -159,25 +171,6 @@ class Estimates(StoredRuns):
             for key, chunk in chunks.items():
                 places[chunk.document_id, chunk.start, chunk.end] = key
         return places
-
-    def _sample(
-        self,
-        connection: Connection,
-        run_ids: list[str],
-        places: dict[Place, str],
-    ) -> dict[Hit, float]:
-        """Return the human judgements of the random sample by hit: 1 relevant, 0 not."""
-        run = runs.get(connection, self._base_id, run_ids[0])
-        question_set = question_rows.get_question_set(connection, self._base_id, run.question_set)
-        origin = SAMPLED + origin_of(run_ids)
-        people: dict[Hit, float] = {}
-        for question in question_rows.list_labelled_questions(connection, question_set.id):
-            for label in question.labels:
-                if label.origin == origin and label.document_id is not None:
-                    place = label.document_id, label.start, label.end
-                    item = places.get(place, label.document_id)
-                    people[question.id, item] = float(label.grade > 0)
-        return people
 
 
 def _verdicts(

@@ -66,7 +66,14 @@ def read_returned(
     shape = shapes.of_paths(paths) if paths else _shape(form)
     retrievals = list(_retrievals(rows, shape, notes))
     notes.check()
-    return _file(name, form, _with_hops(retrievals), notes)
+    # Number the retrievals of a trace in the order in which they began
+    order = sorted(range(len(retrievals)), key=lambda place: (retrievals[place][0], place))
+    begun, numbered = Counter[str](), dict[int, Returned]()
+    for place in order:
+        item = retrievals[place][1]
+        numbered[place] = replace(item, hop=begun[item.trace]) if item.trace else item
+        begun[item.trace] += 1
+    return _file(name, form, [numbered[place] for place in range(len(retrievals))], notes)
 
 
 def _shape(form: Form) -> shapes.Shape:
@@ -97,17 +104,6 @@ def _retrievals(
         with notes.line():
             if retrieval := shape(row):
                 yield retrieval
-
-
-def _with_hops(retrievals: Sequence[tuple[str, Returned]]) -> list[Returned]:
-    """Number the retrievals of a trace in the order in which they began."""
-    order = sorted(range(len(retrievals)), key=lambda place: (retrievals[place][0], place))
-    begun, numbered = Counter[str](), dict[int, Returned]()
-    for place in order:
-        item = retrievals[place][1]
-        numbered[place] = replace(item, hop=begun[item.trace]) if item.trace else item
-        begun[item.trace] += 1
-    return [numbered[place] for place in range(len(retrievals))]
 
 
 def _file(

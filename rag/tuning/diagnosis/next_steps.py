@@ -133,7 +133,7 @@ def next_steps(basis: Basis) -> list[NextStep]:
         value, fix = max(open_values, key=lambda pair: pair[0])
         steps.append(_label(basis, fix, value))
     elif trials.note:
-        steps.append(_label_to_try(basis))
+        steps.append(NextStep("label", _LABEL, basis.trials.note, None, _labelling(basis)))
     steps.sort(key=lambda step: _place(basis, step))
     advice = [] if any(_leads(basis, step) for step in steps) else _advice(basis)
     equal = [_nothing(basis, fix) for value, fix in values if value < LEAST_VALUE and not fix.gains]
@@ -255,10 +255,6 @@ def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
         )
     seconds = _labelling(basis)
     return NextStep("label", _LABEL, reason, value, seconds)
-
-
-def _label_to_try(basis: Basis) -> NextStep:
-    return NextStep("label", _LABEL, basis.trials.note, None, _labelling(basis))
 
 
 def _nothing(basis: Basis, fix: Fix) -> NextStep:
