@@ -66,15 +66,13 @@ def tabulate_divs(tree: Any) -> None:
 
 def _cells_of_row(row: Any) -> int:
     """The number of cells of a row; 0 for an element that has other content."""
-    texts = [words_of(cell) for cell in row]
+    if row.tag != "div" or any(
+        cell.tag != "div" or any(inner.tag != "span" for inner in cell) for cell in row
+    ):
+        return 0
     bare = [row.text, *(cell.tail for cell in row)]
-    is_row = (
-        row.tag == "div"
-        and all(cell.tag == "div" and not cell.xpath("*[not(self::span)]") for cell in row)
-        and all(0 < len(text) <= _LONGEST_LABEL for text in texts)
-        and not any(text and text.strip() for text in bare)
-    )
-    return len(texts) if is_row else 0
+    is_row = all(0 < len(words_of(cell)) <= _LONGEST_LABEL for cell in row)
+    return len(row) if is_row and not any(text and text.strip() for text in bare) else 0
 
 
 def unnest_tables(tree: Any) -> None:
