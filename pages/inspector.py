@@ -111,6 +111,8 @@ def _question(base: KnowledgeBase) -> str:
         placeholder="Ask a question about your documents",
         icon=":material/search:",
     )
+    if text and text.strip():
+        return text
     unlabelled = suggested_questions(base, retrieval.SUGGESTIONS)
     suggested = unlabelled or retrieval.suggestions(base)
     if suggested:
@@ -221,6 +223,7 @@ def _cards_and_source(
         around=origins.spans(context=True),
         selected=selected.chunk.key if selected else None,
         grade=grading.buttons,
+        grades=grading.labels.grades,
         place=lambda hit: place(base, hit.chunk, hit.base),
         labelled=base.name,
         tables=lambda hit: tables_of(base, hit.chunk, hit.base),

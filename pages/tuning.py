@@ -5,15 +5,16 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.components.documents.builds import builds_view
 from pages.components.labels import question_sets
 from pages.components.recipe import working_recipe
 from pages.components.recipe.panel import recipe_panel
-from pages.components.runs.next_step import chosen_set, page_title
+from pages.components.runs.next_step import FEW, chosen_set, page_title
 from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import loading_note
 from pages.components.shell.session import base as chosen_base
-from pages.components.tuning.bench import bench, left_out_note, meaning, tuner
+from pages.components.tuning.bench import Bench, bench, left_out_note, meaning, tuner
 from pages.components.tuning.cards import cards
 from pages.components.tuning.curves import curves
 from pages.components.tuning.fetching import Missing, follow
@@ -23,6 +24,7 @@ from pages.components.tuning.threshold import threshold_panel
 from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError, Tuner, counted
 
 TUNING = "Tuning half"
+_MORE = "tuning_more"
 
 
 def main() -> None:
@@ -59,11 +61,29 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
             (cards, moving),
             (curves, moving),
             (search_all, opened),
-            (threshold_panel, moving),
-            (indexes, opened),
         ):
             with guard():
                 section(shown)
+        _more(opened)
+
+
+def _more(opened: Bench) -> None:
+    """Draw the experiments that few visitors make, once they are unfolded."""
+    more = st.expander(
+        "More experiments",
+        icon=":material/science:",
+        key=_MORE,
+        expanded=bool({"cuts", "precision"} & set(st.query_params)),
+        on_change="rerun",
+    )
+    if more.open:
+        with more:
+            with guard():
+                indexes(opened)
+            with guard():
+                builds_view(opened.base)
+            with guard():
+                threshold_panel(opened.by_arithmetic)
 
 
 def _meaning(
@@ -93,25 +113,32 @@ def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSe
         chosen = by_name[name]
         measuring = tuner(base, chosen, working_recipe.working(base))
         if measuring.split is None:
-            st.caption(f"{counted(measuring.questions, 'question')}, too few to be split.")
+            _few(measuring)
             return chosen, "all"
-        explained = (
-            "Report on questions that you did not tune on. The tuning half leaves the "
-            "held-out questions unseen until Search all or Runs reports on them."
+        tuning, held_out = measuring.counted("tuning"), measuring.counted("held-out")
+        choice = switch(
+            "Measured on",
+            ["All questions", TUNING],
+            "measured",
+            help=f"Cards and curves measure all {counted(measuring.questions, 'question')}, or the "
+            f"{tuning:,} for tuning: that leaves the {held_out:,} held-out questions unseen until "
+            f"Search all or Runs reports on them.{_answerable(measuring)}",
         )
-        choice = switch("Measured on", ["All questions", TUNING], "measured", help=explained)
-    tuning, held_out = measuring.counted("tuning"), measuring.counted("held-out")
-    ranked = _answerable(measuring)
-    if choice == TUNING:
-        st.caption(
-            f"Cards and curves measure the {tuning:,} for tuning; {held_out:,} held out.{ranked}"
+    if measuring.questions < FEW:
+        _few(measuring)
+    return chosen, "tuning" if choice == TUNING else "all"
+
+
+def _few(measuring: Tuner) -> None:
+    """Say that a set decides nothing, before anything of it is drawn."""
+    if measuring.questions < FEW:
+        st.warning(
+            f"{counted(measuring.questions, 'question')}: too few to tell recipes apart. Add more "
+            "on Metrics, or choose another set.",
+            icon=":material/warning:",
         )
-        return chosen, "tuning"
-    st.caption(
-        f"Cards and curves measure all {counted(measuring.questions, 'question')}: {tuning:,} for "
-        f"tuning, {held_out:,} held out.{ranked}"
-    )
-    return chosen, "all"
+    else:
+        st.caption(f"{counted(measuring.questions, 'question')}, too few to be split.")
 
 
 def _answerable(measuring: Tuner) -> str:

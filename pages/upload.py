@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.components.documents.add import add_area, sample_button, upload_status
 from pages.components.documents.bases import bases_view
-from pages.components.documents.builds import builds_view
+from pages.components.documents.builds import folded_builds
 from pages.components.documents.chunk_preview import chunk_preview
 from pages.components.documents.examination import examination_view
 from pages.components.documents.table import documents_table
@@ -39,7 +39,7 @@ def _documents(base: KnowledgeBase) -> None:
         if not refusal(base, "examinations.examine"):
             examination_view(base)
     with guard():
-        builds_view(base)
+        folded_builds(base)
 
 
 with guard():
@@ -50,11 +50,9 @@ with guard():
     chosen = base()
     infos = chosen.documents.documents(chosen.recipe().index)
     number, left_out = len(infos), sum(info.left_out for info in infos)
-    if number:
-        st.caption("Add documents, and see how they are chunked.")
-    elif reading(chosen.id):
+    if reading(chosen.id) and not number:
         st.markdown("The first documents are being read.")
-    else:
+    elif not number:
         _empty()
     add_area(chosen)
     if not number and not reading(chosen.id):

@@ -55,7 +55,8 @@ def visit(page: str, **parameters: str) -> AppTest:
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     for name, value in parameters.items():
         app.query_params[name] = value
-    app.session_state["recipe_panel"] = True
+    for folded in ("recipe_panel", "tuning_more", "documents_builds"):
+        app.session_state[folded] = True
     app.switch_page(page).run()
     assert not app.exception
     return app

@@ -24,11 +24,11 @@ PAGES = {
     "Settings": "/settings",
 }
 MAIN = {
-    "Documents": Attention(125, 12, 1.5),
+    "Documents": Attention(90, 12, 1.1),
     "Chat": Attention(60, 8, 1.0),
-    "Inspector": Attention(1360, 100, 2.5),
+    "Inspector": Attention(760, 46, 2.3),
     "Metrics": Attention(190, 22, 1.7),
-    "Tuning": Attention(480, 29, 2.3),
+    "Tuning": Attention(150, 22, 1.2),
     "Runs": Attention(60, 8, 1.0),
     "Settings": Attention(60, 8, 1.1),
 }

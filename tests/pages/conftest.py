@@ -167,7 +167,8 @@ def open_page() -> OpenPage:
         app = AppTest.from_file(str(FRAME), default_timeout=60)
         for name, value in parameters.items():
             app.query_params[name] = value
-        app.session_state["recipe_panel"] = True
+        for folded in ("recipe_panel", "tuning_more", "documents_builds"):
+            app.session_state[folded] = True
         app.switch_page(file).run()
         assert not app.exception
         return app

@@ -31,6 +31,8 @@ def _labels(base: KnowledgeBase) -> list[Label]:
 
 
 def _grade(app: AppTest, chunk: Chunk, grade: str | None) -> AppTest:
+    app.query_params["passage"] = chunk.id
+    app.run()
     return app.get_by_key(f"inspector_grade_{chunk.id}").set_value(grade).run()
 
 

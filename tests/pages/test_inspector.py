@@ -112,7 +112,7 @@ def test_a_number_of_the_funnel_filters_the_cards(base):
     app = visit("inspector.py", q=LEAVE)
     app.button(key="inspector_step_threshold").click().run()
     assert app.query_params["step"] == "threshold"
-    assert len(cards(app)) == 3
+    assert len(cards(app)) == 1
     app.button(key="inspector_more_threshold_button").click().run()
     assert len(cards(app)) == 4
     assert cards(app)[0] == r":gray[2 · travel\.md]"

@@ -30,11 +30,11 @@ def test_the_inspector_speaks_of_probabilities(base):
 
 def test_a_new_calibration_is_seen_at_once(base):
     _learn(base)
-    app = visit("inspector.py", q=LEAVE, by="Probability")
-    assert r"probability 0\.047 is below 0\.200" in texts(app)
-    _learn(base, intercept=-4.0)
-    app = visit("inspector.py", q=LEAVE, by="Probability")
-    assert r"probability 0\.018 is below 0\.200" in texts(app)
+    for intercept, probability in ((-3.0, r"0\.047"), (-4.0, r"0\.018")):
+        _learn(base, intercept)
+        app = visit("inspector.py", q=LEAVE, by="Probability")
+        app.button(key="inspector_more_threshold_button").click().run()
+        assert rf"probability {probability} is below 0\.200" in texts(app)
     assert r"probability 0\.047" not in texts(app)
 
 

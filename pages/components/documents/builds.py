@@ -24,13 +24,22 @@ _STATE_WIDTH = 110
 _CHUNKING_WIDTH = 220  # what a phone shows beside the state
 
 
+def folded_builds(base: KnowledgeBase) -> None:
+    """Draw the indexes once they are unfolded."""
+    folded = st.expander(
+        "Indexes", icon=":material/dns:", key="documents_builds", on_change="rerun"
+    )
+    if folded.open:
+        with folded:
+            st.caption(
+                "An index holds all documents, chunked and embedded in one way. You can keep "
+                "several; the one in use answers."
+            )
+            builds_view(base)
+
+
 def builds_view(base: KnowledgeBase) -> None:
     """Draw the indexes as a table, those that could answer, and actions on the picked one."""
-    st.header("Indexes", divider="gray")
-    st.caption(
-        "An index holds all documents, chunked and embedded in one way. You can keep several; "
-        "the one in use answers."
-    )
     builds, active = base.documents.builds(), base.recipe().index
     missing = {build.hash: base.documents.missing(build.recipe) for build in builds}
     event = st.dataframe(

@@ -17,7 +17,7 @@ from rag import DocumentInfo, IndexRecipe, KnowledgeBase, counted, visible
 
 _DOCUMENT = "doc"  # the URL's parameter: the beginning of a document's id
 _LONG = 12  # hex digits in the URL
-_TALLEST = 420  # pixels
+_TALLEST = 300  # pixels
 SHOWN = "document"  # the anchor of the picked document, which is below the fold
 
 
@@ -95,9 +95,7 @@ def _columns() -> dict[str, object]:
 
 def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], tags: list[str]) -> None:
     if not picked:
-        ticked = (
-            "" if refusal(base, "documents.delete_documents") else " Tick documents to delete them."
-        )
+        ticked = "" if refusal(base, "documents.delete_documents") else " Tick some to delete them."
         st.caption(f"Click a document to see its passages.{ticked}")
         return
     if len(picked) == 1:

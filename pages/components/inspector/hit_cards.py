@@ -9,11 +9,12 @@ import streamlit as st
 
 from pages.components.inspector.candidates import Candidate, Group, cuts
 from pages.components.inspector.what_if import open_passage, quoted
+from pages.components.labels.grading import grade_name
 from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.shell.wording import relevance, shown_context
-from pages.components.source.snippets import LabelledRows, snippet, with_columns
+from pages.components.source.snippets import LENGTH, LabelledRows, snippet, with_columns
 from rag import (
     Chunk,
     Hit,
@@ -27,10 +28,11 @@ from rag import (
     without_markup,
 )
 
-FIRST = 6  # cards of what is kept before "show more"
-FIRST_DROPPED = 3  # of each group below a cut line
+FIRST = 5  # cards of what is kept before "show more"
+FIRST_DROPPED = 1  # of each group below a cut line
 MORE = 20
 BAR = 16  # signs in a full bar
+_BRIEF = 110  # characters of a passage that is not selected
 _ICONS: dict[Group, str] = {
     "context": ":material/data_usage:",
     "merge": ":material/merge:",
@@ -62,6 +64,7 @@ class CardContext:
     around: Callable[[Hit], Sequence[Span]]
     selected: int | None
     grade: Callable[[Chunk], None]
+    grades: Mapping[int, int]
     place: Callable[[Hit], Place]
     tables: Callable[[Hit], Sequence[LabelledRows]]
     fates: Mapping[int, QuoteFate]
@@ -97,7 +100,9 @@ def _cut_line(group: Group, members: Sequence[Candidate], trace: Trace) -> None:
 def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) -> None:
     key = f"inspector_more_{group}"
     limit = int(st.session_state.get(key, FIRST if group == "prompt" else FIRST_DROPPED))
-    for candidate in members[:limit]:
+    rest = members[limit:]
+    selected = [one for one in rest if one.hit.chunk.key == evidence.selected]
+    for candidate in (*members[:limit], *selected):
         _card(candidate, evidence)
     if len(members) > limit:
         label, more = f"Show more ({len(members) - limit:,} left)", {key: limit + MORE}
@@ -119,13 +124,15 @@ def _card(candidate: Candidate, evidence: CardContext) -> None:
                 f"inspector_card_{hit.chunk.id}",
                 "radio_button_checked" if is_selected else "",
             )
-            options = {"type": "tertiary", "help": "Open in its document"}
+            options = {"type": "tertiary"}
             title = card_title(hit, where, kept=in_prompt)
             action_button(title, key, icon, open_passage, hit.chunk.id, **options)
-            if hit.base in ("", evidence.labelled):
-                evidence.grade(hit.chunk)
-            else:
+            if hit.base not in ("", evidence.labelled):
                 st.markdown(origin_badge(hit))
+            elif is_selected:
+                evidence.grade(hit.chunk)
+            elif (grade := evidence.grades.get(hit.chunk.key)) is not None:
+                st.markdown(f":gray-badge[{grade_name(str(grade))}]")
         st.markdown(_body(candidate, evidence, where, kept=in_prompt))
 
 
@@ -149,13 +156,14 @@ def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bo
     tables = evidence.tables(hit)
     _, parts = without_markup(hit.chunk.text, [part for part, _ in tables])
     named = [(part, labels) for part, (_, labels) in zip(parts, tables, strict=True)]
-    text = snippet(*with_columns(shown, spans, named))
+    is_selected = hit.chunk.key == evidence.selected
+    text = snippet(*with_columns(shown, spans, named), LENGTH if is_selected else _BRIEF)
     rows = [
         f":small[:gray[{plain(where.heading)}]]" if where.heading else "",
         f":small[:material/document_scanner: {where.recognised}]" if where.recognised else "",
         f"{bar(evidence.shares.get(hit.chunk.key), evidence.best)} :small[:gray[{figures(hit)}]]",
         f":small[{text}]" if kept else f":small[:gray[{text}]]",
-        indexed_with(hit.chunk.context, evidence.around(hit)),
+        indexed_with(hit.chunk.context, evidence.around(hit)) if is_selected else "",
         _suspicious(hit),
         f":small[:material/block: {plain(candidate.reason)}]" if candidate.reason else "",
         quoted(evidence.fates.get(hit.chunk.key) if kept else None),

@@ -38,7 +38,8 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     if lines:
         st.caption(" ".join(filter(None, (sign, *lines))))
     if cause := first_cause(base, trace, recipe, found):
-        st.caption(cause_line(cause))
+        title, fix = cause.title.lower(), cause.advice.partition(". ")[0].rstrip(".")
+        st.caption(f"**Cause: {plain(title)}.** {plain(fix)}.", help=cause_line(cause))
 
 
 def _of_turn(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Assessment | None:

@@ -87,6 +87,8 @@ def _explained(
 
 
 def _stages(trace: Trace) -> None:
+    """Draw a row for each stage that changed something, and a line for the others."""
+    changing = [stage for stage in trace.stages if stage.dropped or stage.taken != stage.given]
     rows = [
         {
             "stage": stage_title(stage.name),
@@ -94,10 +96,17 @@ def _stages(trace: Trace) -> None:
             "ms": f"{stage.seconds * 1000:,.1f}",
             "note": plain(stage.note),
         }
-        for stage in trace.stages
+        for stage in changing
     ]
     st.table(rows, border="horizontal", hide_index=True)  # it wraps the notes
-    st.caption(f"{trace.seconds * 1000:.0f} ms from question to results.")
+    idle = [stage for stage in trace.stages if stage not in changing]
+    notes = (f"**{stage_title(stage.name)}:** {plain(stage.note)}" for stage in idle if stage.note)
+    names = ", ".join(stage_title(stage.name) for stage in idle)
+    unchanged = f" Nothing changed by: {names}." if idle else ""
+    st.caption(
+        f"{trace.seconds * 1000:.0f} ms from question to results.{unchanged}",
+        help="  \n".join(notes) or None,
+    )
 
 
 def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import streamlit as st
 
 from pages.components.labels.grading import GRADES, MEANING, MISLEADS, Grading, grade_name
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
+from pages.components.shell.notices import later
 from pages.components.shell.permission import offered
-from pages.components.shell.text import Span, marked
+from pages.components.shell.text import Span, marked, plain
 from rag import LONGEST_NUGGET, Hit, InvalidInput, find_quote, flowing
 
 _SENTENCE = re.compile(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|(?=\n\s*\n)|\Z)", re.DOTALL)
@@ -115,6 +117,9 @@ def _store(grading: Grading, hit: Hit) -> None:
         int(st.session_state[_key("grade", hit)]),
         st.session_state[_key("nugget", hit)],
     )
+    grade = grade_name(str(st.session_state[_key("grade", hit)]))
+    stored = f"{grade}: the words are stored in {plain(grading.set_name)}."
+    later(partial(st.toast, stored, icon=":material/label:"))
 
 
 def sentences(text: str) -> list[Span]:

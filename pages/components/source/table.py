@@ -12,7 +12,6 @@ from pages.components.source.element import KINDS, Cell, draw_blocks, table_bloc
 from rag import Document, Table
 
 SHOWN = 60  # rows at a time
-BEFORE = 4  # rows above the passage, so that it stands in view
 MARK = "▶"
 _TABLES = {
     "text/csv",
@@ -41,13 +40,11 @@ def table_rows(document: Document, marks: Sequence[tuple[int, int]], height: int
     kinds = {index - above: kind for index, kind in kinds.items() if index >= above}
     lines = lines[above:]
     parts = -(-len(lines) // SHOWN)
-    first = max(min(kinds, default=0) - BEFORE, 0)
+    first = 0
     if parts > 1:
-        # The pager's own part begins just above the passage; the others are cut as they come.
         key = f"source_rows_{document.id[:8]}_{passage[0]}"
-        home = first // SHOWN + 1
-        chosen = st.pagination(parts, default=home, max_visible_pages=5, key=key)
-        first = first if chosen == home else (chosen - 1) * SHOWN
+        home = min(kinds, default=0) // SHOWN + 1
+        first = SHOWN * (st.pagination(parts, default=home, max_visible_pages=5, key=key) - 1)
     visible = lines[first : first + SHOWN]
     rows = [
         (

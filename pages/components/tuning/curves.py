@@ -150,12 +150,12 @@ def _threshold(bench: Bench) -> None:
     measure = bench.what_if.against_threshold
     curve = cached(measure, "threshold", bench.without("threshold"))
     summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
-    st.caption(summary)
-    charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
     st.caption(
-        "Precision counts the returned passages of all questions, also of those without an answer. "
-        "*Precision@5* is the mean over the labelled questions."
+        summary,
+        help="Precision counts the returned passages of all questions, also of those without an "
+        "answer. *Precision@5* is the mean over the labelled questions.",
     )
+    charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
 
 
 def _weight(bench: Bench) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.metrics.cards import UNCHANGED
 from pages.components.recipe import index_form, working_recipe
 from pages.components.recipe.index_builds import cost_of, unread_passages
 from pages.components.shell import job_progress
@@ -49,10 +50,10 @@ _READING = (
 
 def indexes(bench: Bench) -> None:
     """The section of the page."""
-    st.header("Indexes", divider="gray")
+    st.header("Chunking and embedding models", divider="gray")
     keep(bench.base, "cuts", first=False)
     if not st.toggle(
-        "Compare chunking and embedding models",
+        "Compare indexes",
         key="cuts",
         bind="query-params",
         help="Labels are places in documents, so they are valid for every index.",
@@ -231,11 +232,15 @@ def _takeaway(rows: Sequence[BuildFigures]) -> str:
     """The best by nDCG@10, and how far it is ahead."""
     ranked = sorted(rows, key=lambda row: -row.metrics["ndcg@10"])
     best = ranked[0].recipe.index
+    highest = ranked[0].metrics["ndcg@10"]
     chunks = f"{chunker_name(best.chunker)} {best.chunk_size}/{best.chunk_overlap}"
-    verdict = f"Highest nDCG@10: {chunks} with {best.embedder}, {ranked[0].metrics['ndcg@10']:.3f}."
+    verdict = f"Highest nDCG@10: {chunks} with {best.embedder}, {highest:.3f}."
     if len(ranked) == 1:
         return verdict
-    lead = ranked[0].metrics["ndcg@10"] - ranked[1].metrics["ndcg@10"]
+    lead = highest - ranked[1].metrics["ndcg@10"]
+    if lead < UNCHANGED:
+        tied = sum(highest - row.metrics["ndcg@10"] < UNCHANGED for row in rows)
+        return f"{counted(tied, 'index', 'indexes')} share the highest nDCG@10, {highest:.3f}."
     return (
         f"{verdict} The next is {lead:.3f} behind; evaluate both and compare them in Runs to see "
         "whether that is more than noise."

@@ -61,7 +61,6 @@ def search_all(bench: Bench) -> None:
                 "or since then. Search again to measure them as they are now.",
                 icon=":material/history:",
             )
-        st.caption(_plan(bench))
         return
     _report(bench, result)
 
@@ -96,13 +95,13 @@ def _ask(bench: Bench) -> None:
             held_out = _on_split(bench)
         arguments = (bench.set_name, values, bench.recipe, bench.saved or bench.recipe, metric)
         start = partial(bench.base.tuning.searches.start, *arguments, held_out=held_out)
-        options = offered(bench.base, "tuning.searches.start", type="primary")
+        options = offered(bench.base, "tuning.searches.start", type="primary", help=_plan(bench))
         action_button("Search all", "tuning_search", "manage_search", start, **options)
         try:
             number = len(Grid.parse(values, bench.recipe))
             st.caption(
-                f"{counted(number, 'combination')} of the grid around the present recipe; those "
-                "that rank alike count as one recipe."
+                f"{counted(number, 'combination')} around the present recipe",
+                help="Of the grid; those that rank alike count as one recipe.",
             )
         except TouchstoneError as error:
             st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
