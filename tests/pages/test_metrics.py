@@ -42,7 +42,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
         "MRR@10": f"{run.metrics['mrr@10']:.3f}",
         "Recall@10": f"{run.metrics['recall@10']:.3f}",
         "Precision@5": f"{run.metrics['precision@5']:.3f}",
-        "Not answered": f"{run.metrics['correct_doubt']:.0%}",
+        "Unanswerable, not answered": f"{run.metrics['correct_doubt']:.0%}",
     }
     assert [metric.delta for metric in app.metric] == [""] * 5
 
@@ -50,9 +50,13 @@ def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
 @pytest.mark.parametrize(
     ("metrics", "metric", "label"),
     [
-        ({"correct_refusal": 0.1, "correct_doubt": 0.75}, "correct_doubt", "Not answered"),
-        ({"correct_refusal": 0.1}, "correct_refusal", "Refused"),
-        ({}, "correct_refusal", "Not answered"),
+        (
+            {"correct_refusal": 0.1, "correct_doubt": 0.75},
+            "correct_doubt",
+            "Unanswerable, not answered",
+        ),
+        ({"correct_refusal": 0.1}, "correct_refusal", "Unanswerable, refused"),
+        ({}, "correct_refusal", "Unanswerable, not answered"),
     ],
 )
 def test_the_card_of_refusals_is_named_after_what_it_counts(labelled, metrics, metric, label):

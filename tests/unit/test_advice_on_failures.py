@@ -50,7 +50,7 @@ def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(workspac
     )
     evidence, advice = advised(0.99)
     assert evidence == "0.990; questions with an answer have at least 0.600."
-    assert advice.startswith("Raise the threshold. Ask it in the chat")
+    assert advice.startswith("Raise the threshold. Read what the answer rests on")
 
 
 @pytest.mark.parametrize(

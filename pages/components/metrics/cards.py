@@ -107,7 +107,7 @@ def refusals_card(run: Run) -> Card:
     return replace(
         card,
         metric=DOUBTED,
-        note=f"of unanswerable questions; refused: {refused}",
+        note=f"refused: {refused}",
         help="Share of the questions that the documents do not answer that were refused, because "
         "the search returns nothing, or got an answer that lacks key words of the question. A "
         "higher threshold refuses more, and so does a higher limit of *Off-topic questions*. In "

@@ -99,10 +99,10 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             "Finds the first cause of each failed question, and tries changes of the recipe on "
             "questions that did not choose them.",
             help="A question fails if nDCG at top-k is below 0.5, or if the passage is found and "
-            "its answer was refused or doubtful, or lacks the expected answer, in the last "
+            "it was not answered, or not as expected, in the last "
             "evaluation with *Also score answers*. One that got the expected answer there does "
             "not fail by a low rank. A question that the documents don't answer "
-            "fails if its answer is neither refused nor doubtful.",
+            "fails if it was answered.",
         )
 
 

@@ -37,8 +37,8 @@ METRIC_TITLES: Mapping[str, str] = {
     "token_recall": "Span recall in tokens",
     "token_precision": "Span precision in tokens",
     "token_iou": "Span IoU in tokens",
-    "correct_refusal": "Refused",
-    "correct_doubt": "Not answered",
+    "correct_refusal": "Unanswerable, refused",
+    "correct_doubt": "Unanswerable, not answered",
     "false_refusal": "False refusals",
     "false_doubt": "Not answered, though answerable",
     **ANSWER_TITLES,
@@ -70,13 +70,13 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "token_precision": "The share of the tokens of the first k that are evidence.",
     "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
     "correct_refusal": "The share of questions that the documents do not answer for which nothing "
-    "was returned; a doubtful answer does not count.",
-    "correct_doubt": "The share of questions that the documents do not answer whose answer is "
-    "refused or doubtful.",
+    "was returned.",
+    "correct_doubt": "The share of questions that the documents do not answer that were "
+    "refused or probably not answered.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
     "was returned. Less is better.",
-    "false_doubt": "The share of questions that the documents do answer whose answer is refused or "
-    "doubtful. Less is better.",
+    "false_doubt": "The share of questions that the documents do answer that were refused or "
+    "probably not answered. Less is better.",
     "groundedness": "The share of an answer's sentences that are supported by the passages they "
     "cite.",
     "answer_relevance": "The cosine of question and answer by the embedder of the recipe, with "
@@ -84,16 +84,16 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "citation_precision": "The share of the cited passages that contain a relevant label.",
     "citation_recall": "The share of the relevant labels whose passage is cited.",
     "answer_containment": "The share of answers that contain the expected one: all its figures, "
-    "dates and codes, in any usual format, and half of its words by their stems. Refused and "
-    "doubtful answers do not.",
+    "dates and codes, in any usual format, and half of its words by their stems. What was not "
+    "answered does not.",
     "exact_match": "The share of answers that equal the expected one, ignoring case, punctuation "
     "and articles.",
     "token_f1": "The harmonic mean of two shares: the answer's words that the expected answer has, "
     "and the expected answer's words that the answer has.",
     "rouge_l": "The same for the longest sequence of words that both have in the same order.",
-    "correct_decision": "The share of questions whose answer is neither refused nor doubtful if "
-    "the documents answer them, and refused or doubtful if they do not.",
-    "refusal_correctness": "The share of questions that were answered, also if doubtful, if "
+    "correct_decision": "The share of questions that were answered if the documents answer them, "
+    "and not answered if they do not.",
+    "refusal_correctness": "The share of questions that were answered, surely or not, if "
     "the documents answer them, and refused if they do not.",
     "conflicting_sources": "The share of answers that say that their sources disagree.",
     "judged_groundedness": "The share of an answer's sentences that a language model considers "

@@ -27,8 +27,8 @@ _SAYS = {
     "correct_refusal": "Nothing returned for questions without an answer.",
     "correct_doubt": "Refused, or probably not answered, for questions without an answer.",
     "answer_containment": "Answers that contain the expected one.",
-    "correct_decision": "Answered where the documents have the answer, refused or doubtful where "
-    "not.",
+    "correct_decision": "Answered where the documents have the answer, not answered where they "
+    "have none.",
 }
 _OF_ANSWERS = ("answer_containment", "correct_decision")
 _REFUSALS = ("correct_refusal", "correct_doubt", "false_refusal", "false_doubt")

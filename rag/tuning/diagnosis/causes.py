@@ -88,7 +88,7 @@ CAUSES: Mapping[Cause, CauseRow] = {
         "Raise the limit of off-topic questions.",
     ),
     "doubted": CauseRow(
-        "Found, but doubtful",
+        "Found, but not answered",
         "Ask it in words that the documents use, or add a document that answers it.",
     ),
     "unexpected": CauseRow(
@@ -107,7 +107,7 @@ _NO_RERANKER: Mapping[Cause, CauseRow] = {
 }
 """The rows of causes whose advice is a reranker, for where none can be added."""
 _BY_DOUBT = (
-    "Ask it in the chat to see what its answer rests on. Raise the off-topic limit only if labels "
+    "Read what the answer rests on. Raise the off-topic limit only if labels "
     "show that it refuses no question with an answer."
 )
 _NO_LIMIT = CauseRow(
