@@ -24,6 +24,7 @@ from rag import (
     SplitSelection,
     diagnosis_data,
     find_quote,
+    signed,
 )
 from rag.api.mcp_tools import Call, Tool, tool
 
@@ -327,8 +328,8 @@ def try_recipe(
     price = "" if tokens is None else f" It hands {tokens:.0f} tokens to a model"
     price += "." if tokens_before is None or not price else f", the saved one {tokens_before:.0f}."
     return TunedData(
-        sentence=f"{metric} changes by {amount:+.3f} on the {len(new.labelled)} {part} questions. "
-        f"This is trial {count}.{price} {_NO_CLAIM}",
+        sentence=f"{metric} changes by {signed(amount)} on the {len(new.labelled)} {part} "
+        f"questions. This is trial {count}.{price} {_NO_CLAIM}",
         run=None,
         recipe=recipe.hash,
         part=part,
@@ -360,7 +361,7 @@ def compare_runs(
     if not held_out:
         comparison = base.runs.compare_on_tuning(run, baseline, metric)
         sentence = (
-            f"{metric} changes by {comparison.difference:+.3f} on the "
+            f"{metric} changes by {signed(comparison.difference)} on the "
             f"{len(comparison.differences)} tuning questions. {_NO_CLAIM}"
         )
         return VerdictData(**_verdict(comparison, sentence, "none", ""))

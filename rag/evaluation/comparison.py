@@ -36,7 +36,7 @@ _NAMES = {
     "map": "MAP",
     "f1": "F1",
     "answer_containment": "expected answer found",
-    "correct_doubt": "unanswerable, not answered",
+    "correct_doubt": "rightly unanswered",
     "correct_decision": "correct decisions",
     "false_refusal": "false refusals",
     "false_doubt": "false doubts",

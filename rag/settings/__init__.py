@@ -16,7 +16,7 @@ from rag.settings.variables import PROJECT, fold_case
 __all__ = ["PROJECT", "Settings", "fold_case"]
 
 
-_OF_COMMANDS = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+_OF_COMMANDS = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT")
 """Variables that systems which are commands get; all others are named in their definitions."""
 
 

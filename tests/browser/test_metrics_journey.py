@@ -6,7 +6,7 @@ from tests.browser.conftest import LABELLED
 from tests.browser.waiting import click_row, idle
 from tests.workspaces import workspace_at
 
-CARDS = ["nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Unanswerable, not answered"]
+CARDS = ["nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Rightly unanswered"]
 
 
 def test_evaluate_then_open_a_question_in_the_inspector(serve, warm_home, page, shoot):

@@ -42,7 +42,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
         "MRR@10": f"{run.metrics['mrr@10']:.3f}",
         "Recall@10": f"{run.metrics['recall@10']:.3f}",
         "Precision@5": f"{run.metrics['precision@5']:.3f}",
-        "Unanswerable, not answered": f"{run.metrics['correct_doubt']:.0%}",
+        "Rightly unanswered": f"{run.metrics['correct_doubt']:.0%}",
     }
     assert [metric.delta for metric in app.metric] == [""] * 5
 
@@ -53,10 +53,10 @@ def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
         (
             {"correct_refusal": 0.1, "correct_doubt": 0.75},
             "correct_doubt",
-            "Unanswerable, not answered",
+            "Rightly unanswered",
         ),
-        ({"correct_refusal": 0.1}, "correct_refusal", "Unanswerable, refused"),
-        ({}, "correct_refusal", "Unanswerable, not answered"),
+        ({"correct_refusal": 0.1}, "correct_refusal", "Rightly refused"),
+        ({}, "correct_refusal", "Rightly unanswered"),
     ],
 )
 def test_the_card_of_refusals_is_named_after_what_it_counts(labelled, metrics, metric, label):

@@ -26,7 +26,7 @@ from tests.pages.conftest import DOCUMENTS, fill, finished
 
 OpenPage = Callable[..., AppTest]
 NAMES = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
-LABELS = ("nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Unanswerable, refused")
+LABELS = ("nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Rightly refused")
 
 
 def _cards(app: AppTest) -> dict[str, str]:

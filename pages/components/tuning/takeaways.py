@@ -12,7 +12,7 @@ from rag import Comparison, percent, signed
 _KEPT = 0.5  # of the answerable questions still get passages
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
-ANSWERED, REFUSED = "Passages returned, answerable", "Unanswerable, refused"
+ANSWERED, REFUSED = "Passages returned, answerable", "Rightly refused"
 
 
 def threshold_takeaway(

@@ -100,7 +100,7 @@ def _comparing_verbs(verb: Verb) -> None:
         "--min",
         "METRIC=VALUE",
         "minimum mean, such as ndcg@10=0.7 (repeatable); correct_refusal counts what the search "
-        "refuses, correct_doubt the card Unanswerable, not answered",
+        "refuses, correct_doubt the card Rightly unanswered",
     )
     added.add_argument(
         "--baseline",

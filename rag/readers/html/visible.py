@@ -11,10 +11,11 @@ from rag.readers.content import omission_mark
 from rag.readers.scripts import lowered, raised
 
 _STRUCK = {"s", "del", "strike"}
+_LINE_THROUGH = re.compile(r"(?:^|;)text-decoration[^;]*line-through")
 _HIDDEN = re.compile(r"display:none|visibility:hidden")
 _TITLES = {"button", "dt", "h1", "h2", "h3", "h4", "h5", "h6"}
 _UNFOLDING = "descendant-or-self::*[@aria-expanded and not(@aria-haspopup)]"
-_ZERO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+_ZERO_WIDTH = "\u00ad\u200b\u2060\ufeff"
 
 
 def show(tree: Any, *, marked: bool = False) -> dict[str, int]:
@@ -28,14 +29,15 @@ def show(tree: Any, *, marked: bool = False) -> dict[str, int]:
     if body is None:
         return {}
     controlled = set(" ".join(map(str, body.xpath(".//@aria-controls"))).split())
-    for node in list(body.iterdescendants()):
-        node.text = node.text and node.text.translate(_ZERO_WIDTH)
-        node.tail = node.tail and node.tail.translate(_ZERO_WIDTH)
-        style = (node.get("style") or "").replace(" ", "").lower()
-        is_struck = node.tag in _STRUCK or any(
-            part.startswith("text-decoration") and "line-through" in part
-            for part in style.split(";")
-        )
+    for text in body.xpath(".//text()[translate(., $marks, '') != .]", marks=_ZERO_WIDTH):
+        words = text.translate(dict.fromkeys(map(ord, _ZERO_WIDTH)))
+        setattr(text.getparent(), "tail" if text.is_tail else "text", words)
+    for node in body.xpath(
+        ".//*[@style or @hidden or self::s or self::del or self::strike"
+        f"{' or self::img or self::svg' if marked else ''}]"
+    ):
+        style = node.get("style", "").replace(" ", "").lower()
+        is_struck = node.tag in _STRUCK or _LINE_THROUGH.search(style) is not None
         is_hidden = node.get("hidden") is not None or _HIDDEN.search(style) is not None
         if is_struck or (is_hidden and not _is_unfolded(node, controlled)):
             if any(map(str.strip, node.itertext())):
