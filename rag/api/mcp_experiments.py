@@ -231,8 +231,8 @@ def list_questions(
     question_set: Set = "",
     held_out: HeldOut = False,
     reason: str = "",
-    limit: Annotated[int, Field(ge=1, le=200)] = 50,
-    offset: Annotated[int, Field(ge=0)] = 0,
+    limit: Annotated[int, Field(ge=1, le=200, strict=True)] = 50,
+    offset: Annotated[int, Field(ge=0, le=1_000_000, strict=True)] = 0,
 ) -> QuestionsData:
     """List the tuning questions of a set with the documents that answer them.
 

@@ -179,7 +179,7 @@ def calls(tool: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
         yield from (({**sound, name: bad}, name) for bad in ANY_KIND if _misfits(bad, kind))
     for bad in (HALF, NUL):
         yield {**sound, bad: "x"}, ""
-    for name in schema["required"]:
+    for name in schema.get("required", ()):
         yield {key: value for key, value in sound.items() if key != name}, name
 
 
@@ -210,7 +210,8 @@ def test_no_tool_takes_text_that_is_none_or_a_value_of_another_kind(workspace):
                 if why := _badly_refused(status, told, name):
                     broken.append((tool["name"], str(arguments)[:80], why[:200]))
         assert broken == []
-        assert {each["name"] for each in tools} == {"search", "fetch", "ask", "explain"}
+        names = {each["name"] for each in tools}
+        assert {"search", "fetch", "ask", "explain", "list_questions", "save_recipe"} < names
         assert tried > 80
         found = spoken(api, "tools/call", {"name": "search", "arguments": {"query": "leave"}})[1]
         assert "thirty days" in found["result"]["content"][0]["text"]

@@ -186,14 +186,12 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(bas
     (fix,) = diagnosis.trials.fixes
     assert (fix.causes, fix.comparison.difference) == (("answered",), 0.0)
     without = replace(diagnosis.trials, fixes=(), without_gain=("answered",))
-    by_doubt = (
-        "sk it in the chat to see what its answer rests on. Raise the off-topic limit only if "
-        "labels show that it refuses no question with an answer."
-    )
     for tried in (diagnosis, replace(diagnosis, trials=without)):
-        assert tried.advice("answered") == f"What was tried gains nothing. Not tried: a{by_doubt}"
+        assert "Not tried: read what the answer rests on" in tried.advice("answered")
+        assert "off-topic limit" in tried.advice("answered")
+        assert "Raise the threshold" not in tried.advice("answered")
     untried = replace(diagnosis, trials=replace(diagnosis.trials, fixes=()))
-    assert untried.advice("answered") == f"Raise the threshold. A{by_doubt}"
+    assert untried.advice("answered").startswith("Raise the threshold. Read what the answer")
     lax = replace(untried, recipe=WORDS.with_fields({"search.refuse": "off"}))
     assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."
 
