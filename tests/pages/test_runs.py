@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import unquote
 
 import pytest
@@ -15,7 +15,7 @@ from pages.components.runs.table import rows, run_names
 from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import DARK, LIGHT
 from pages.components.shell.text import plain
-from rag import Chunk, KnowledgeBase, RankedPassage, RunComparison, Workspace
+from rag import AgentCall, Chunk, KnowledgeBase, RankedPassage, RunComparison, Workspace
 from tests.handbook import texts
 from tests.pages.conftest import questions_file
 
@@ -48,6 +48,32 @@ def _said(app: AppTest) -> str:
 def test_without_runs_it_leads_to_metrics(base, open_page):
     links = [link.value for link in open_page("runs.py").main.get("page_link")]
     assert links == ["Evaluate a recipe"]
+
+
+def test_what_agents_did_is_listed_newest_first(labelled, base, pair, open_page):
+    """Calls about another knowledge base are not."""
+    assert "What agents did" not in [box.label for box in open_page("runs.py").main.expander]
+    calls = [(base.id, "evaluate"), (base.id, "compare_runs"), (None, "list_knowledge_bases")]
+    for base_id, tool in calls:
+        labelled.access.agents.note(
+            AgentCall(
+                at=datetime.now(UTC),
+                token_id="",
+                agent="tuner",
+                base_id=base_id,
+                tool=tool,
+                arguments={"metric": "mrr@10"},
+                reason=f"to {tool}",
+                outcome="No change is justified.",
+                seconds=1.5,
+            )
+        )
+    (box,) = (b for b in open_page("runs.py").main.expander if b.label == "What agents did")
+    table = box.dataframe[0].value
+    assert list(table["What"]) == ["compare_runs", "evaluate"]
+    assert list(table["Why"]) == ["to compare_runs", "to evaluate"]
+    assert (table["Who"][0], table["With"][0]) == ("tuner", "metric: mrr@10")
+    assert (table["Outcome"][0], table["Seconds"][0]) == ("No change is justified.", 1.5)
 
 
 def test_the_baseline_stands_on_top_of_better_runs(base, pair, open_page):
