@@ -12,6 +12,7 @@ A part is made when it is first used. A knowledge base that ``Workspace`` opens 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -92,6 +93,9 @@ def operation(
     return declare
 
 
+_MAKING = threading.RLock()
+
+
 class _Part(Generic[Output]):
     def __init__(self, make: Callable[[Any], Output]) -> None:
         self._make = make
@@ -104,7 +108,10 @@ class _Part(Generic[Output]):
             guard, prefix, original = guarded
             value = guarded_copy(getattr(original, self._name), guard, f"{prefix}{self._name}.")
         else:
-            value = self._make(whole)
+            # One thread at a time imports its module: where that fails for want of a file handle, a
+            # second one would go on with half of it.
+            with _MAKING:
+                value = self._make(whole)
         made: Output = vars(whole).setdefault(self._name, value)
         return made
 

@@ -54,6 +54,29 @@ def workspace(home: Path) -> Workspace:
     return workspace_at(home)
 
 
+@pytest.fixture
+def own_dashboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the pages open a workspace of their own, whose worker ends with the test.
+
+    Else they would show the home of the test of pages that this process ran before.
+    """
+    from tests.reruns import forget
+
+    opened: list[Workspace] = []
+    from_env = Workspace.from_env
+
+    def recorded() -> Workspace:
+        opened.append(from_env())
+        return opened[-1]
+
+    monkeypatch.setattr(Workspace, "from_env", staticmethod(recorded))
+    forget()
+    yield
+    for workspace in opened:
+        workspace.close()
+    forget()
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator["Server"]:
     """A PostgreSQL server for the whole session."""

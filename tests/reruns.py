@@ -67,7 +67,8 @@ def told(name: str, found: list[tuple[float, float]]) -> dict[str, float]:
     }
 
 
-def _forget() -> None:
+def forget() -> None:
+    """Forget the workspace that the pages opened, and what they cached."""
     session.opened.clear()
     st.cache_data.clear()
 
@@ -77,12 +78,12 @@ def at_home(folder: str) -> Iterator[None]:
     """The dashboard keeps its data in a folder; what it opened there is closed and forgotten."""
     former = os.environ.get("TOUCHSTONE_HOME")
     os.environ["TOUCHSTONE_HOME"] = folder
-    _forget()
+    forget()
     try:
         yield
         session.opened().close()
     finally:
-        _forget()
+        forget()
         os.environ.pop("TOUCHSTONE_HOME")
         if former is not None:
             os.environ["TOUCHSTONE_HOME"] = former

@@ -100,6 +100,7 @@ def test_a_model_that_is_too_slow_gets_quotes(
     assert evidence(base) == "quotes"
 
 
+@pytest.mark.usefixtures("own_dashboard")
 def test_settings_show_what_was_learned_and_try_the_model_again(
     base: KnowledgeBase, server: Script
 ) -> None:

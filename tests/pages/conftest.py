@@ -9,12 +9,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
-from pages.components.shell import identity, session
+from pages.components.shell import identity
 from rag import Claims, JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.storage import Database
 from rag.storage import jobs as rows
@@ -60,26 +59,8 @@ def _read_once() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _closed_workspaces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every test opens a workspace of its own, and its worker ends with the test."""
-    opened: list[Workspace] = []
-    from_env = Workspace.from_env
-
-    def recorded() -> Workspace:
-        opened.append(from_env())
-        return opened[-1]
-
-    monkeypatch.setattr(Workspace, "from_env", staticmethod(recorded))
-    _forget()
-    yield
-    for workspace in opened:
-        workspace.close()
-    _forget()
-
-
-def _forget() -> None:
-    session.opened.clear()
-    st.cache_data.clear()
+def _own_dashboard(own_dashboard: None) -> None:
+    """Every test opens a workspace of its own."""
 
 
 def questions_file() -> str:
