@@ -18,7 +18,7 @@ PROMPTS = "prompts"
 
 RANKABLE = "rankable results"
 """What it calls the number of passages, or documents, that a ranking can have at most."""
-_LENIENT = ("recall", "hit", "nugget_recall")
+_LENIENT = ("recall", "hit", "nugget_recall", "hop_recall")
 """The measures that the order among the first k does not change."""
 
 

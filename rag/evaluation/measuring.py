@@ -45,8 +45,9 @@ def measured(
     """
     judged = [item for item in ranked if item.ideal]
     names = [f"{name}@{k}" for name in MEASURES for k in cutoffs] if judged else []
+    depth = max(cutoffs)
     table = evaluate(
-        Ranked.of([item.grades for item in judged], [item.ideal for item in judged], max(cutoffs)),
+        Ranked.of([item.grades[:depth] for item in judged], [item.ideal for item in judged], depth),
         names,
     )
     rows = {

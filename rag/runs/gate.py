@@ -159,6 +159,15 @@ class PairedGate:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """A request of recorded traffic, by its first retrieval, with the number of retrievals."""
+
+    trace: str
+    question: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
 class GateResult:
     """An evaluation with what it failed, and by metric the questions that got worse.
 
@@ -166,7 +175,8 @@ class GateResult:
     ``paired`` has each metric against the baseline. ``differences`` tell what else than figures
     differs from it; None without one. ``decisions`` are finished ones against it by few labels;
     the outcome does not depend on them. ``blind`` are demanded metrics that no ranking of this run
-    can lower: a gate does not pass by them unless that was allowed.
+    can lower: a gate does not pass by them unless that was allowed. ``too_many_calls`` are traces
+    with more retrievals than were allowed.
     """
 
     evaluation: Evaluation
@@ -177,12 +187,13 @@ class GateResult:
     decisions: tuple[RunDecision, ...] = ()
     minimums: tuple[Minimum, ...] = ()
     blind: tuple[str, ...] = ()
+    too_many_calls: tuple[Trace, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
         """The worst of what was found."""
         outcomes = {gate.outcome for gate in self.paired.values()}
-        if self.failures or self.blind:
+        if self.failures or self.blind or self.too_many_calls:
             outcomes.add("failed")
         return next((outcome for outcome in _ORDER if outcome in outcomes), "passed")
 
@@ -240,12 +251,13 @@ def checked(
     measure: Callable[[Sequence[int]], Evaluation],
     *,
     allow_trivial: bool = False,
+    has_other_demands: bool = False,
 ) -> GateResult:
     """Compare what ``measure`` measures at the needed cutoffs with demands, as ``Gate.gate``."""
     history = RunHistory(database, base_id)
     baseline = None if baseline_id is None else history.get(baseline_id)
-    _check(set_name, least, baseline, tolerance)
-    metrics = tuple(least) or (LEADING,)
+    _check(set_name, least, baseline, tolerance, has_other_demands=has_other_demands)
+    metrics = tuple(least) or (() if has_other_demands and baseline is None else (LEADING,))
     named = [*metrics, *(baseline.metrics if baseline else ())]
     evaluation = measure(_cutoffs(named))
     measured = evaluation.run.metrics
@@ -286,9 +298,14 @@ def checked(
 
 
 def _check(
-    set_name: str, least: Mapping[str, float], baseline: Run | None, tolerance: float
+    set_name: str,
+    least: Mapping[str, float],
+    baseline: Run | None,
+    tolerance: float,
+    *,
+    has_other_demands: bool,
 ) -> None:
-    if not least and baseline is None:
+    if not (least or baseline or has_other_demands):
         raise InvalidInput(
             "The gate has nothing to check.", "Give --min ndcg@10=0.7, or --baseline RUN, or both."
         )

@@ -53,6 +53,12 @@ class HopSummary:
         )
 
 
+def hop_recall(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable], k: int) -> float:
+    """Return the share of the relevant items that any hop has among its first k."""
+    seen = {item for hop in hops for item in hop[:k]}
+    return len(seen & set(relevant)) / len(relevant)
+
+
 def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable]) -> HopFigures:
     """Measure the hops of a trace, each the items that it returned.
 

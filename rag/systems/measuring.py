@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
+from statistics import fmean
 
 import numpy as np
 
 from rag.errors import InvalidInput
 from rag.evaluation.judging import Judged, judged_units
-from rag.evaluation.measuring import measured
+from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import judged_by_document, uncovered_labels
 from rag.evaluation.retrieved_text import span_figures
 from rag.lexical.letters import letters_of
@@ -28,12 +29,13 @@ from rag.runs.evaluator import (
     new_run_id,
     store_run,
 )
+from rag.runs.gate import GateResult, Trace, checked
 from rag.runs.searched_documents import documents_hash, edits_environment
 from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.systems.alignment import AlignedText, Aligner, Method, Source
-from rag.systems.hops import HopFigures, HopSummary, hop_figures
+from rag.systems.hops import HopFigures, HopSummary, hop_figures, hop_recall
 from rag.systems.returned import Returned, ReturnedText
 from rag.types import Chunk, ProgressCallback, Question, chunk_key
 
@@ -106,7 +108,8 @@ class SystemRuns:
         A returned text covers a label by the rule that passages obey: they share at least half of
         the shorter. The passages of the other system are unknown, so each label that no returned
         text covers counts as one more relevant passage. A text that is in no document keeps its
-        rank with grade 0. Several retrievals for one question are one ranking, in their order.
+        rank with grade 0. Several retrievals for one question are one ranking, in their order;
+        where they have traces, hop_recall@k is measured, the mean over the traces of a question.
         ``spent`` are the seconds that the retrievals took. If the retrievals are ``complete``, a
         question without one is a question without results; else it is left out.
 
@@ -127,6 +130,7 @@ class SystemRuns:
             )
         locator = Locator(self._services, self._base_id)
         ranked, methods, by_hop, repeated = [], Counter[Method](), list[HopFigures](), 0
+        recalls = dict[str, dict[str, float]]()
         for number, question in enumerate(answered):
             on_progress(number, len(answered))
             retrieved = matched.by_question.get(question.id, ())
@@ -140,14 +144,30 @@ class SystemRuns:
                 for repeat in _repeats(list(islice(placed, len(hop.texts))))
             ]
             repeated += any(repeats)
-            ranked.append(judged_texts(question, texts, aligned, max(cutoffs), repeats))
-            if len(retrieved) > 1 and ranked[-1].judged.ideal:
-                by_hop.append(_hop_figures(ranked[-1], [len(hop.texts) for hop in retrieved]))
-        judged, hops = [item.judged for item in ranked], HopSummary.of(by_hop)
+            depth = max(cutoffs) if len(retrieved) < 2 else max(len(texts), *cutoffs)
+            ranked.append(judged_texts(question, texts, aligned, depth, repeats))
+            if not ranked[-1].judged.ideal:
+                continue
+            names, relevant = iter(ranked[-1].names), _relevant(ranked[-1].judged)
+            hops = [list(islice(names, len(hop.texts))) for hop in retrieved]
+            if len(retrieved) > 1:
+                by_hop.append(hop_figures(hops, relevant))
+            traces = dict[str, list[list[str]]]()
+            for hop, items in zip(retrieved, hops, strict=True):
+                traces.setdefault(hop.trace, []).append(items)
+            if any(traces):
+                recalls[question.id] = {
+                    f"hop_recall@{k}": fmean(
+                        hop_recall(trace, relevant, k) for trace in traces.values()
+                    )
+                    for k in cutoffs
+                }
+        judged, summary = [item.judged for item in ranked], HopSummary.of(by_hop)
         spans = {
             name: _span(place, item.texts[name]) for item in ranked for name, place in item.ranked()
         }
-        results, means = measured(judged, cutoffs, span_figures(judged, spans, cutoffs))
+        figures = measured(judged, cutoffs, span_figures(judged, spans, cutoffs))
+        results, means = with_figures(*figures, recalls)
         with self._services.database.read() as connection:
             ids = set(documents.ids_by_name(connection, self._base_id).values())
             edits = edits_environment(connection, self._base_id, ids)
@@ -170,7 +190,7 @@ class SystemRuns:
             system=replace(
                 source,
                 located=dict(methods.items()),
-                hops=asdict(hops) if hops else {},
+                hops=asdict(summary) if summary else {},
                 repeated=repeated,
             ),
         )
@@ -179,9 +199,56 @@ class SystemRuns:
             store_run(self._services.database, run, question_set, results, texts_of_run),
             tuple(item.id for item in questions if item.id not in matched.by_question),
             tuple(item.question or item.question_id for item in others.unmatched),
-            hops,
+            summary,
             tuple(others.by_question),
         )
+
+    @operation("editor", audit="evaluation")
+    def gate_traffic(
+        self,
+        set_name: str,
+        retrievals: Sequence[Returned],
+        source: SystemSource,
+        least: Mapping[str, float],
+        baseline_id: str | None = None,
+        tolerance: float = 0.0,
+        on_progress: ProgressCallback = lambda _done, _total: None,
+        *,
+        max_calls: int | None = None,
+        allow_trivial: bool = False,
+    ) -> GateResult:
+        """Measure recorded traffic (the run is kept) and compare it with demands, as ``Gate.gate``.
+
+        Each trace may have ``max_calls`` retrievals, also where the set does not have its question.
+        Raises what ``evaluate`` raises, InvalidInput where no retrieval has a trace.
+        """
+        by_trace: dict[str, list[Returned]] = {}
+        for retrieval in retrievals:
+            by_trace.setdefault(retrieval.trace, []).append(retrieval)
+        if not any(by_trace):
+            raise InvalidInput(
+                "The file has no traces, so its calls cannot be counted.",
+                "Export spans with their trace ids.",
+            )
+        if max_calls is not None and max_calls < 1:
+            raise InvalidInput(f"{max_calls} is no number of calls.", "Give --max-calls 1 or more.")
+        traces = [
+            Trace(name, calls[0].request or calls[0].question, len(calls))
+            for name, calls in by_trace.items()
+            if name
+        ]
+        many = [trace for trace in traces if max_calls is not None and trace.calls > max_calls]
+
+        def measure(cutoffs: Sequence[int]) -> Evaluation:
+            return self.evaluate(set_name, retrievals, source, cutoffs, on_progress).evaluation
+
+        result = checked(
+            *(self._services.database, self._base_id, set_name, least),
+            *(baseline_id, tolerance, measure),
+            allow_trivial=allow_trivial,
+            has_other_demands=max_calls is not None,
+        )
+        return replace(result, too_many_calls=tuple(many))
 
     def _questions(self, set_id: int) -> list[Question]:
         with self._services.database.read() as connection:
@@ -200,15 +267,10 @@ def _repeats(results: Sequence[tuple[ReturnedText, AlignedText]]) -> list[bool]:
     return repeats
 
 
-def _hop_figures(ranked: RankedTexts, sizes: Sequence[int]) -> HopFigures:
-    """The figures of a question with hops of these sizes; labels without a text never come back."""
-    names, hops = iter(ranked.names), list[list[str]]()
-    for size in sizes:
-        hops.append(list(islice(names, size)))
-    judged = ranked.judged
+def _relevant(judged: Judged) -> set[str]:
+    """Return the ids of all that is relevant; labels without a text never come back."""
     relevant = {name for name, grade in zip(judged.ids, judged.grades, strict=True) if grade > 0}
-    missing = {f"label {number}" for number in range(len(judged.ideal) - len(relevant))}
-    return hop_figures(hops, relevant | missing)
+    return relevant | {f"label {number}" for number in range(len(judged.ideal) - len(relevant))}
 
 
 def _span(place: AlignedText, text: str) -> tuple[str, int, int]:
@@ -358,8 +420,9 @@ def match_questions(
 ) -> MatchedRetrievals:
     """Match by the text of a question, else by its id.
 
-    White space, case and punctuation of a text make no difference. A text that several questions
-    have is matched by its id alone.
+    Where a file has the request that a trace serves, its text counts before that of a retrieval:
+    agents search for other words than they are asked. White space, case and punctuation of a text
+    make no difference. A text that several questions have is matched by its id alone.
     """
     ids = {item.id for item in questions}
     by_text: dict[str, set[str]] = {}
@@ -367,8 +430,12 @@ def match_questions(
         by_text.setdefault(letters_of(item.text).text or item.text, set()).add(item.id)
     matched: dict[str, list[Returned]] = {}
     unmatched = list[Returned]()
+
+    def with_text(text: str) -> set[str]:
+        return by_text.get(letters_of(text).text or text, set())
+
     for retrieval in retrievals:
-        same = by_text.get(letters_of(retrieval.question).text or retrieval.question, set())
+        same = with_text(retrieval.request) or with_text(retrieval.question)
         if retrieval.question_id in ids and (not same or retrieval.question_id in same):
             matched.setdefault(retrieval.question_id, []).append(retrieval)
         elif len(same) == 1:

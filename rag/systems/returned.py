@@ -26,8 +26,8 @@ class Returned:
     """The results for one question, best first.
 
     ``question_id`` is "" where it isn't given. Retrievals with the same ``trace`` served one
-    request; ``hop`` counts them from 0. ``references`` are texts that the file itself names as the
-    right ones.
+    request; ``hop`` counts them from 0. ``request`` are the words of that request, "" where the
+    file does not have them. ``references`` are texts that the file itself names as the right ones.
     """
 
     question: str
@@ -36,3 +36,4 @@ class Returned:
     question_id: str = ""
     trace: str = ""
     references: tuple[str, ...] = ()
+    request: str = ""

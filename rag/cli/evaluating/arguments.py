@@ -110,6 +110,13 @@ def _comparing_verbs(verb: Verb) -> None:
     )
     added.add_argument("--system", metavar="NAME", help="measure a stored system, not a recipe")
     added.add_argument(
+        "--traffic", type=Path, metavar="FILE", help="measure the retrievals of recorded traces"
+    )
+    added.add_argument("--form", help="the form of FILE, if it is not recognised")
+    added.add_argument(
+        "--max-calls", type=int, metavar="N", help="with --traffic: retrievals of a trace at most"
+    )
+    added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
     switch(added, "--allow-trivial", "pass by metrics that no ranking of so few passages can lower")

@@ -119,6 +119,14 @@ class PairedGateData(VerbData):
     unjudged: tuple[float, float] | None
 
 
+class TraceData(VerbData):
+    """A trace, by the words of its request, with the number of its retrievals."""
+
+    trace: str
+    question: str
+    calls: int
+
+
 class GateData(VerbData, MeasuredData):
     """A run against minimums and a baseline."""
 
@@ -132,6 +140,7 @@ class GateData(VerbData, MeasuredData):
     paired: dict[str, PairedGateData]
     decisions: list[DecisionData]
     blind: list[str]
+    too_many_calls: list[TraceData]
 
 
 class PausedAnswersData(VerbData):
@@ -282,6 +291,9 @@ def gate(result: GateResult) -> Output:
     lines += run.cautions
     if result.blind:
         lines.append(f"FAILED {', '.join(result.blind)}: lower k, or allow it by --allow-trivial")
+    many = result.too_many_calls
+    lines += [f"FAILED {counted(len(many), 'trace')} with too many calls, such as:"] if many else []
+    lines += [f"  {trace.calls} calls  {trace.question}" for trace in many[:_LOST]]
     for metric, rows in result.regressions.items():
         lines.append(f"{counted(len(rows), 'question')} with a lower {metric} than the baseline")
         lost_rows = rows[:_LOST]
@@ -324,6 +336,7 @@ def _gate_data(result: GateResult) -> GateData:
         paired={metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
         decisions=[DecisionData.of(decision) for decision in result.decisions],
         blind=list(result.blind),
+        too_many_calls=[TraceData.of(trace) for trace in result.too_many_calls],
     )
 
 

@@ -100,6 +100,10 @@ def threshold(args: argparse.Namespace) -> Output:
 def gate(args: argparse.Namespace) -> Output:
     least = dict(inputs.least(text) for text in args.min)
     demands = least, args.baseline, args.tolerance, printing.progress
+    if args.traffic:
+        return systems.gated_traffic(inputs.workspace(args).base(args.kb), demands, args)
+    if args.max_calls is not None:
+        raise InvalidInput("--max-calls needs --traffic.", "Name a file of traces.")
     if args.system:
         result = (
             inputs.workspace(args)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rag import (
     Evaluation,
@@ -89,6 +90,26 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
         complete=complete,
     )
     return measured_output(base, measured, cutoffs, notes, complete=complete)
+
+
+def gated_traffic(
+    base: KnowledgeBase, demands: tuple[Any, ...], args: argparse.Namespace
+) -> Output:
+    """A gate on the traces of a file, in the place of a recipe."""
+    if args.system:
+        raise InvalidInput("--traffic and --system exclude each other.", "Give one.")
+    content = inputs.bytes_in(args.traffic)
+    file = read_returned(args.traffic.name, content, args.form)
+    result = base.systems.gate_traffic(
+        args.set_name,
+        file.retrievals,
+        SystemSource("file", args.traffic.name, hashlib.sha256(content).hexdigest()),
+        *demands,
+        max_calls=args.max_calls,
+        allow_trivial=args.allow_trivial,
+    )
+    output = kept_runs.gate(result)
+    return replace(output, text="\n".join([output.text, *file.warnings, *file.skipped]))
 
 
 def measured_output(

@@ -29,6 +29,7 @@ METRIC_TITLES: Mapping[str, str] = {
     "map": "MAP",
     "hit": "Hit rate",
     "nugget_recall": "Recall of parts",
+    "hop_recall": "Recall of hops",
     "udcg": "UDCG",
     "misleading": "Misleading hits",
     "span_recall": "Span recall",
@@ -59,6 +60,8 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "divided by how many relevant ones there are.",
     "f1": "The harmonic mean of precision and recall.",
     "nugget_recall": "The share of the parts of the expected answer that the first k have.",
+    "hop_recall": "The share of all relevant {unit}s that any retrieval of a trace has among its "
+    "first k.",
     "udcg": "The use of the first k to a model that reads them all: a relevant one counts 1, a "
     "misleading one -1/3. The mean over k is mapped to 0 to 1 by the logistic function: 0.5 if "
     "they neither help nor mislead.",

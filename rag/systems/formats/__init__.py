@@ -66,12 +66,16 @@ def read_returned(
     shape = shapes.of_paths(paths) if paths else _shape(form)
     retrievals = list(_retrievals(rows, shape, notes))
     notes.check()
+    requests = shapes.requests_of(rows)
     # Number the retrievals of a trace in the order in which they began
     order = sorted(range(len(retrievals)), key=lambda place: (retrievals[place][0], place))
     begun, numbered = Counter[str](), dict[int, Returned]()
     for place in order:
         item = retrievals[place][1]
-        numbered[place] = replace(item, hop=begun[item.trace]) if item.trace else item
+        request = requests.get(item.trace, "")
+        numbered[place] = (
+            replace(item, hop=begun[item.trace], request=request) if item.trace else item
+        )
         begun[item.trace] += 1
     return _file(name, form, [numbered[place] for place in range(len(retrievals))], notes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +29,9 @@ LISTS = (
 )
 _DEEPEVAL_SEPARATOR = "|"  # of the texts in a cell of CSV
 _QUESTIONS = ("query", "question", "input", "user_input", "text", "value")
+_TRACES = ("context.trace_id", "traceId", "trace_id")
+_PARENTS = ("parent_id", "parentObservationId", "parent_observation_id", "parent_run_id")
+_INPUTS = ("attributes.input.value", "input", "inputs")
 TITLES = (
     *("title", "source", "file_name", "filename", "file_path"),
     *("document_name", "document.name", "name"),
@@ -181,6 +184,18 @@ def retrieval(
         trace=trace,
         references=tuple(filter(None, references)),
     )
+
+
+def requests_of(rows: Iterable[Row]) -> dict[str, str]:
+    """Return the question of the first span without a parent, by trace."""
+    requests = dict[str, str]()
+    for values in (row.values for row in rows):
+        trace = next((words for name in _TRACES if (words := _words(values.get(name)))), "")
+        if trace and not any(values.get(name) for name in _PARENTS):
+            asked = next((values[name] for name in _INPUTS if values.get(name)), "")
+            if question := question_of(asked):
+                requests.setdefault(trace, question)
+    return requests
 
 
 def question_of(value: Any) -> str:

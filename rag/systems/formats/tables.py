@@ -104,6 +104,7 @@ def _span_rows(request: Mapping[str, Any]) -> list[dict[str, Any]]:
             if documents or attributes.get("openinference.span.kind") == "RETRIEVER":
                 row["attributes.retrieval.documents"] = [documents[n] for n in sorted(documents)]
             row["context.trace_id"] = span.get("traceId")
+            row["parent_id"] = span.get("parentSpanId")
             row["start_time"] = span.get("startTimeUnixNano")
             rows.append(row)
     except (AttributeError, KeyError, TypeError) as error:
