@@ -41,7 +41,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
         "rag.topic",
     ),
     # logic, which is handed its adapters
-    ("rag.settings", "rag.retrieval", "rag.answering", "rag.cluster"),
+    ("rag.settings", "rag.retrieval", "rag.answering"),
     ("rag.evaluation",),
     # composing rooms
     ("rag.indexing", "rag.jobs"),

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rag.cluster import Cluster, spread
 from rag.documents.ingestion import Ingestion
 from rag.documents.remaining_time import RemainingTime
 from rag.documents.throughput import work_for
@@ -18,7 +17,7 @@ from rag.storage import Connection, builds, documents
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
 
-_GROUP, _MOST_IN_GROUP = 32, 512  # documents stored in one transaction; more on a cluster
+_GROUP = 32  # documents stored in one transaction
 
 OnNew = Callable[[Connection, IndexRecipe], None]
 
@@ -55,7 +54,7 @@ def build(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "build"; documents that are built already are left alone."""
     recipe = IndexRecipe.restore(job.payload["recipe"])
     with _building(services, job.base_id, reporter, {"": recipe}, job.share_done) as building:
-        return f"{building.complete(''):,} documents built{building.cluster.note()}"
+        return f"{building.complete(''):,} documents built"
 
 
 def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -76,7 +75,7 @@ def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
             with services.database.write() as connection:
                 passages = builds.passages_of(connection, job.base_id, recipe.cut)
                 rows.set_item(connection, job.id, item.position, "added", chunks=passages)
-        return f"{len(items):,} indexes built{building.cluster.note()}"
+        return f"{len(items):,} indexes built"
 
 
 def build_indexes(
@@ -110,11 +109,8 @@ def _building(
     on_new: OnNew = lambda _connection, _recipe: None,
 ) -> Iterator[_Building]:
     """``recipes`` by what the messages about each begin with."""
-    with (
-        Cluster(services.settings.cluster, reporter.cancelled) as cluster,
-        RemainingTime.of(services, floor) as forecast,
-    ):
-        yield _Building(services, base_id, reporter, cluster, recipes, forecast, on_new)
+    with RemainingTime.of(services, floor) as forecast:
+        yield _Building(services, base_id, reporter, recipes, forecast, on_new)
 
 
 class _Building:
@@ -125,7 +121,6 @@ class _Building:
         services: Services,
         base_id: int,
         reporter: BuildReporter,
-        cluster: Cluster,
         recipes: dict[str, IndexRecipe],
         forecast: RemainingTime,
         on_new: OnNew,
@@ -137,10 +132,7 @@ class _Building:
         self._on_new = on_new
         self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
         self._forecast = forecast
-        self.cluster = cluster
-        embedder = spread(services.models.embedder, cluster)
-        self._ingestion = Ingestion(services.database, base_id, embedder, cluster.breadth)
-        self._group = min(_GROUP * cluster.breadth, _MOST_IN_GROUP)
+        self._ingestion = Ingestion(services.database, base_id, services.models.embedder)
         with services.database.read() as connection:
             rows = documents.list_documents(connection, base_id)
             self._characters = {row.id: row.characters for row in rows}
@@ -196,7 +188,7 @@ class _Building:
         recipe = self._recipes[name]
         with self._services.database.read() as connection:
             missing = builds.missing(connection, self._base_id, recipe.hash)
-        most = self._group
+        most = _GROUP
         groups = [missing[start : start + most] for start in range(0, len(missing), most)]
         for group in groups:
             size = sum(self._characters.get(document_id, 0) for document_id in group)

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from rag.cluster import Cluster, spread
 from rag.documents.embedding_queue import refresh
 from rag.documents.ingestion import Ingestion
 from rag.documents.remaining_time import RemainingTime
@@ -25,24 +24,14 @@ _GROUP = 256  # documents stored in one transaction
 
 def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "import-beir"; documents that are present already are left alone."""
-    with (
-        Cluster(services.settings.cluster, reporter.cancelled) as cluster,
-        RemainingTime.of(services, job.share_done) as forecast,
-    ):
-        return _import(services, job, reporter, cluster, forecast) + cluster.note()
+    with RemainingTime.of(services, job.share_done) as forecast:
+        return _import(services, job, reporter, forecast)
 
 
-def _import(
-    services: Services,
-    job: JobRow,
-    reporter: Reporter,
-    cluster: Cluster,
-    forecast: RemainingTime,
-) -> str:
+def _import(services: Services, job: JobRow, reporter: Reporter, forecast: RemainingTime) -> str:
     folder, split = Path(job.payload["folder"]), str(job.payload["split"])
     questions = beir.read_questions(folder, split)
-    embedder = spread(services.models.embedder, cluster)
-    ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
+    ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
     total = 0
     for part in _groups(folder):
         size = sum(len(row.full_text) for row in part)

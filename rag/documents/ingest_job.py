@@ -16,12 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from rag import readers
-from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, spread
 from rag.documents.embedding_queue import EmbeddingQueue, refresh
 from rag.documents.file_names import Item, distinct
 from rag.documents.garbled import unread_words
@@ -59,7 +57,7 @@ _Progress = Callable[[int, int], None]
 def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "ingest"; items that an earlier process finished stay as they are."""
     with _ItemReader.opened(services, job, reporter) as reader:
-        return _ingest(services, job, reader) + reader.cluster.note()
+        return _ingest(services, job, reader)
 
 
 def help_ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -103,18 +101,13 @@ class _ItemReader:
         job: JobRow,
         reporter: Reporter,
         claims: Claims,
-        cluster: Cluster,
         forecast: RemainingTime,
     ) -> None:
         self._claims = claims
-        self.cluster = cluster
         self._services = services
         self._job = job
         self.reporter = reporter
-        embedder = spread(services.models.embedder, cluster)
-        self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
-        self._ahead = ReadingAhead(cluster, self._to_read)
-        self._items: Mapping[int, JobItem] = {}
+        self._ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
         self._forecast = forecast
         self.vectors = EmbeddingQueue(
             services.database, self._ingestion, claims, self._forecast, self._say
@@ -127,10 +120,9 @@ class _ItemReader:
         """A reader of the items of a job, until the block ends."""
         with (
             Claims(services.database) as claims,
-            Cluster(services.settings.cluster, reporter.cancelled) as cluster,
             RemainingTime.of(services, job.share_done) as forecast,
         ):
-            yield cls(services, job, reporter, claims, cluster, forecast)
+            yield cls(services, job, reporter, claims, forecast)
 
     def all_items(self) -> list[JobItem]:
         """Return the items of the job as they are now."""
@@ -151,12 +143,9 @@ class _ItemReader:
             steps_of_item = {**first, "reading": reading, **work}
             self._forecast.add(it.item.position, it.kind, it.size, steps_of_item)
         items = (it.item for it in waiting)
-        order = sorted(
+        return sorted(
             items, key=lambda item: (self._forecast.seconds(item.position), len(item.name))
         )
-        self._items = {item.position: item for item in order}
-        self._ahead.expect(list(self._items))
-        return order
 
     def handle(self, item: JobItem) -> bool:
         """Read one item, unless another worker has it; whether that was so.
@@ -332,35 +321,32 @@ class _ItemReader:
         self, item: JobItem, source: Mapping[str, Any], on_progress: ProgressCallback
     ) -> Document:
         on_progress("reading", 0, 0)
-        file = self._file(source)
+        path = self._services.files.path(source["file"])
         if source.get("pasted"):
-            text = file.path.read_text("utf-8")
+            text = path.read_text("utf-8")
             document = self._meanwhile(
                 lambda _, cancelled: readers.read_text(text, source["name"], cancelled=cancelled),
                 on_progress,
             )
             return replace(document, id=source["file"], source=source["source"])
-        return self._meanwhile(partial(self._ahead.read, item.position, file), on_progress)
-
-    def _file(self, source: Mapping[str, Any]) -> StoredFile:
-        path = self._services.files.path(source["file"])
-        encoding = source.get("encoding", "")
-        return StoredFile(path, source["name"], source["source"], self._limits(), encoding)
+        return self._meanwhile(
+            lambda progress, cancelled: readers.read(
+                path,
+                source["name"],
+                source=source["source"],
+                limits=self._limits(),
+                progress=progress,
+                cancelled=cancelled,
+                encoding=source.get("encoding", ""),
+            ),
+            on_progress,
+        )
 
     def _limits(self) -> readers.Limits:
         settings = self._services.settings
         return readers.Limits(
             max_bytes=settings.max_upload_mb << 20, max_characters=settings.max_document_characters
         )
-
-    def _to_read(self, position: int) -> StoredFile | None:
-        """The file of an item that waits, where a worker may read it ahead."""
-        item = self._items[position]
-        if "file" not in item.payload or item.payload.get("pasted") or not is_sent(item.name):
-            return None
-        if not item.payload.get("again") and self._ingestion.present(item.payload["file"]):
-            return None
-        return self._file({"name": item.name, "source": "", **item.payload})
 
     def _meanwhile(
         self,

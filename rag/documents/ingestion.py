@@ -44,15 +44,13 @@ ProgressCallback = Callable[[str, int, int], None]
 class BatchSize:
     """An adaptive number of texts to embed at once, chosen so that they take about a second."""
 
-    def __init__(self, breadth: int = 1) -> None:
-        """``breadth`` is how many texts are embedded at the same time, on a cluster."""
+    def __init__(self) -> None:
         self.texts = _LEAST_AT_ONCE
-        self._most = _MOST_AT_ONCE * breadth
 
     def took(self, texts: int, seconds: float) -> None:
         """Learn from a batch."""
         if seconds < _QUICK_SECONDS and texts >= self.texts:
-            self.texts = min(2 * self.texts, self._most)
+            self.texts = min(2 * self.texts, _MOST_AT_ONCE)
         elif seconds > _SLOW_SECONDS:
             self.texts = max(self.texts // 2, _LEAST_AT_ONCE)
 
@@ -131,19 +129,14 @@ class Ingestion:
     """The way of documents into one knowledge base, for every build that it has."""
 
     def __init__(
-        self,
-        database: Database,
-        base_id: int,
-        embedder: Callable[[str], Embedder],
-        breadth: int = 1,
+        self, database: Database, base_id: int, embedder: Callable[[str], Embedder]
     ) -> None:
-        """``breadth`` is that of ``BatchSize``."""
         self._database = database
         self.base_id = base_id
         self.embedder = embedder
         self._behind: dict[str, str] = {}
         self._loaded = set[str]()
-        self.batch_size = BatchSize(breadth)
+        self.batch_size = BatchSize()
 
     def recipes(self) -> list[IndexRecipe]:
         """Index recipes of all builds, the saved one first; a document is stored for each."""

@@ -17,8 +17,7 @@ class Format:
 
     ``kinds`` are the kinds of content (see sniff.py) that the reader can work with. All are parsed
     in processes apart, because parsers can hang, crash or eat all memory on hostile input; those of
-    ``heavy`` formats also leak, and take longer than sending a file to another machine. ``version``
-    grows whenever the reader makes another text of a file:
+    ``heavy`` formats also leak. ``version`` grows whenever the reader makes another text of a file:
     documents that were read before can then be read again. ``unpacker`` writes the files within a
     file, which become documents of their own, into a folder (see ``containers``). ``leaves_out``
     are the kinds of omissions that its receipts can name; docs/formats.md lists them.

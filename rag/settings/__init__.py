@@ -30,7 +30,6 @@ class Settings:
     database_pool: int = 5
     vectors_url: str | None = field(default=None, repr=False)
     vectors_key: str | None = field(default=None, repr=False)
-    cluster: str | None = None
     allow_private_urls: bool = False
     max_upload_mb: int = 200
     max_document_characters: int = 50_000_000
@@ -79,7 +78,6 @@ class Settings:
             database_pool=variables.positive(values, "TOUCHSTONE_DATABASE_POOL", default=5),
             vectors_url=values.get("TOUCHSTONE_VECTORS_URL"),
             vectors_key=values.get("TOUCHSTONE_VECTORS_KEY"),
-            cluster=variables.cluster(values),
             allow_private_urls=variables.truth(
                 values, "TOUCHSTONE_ALLOW_PRIVATE_URLS", default=False
             ),

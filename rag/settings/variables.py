@@ -93,23 +93,6 @@ def database_url(values: Mapping[str, str], home: Path) -> str:
     return url
 
 
-def cluster(values: Mapping[str, str]) -> str | None:
-    """The address of a scheduler, or None."""
-    name = "TOUCHSTONE_CLUSTER"
-    if name not in values:
-        return None
-    try:
-        parts = urlsplit(values[name])
-        if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
-            return values[name]
-    except ValueError:  # the port is no number
-        pass
-    raise InvalidInput(
-        f"{name} is not the address of a scheduler.",
-        "Write it like tcp://HOST:8786, or tls://HOST:8786.",
-    )
-
-
 def truth(values: Mapping[str, str], name: str, *, default: bool) -> bool:
     """Yes or no."""
     if name not in values:

@@ -11,10 +11,7 @@ from rag.stores.remote_vector_index import RemoteVectorIndex
 __all__ = ["KINDS", "RemoteVectorIndex", "empty", "load", "server"]
 
 KINDS = ("flat", "hnsw", "ivf")
-_FORMS = (
-    "Write qdrant+http://host:6333, elasticsearch+https://host:9200, opensearch+https://host:9200 "
-    "or mongodb+srv://user:password@host; pgvector and process need no address."
-)
+_FORMS = "Write qdrant+http://host:6333; pgvector and process need no address."
 
 
 def empty(kind: str, dimension: int) -> VectorIndex:
@@ -44,32 +41,20 @@ def server(url: str, key: str | None = None) -> VectorServer:
     is not shown: it may hold a password.
     """
     address, fragment = urldefrag(url)
-    options = dict(parse_qsl(fragment))
     kind, _, rest = address.partition("+")
-    is_web = rest.startswith(("http://", "https://"))
+    if kind != "qdrant" or not rest.startswith(("http://", "https://")):
+        raise InvalidInput("TOUCHSTONE_VECTORS_URL names no server of a known kind.", _FORMS)
     try:
-        if kind == "qdrant" and is_web:
-            from rag.stores.qdrant import QdrantVectors
+        from rag.stores.qdrant import QdrantVectors
 
-            return QdrantVectors.connect(rest, key, options)
-        if kind in ("elasticsearch", "opensearch") and is_web:
-            from rag.stores.search_engines import SearchEngineVectors
-
-            search = kind == "opensearch"
-            return SearchEngineVectors.connect(rest, key, options, open_search=search)
-        if address.startswith(("mongodb://", "mongodb+srv://")):
-            from rag.stores.mongodb import MongoVectors
-
-            return MongoVectors.connect(address, options)
+        return QdrantVectors.connect(rest, key, dict(parse_qsl(fragment)))
     except ImportError as error:
-        package = "qdrant" if kind == "qdrant" else "mongodb"
         raise InvalidInput(
             f"The package {error.name} is not installed.",
-            f"Run: pip install -r requirements-{package}.txt",
+            "Run: pip install -r requirements-qdrant.txt",
         ) from error
     except ValueError as error:
         raise InvalidInput("TOUCHSTONE_VECTORS_URL is not understood.", _FORMS) from error
-    raise InvalidInput("TOUCHSTONE_VECTORS_URL names no server of a known kind.", _FORMS)
 
 
 def _check(kind: str) -> None:

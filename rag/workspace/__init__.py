@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
-from rag import cluster, providers, telemetry, tracing
+from rag import providers, telemetry, tracing
 from rag.access import Access
 from rag.bundles import Packer, Reproduction, Restorer, opened
 from rag.conversations.turn_metrics import write_log
@@ -65,7 +65,6 @@ class Workspace:
         if settings.turn_log:
             write_log()
         tracing.start(settings)
-        cluster.require(settings.cluster)
         finish_restore(settings.home)
         self._services = Services.start(settings, servers)
         self._maps = Maps(self._services)

@@ -1,14 +1,12 @@
 """What every server of vectors promises, by hand; each kind is one line of ``KINDS``.
 
-Qdrant is its client's local mode; Elasticsearch, OpenSearch and Atlas are stand-ins that take the
-documented requests alone.
+Qdrant is its client's local mode.
 """
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from itertools import count
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,28 +16,14 @@ from rag.protocols import VectorServer
 from rag.storage import Database
 from rag.stores import RemoteVectorIndex
 from rag.stores import server as server_at
-from rag.stores.mongodb import MongoVectors
 from rag.stores.pgvector import PgVectors
 from rag.stores.qdrant import QdrantVectors
-from rag.stores.search_engines import SearchEngineVectors
-from tests.mongo import AtlasDatabase
 from tests.postgres import serving as postgresql
 from tests.qdrant import local_qdrant
-from tests.search_engine import Refused, search_engine
 from tests.vector_server import vector_server
 
 THREE = np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0.8, -0.6]], np.float32)
 BUILDS = (f"build-{number}/" for number in count())
-
-
-@contextmanager
-def _engine(*, open_search: bool, exact: bool) -> Iterator[VectorServer]:
-    with search_engine(open_search=open_search) as (url, _):
-        yield SearchEngineVectors(url, open_search=open_search, exact=exact)
-
-
-def _atlas(*, exact: bool, lag: int = 0) -> MongoVectors:
-    return MongoVectors(cast(Any, AtlasDatabase(lag)), exact=exact, patience=5.0)
 
 
 @contextmanager
@@ -51,14 +35,8 @@ def _pgvector(kind: str) -> Iterator[VectorServer]:
 KINDS: dict[str, Callable[[], AbstractContextManager[VectorServer]]] = {
     "sqlite over http": vector_server,
     "qdrant": lambda: nullcontext(QdrantVectors(local_qdrant())),
-    "elasticsearch": lambda: _engine(open_search=False, exact=False),
-    "elasticsearch, exact": lambda: _engine(open_search=False, exact=True),
-    "opensearch": lambda: _engine(open_search=True, exact=False),
-    "opensearch, exact": lambda: _engine(open_search=True, exact=True),
     "pgvector": lambda: _pgvector("hnsw"),
     "pgvector, exact": lambda: _pgvector("flat"),
-    "atlas": lambda: nullcontext(_atlas(exact=False)),
-    "atlas, exact": lambda: nullcontext(_atlas(exact=True)),
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
@@ -197,97 +175,22 @@ def test_readers_go_on_while_a_build_is_swapped(server):
     assert after.search(THREE[0], 5)[0].tolist() == [1, 11, 2]
 
 
-def test_requests_are_those_that_elastic_documents():
-    with search_engine() as (url, engine):
-        server = SearchEngineVectors(url, "secret")
-        server.upsert("7/a/", np.array([1]), THREE[1:2])
-        server.search("7/a/", THREE[0], 3, np.array([1, 2]))
-    bodies = {(method, path): body for method, path, body in engine.asked}
-    vector = bodies["PUT", "/touchstone-3"]["mappings"]["properties"]["vector"]
-    assert vector == {
-        "type": "dense_vector",
-        "dims": 3,
-        "similarity": "max_inner_product",
-        "index_options": {"type": "hnsw", "m": 16, "ef_construction": 100},
-    }
-    assert bodies["POST", "/_bulk"] == [
-        {"index": {"_index": "touchstone-3", "_id": "7/a/1"}},
-        {"build": "7/a/", "key": 1, "vector": [0.6000000238418579, 0.800000011920929, 0.0]},
-    ]
-    assert bodies["POST", "/touchstone-3/_search"] == {
-        "knn": {
-            "field": "vector",
-            "query_vector": [1.0, 0.0, 0.0],
-            "k": 4,
-            "num_candidates": 100,
-            "filter": {
-                "bool": {"filter": [{"term": {"build": "7/a/"}}, {"terms": {"key": [1, 2]}}]}
-            },
-        },
-        "size": 4,
-        "_source": False,
-        "docvalue_fields": ["key"],
-    }
-
-
-def test_requests_are_those_that_atlas_documents():
-    database = AtlasDatabase()
-    server = MongoVectors(cast(Any, database))
-    server.upsert("7/a/", np.array([1]), THREE[1:2])
-    server.search("7/a/", THREE[0], 3, np.array([1, 2]))
-    stage = database["vectors_3"].pipelines[-1][0]["$vectorSearch"]
-    assert stage.pop("queryVector").as_vector().data == [1.0, 0.0, 0.0]
-    assert stage == {
-        "index": "vectors",
-        "path": "vector",
-        "limit": 4,
-        "filter": {"build": "7/a/", "key": {"$in": [1, 2]}},
-        "numCandidates": 200,
-    }
-
-
-def test_a_search_index_that_lags_is_waited_for():
-    server = _atlas(exact=False, lag=3)
-    server.upsert("7/a/", np.array([1]), THREE[1:2])
-    assert server.search("7/a/", THREE[1], 3)[0].tolist() == [1]
-    late = MongoVectors(cast(Any, AtlasDatabase(lag=100)), patience=0.5)
-    with pytest.raises(StorageError, match="did not index"):
-        late.upsert("7/a/", np.array([1]), THREE[1:2])
-
-
-def test_a_filter_of_more_terms_than_a_clause_holds_is_split():
-    with search_engine() as (url, _):
-        server = SearchEngineVectors(url)
-        server.upsert("7/a/", np.array([1, 70_000]), THREE[:2])
-        found, _ = server.search("7/a/", THREE[0], 3, np.arange(2, 100_000))
-        assert found.tolist() == [70_000]
-
-
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("qdrant+http://127.0.0.1:9", "Qdrant does not answer"),
-        ("elasticsearch+http://127.0.0.1:9", "search engine does not answer"),
-        ("opensearch+http://127.0.0.1:9#exact=true", "search engine does not answer"),
-        ("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", "MongoDB does not answer"),
-    ],
-)
-def test_a_server_that_is_away_is_told(url, said):
-    with pytest.raises(StorageError, match=said) as told:
-        server_at(url).keys("7/a/")
+def test_a_server_that_is_away_is_told():
+    with pytest.raises(StorageError, match="Qdrant does not answer") as told:
+        server_at("qdrant+http://127.0.0.1:9").keys("7/a/")
     assert "TOUCHSTONE_VECTORS_URL" in told.value.hint
 
 
-def test_what_an_engine_refuses_is_told():
-    with search_engine() as (url, engine):
-        engine.refuse = Refused(401, "security_exception", "missing authentication")
-        with pytest.raises(StorageError, match="status 401, missing authentication") as told:
-            SearchEngineVectors(url).keys("7/a/")
-    assert "TOUCHSTONE_VECTORS_KEY" in told.value.hint
-
-
 @pytest.mark.parametrize(
-    "url", ["redis://host", "qdrant+http://host#shards=many", "qdrant", "qdrant+file:///x"]
+    "url",
+    [
+        "redis://host",
+        "mongodb://host",
+        "elasticsearch+https://host:9200",
+        "qdrant+http://host#shards=many",
+        "qdrant",
+        "qdrant+file:///x",
+    ],
 )
 def test_an_address_of_no_known_form_is_refused(url):
     with pytest.raises(InvalidInput, match="TOUCHSTONE_VECTORS_URL") as told:

@@ -112,12 +112,11 @@ def test_every_setting_of_the_docs_is_one(caplog):
     page = (PROJECT / "docs" / "deployment.md").read_text("utf-8")
     rows = re.findall(r"^\| (`TOUCHSTONE_[^|]+) \|", page, re.MULTILINE)
     names = {name for row in rows for name in re.findall(r"`(TOUCHSTONE_\w+)`", row)}
-    assert {"TOUCHSTONE_CLUSTER", "TOUCHSTONE_KEEP_AUDIT_DAYS", "TOUCHSTONE_TEI_URL"} <= names
+    assert {"TOUCHSTONE_KEEP_AUDIT_DAYS", "TOUCHSTONE_TEI_URL"} <= names
     given = dict.fromkeys(names, "1") | {
         name: "http://host.example" for name in names if name.endswith("_URL")
     }
     given |= {
-        "TOUCHSTONE_CLUSTER": "tcp://host.example:8786",
         "TOUCHSTONE_ADMINS": "ann@example.org",
         "TOUCHSTONE_SIGN_IN_ALLOWED": "@example.org",
         "TOUCHSTONE_PRICES": __file__,
