@@ -8,11 +8,11 @@ from rag import answering
 from rag.answering import AnswerStream, QuotesExplanation, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.answering.assessing.key_terms import key_terms, words_in
-from rag.conversations.model_fit import checks_quotes, settled
 from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
 from rag.search.corpus import StoredSources
+from rag.search.model_fit import checks_quotes, settled
 from rag.search.tools import answer_tools
 from rag.services import Services
 from rag.storage.conversations import Turn

@@ -15,7 +15,6 @@ import numpy as np
 from rag import answering, telemetry
 from rag.answering import AnswerStream, QuotesExplanation
 from rag.conversations.answers import Answers, searches, unsearched
-from rag.conversations.model_fit import grounded_budget, reads_passages
 from rag.conversations.turn_metrics import log_turn
 from rag.errors import NotFound
 from rag.indexing.index import Index
@@ -28,6 +27,7 @@ from rag.recipe import Recipe
 from rag.retrieval import Part, ScoreContribution, merge_traces, retrieve, score_contributions
 from rag.retrieval.filters import filter_digest
 from rag.search.corpus import StoredSources, StoredSurroundings, vectors_of
+from rag.search.model_fit import grounded_budget, reads_passages
 from rag.search.questions import check_question
 from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_snapshot
 from rag.search.threshold import threshold_rule

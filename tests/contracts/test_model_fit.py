@@ -9,7 +9,7 @@ import pytest
 
 from rag import KnowledgeBase, Recipe, Settings, Workspace
 from rag.answering.prompting import NO_ANSWER
-from rag.conversations import model_fit
+from rag.search import model_fit
 from tests.handbook import visit
 from tests.servers import Reply, Script, openai_stream, scripted
 from tests.workspaces import add
