@@ -14,7 +14,7 @@ from typing import Any
 
 from rag import providers
 from rag.errors import InvalidInput, InvalidRecipe, StorageError
-from rag.indexing.indexes import Indexes
+from rag.indexing.indexes import Background, Indexes
 from rag.indexing.servers import Servers
 from rag.lexical import analyzer
 from rag.protocols import ChatModel, Embedder, Reranker
@@ -79,6 +79,7 @@ class Models:
         self._parameters: dict[tuple[str, str | None], float | None] = {}
         self._rerankers: dict[tuple[str, int], Reranker] = {}
         self._clients = Clients()
+        self.background = Background()
         self._lock, self._finding = threading.Lock(), threading.Lock()
         self._local_servers = -math.inf, list[LocalServer]()
 

@@ -39,6 +39,7 @@ class AnswerStream(Iterator[str]):
         self._span: telemetry.Span | None = None
         self._turn: telemetry.Span | None = None  # which ends with the answer
         self._then: Callable[[Answer], None] | None = None
+        self._afterwards: Callable[[], None] = lambda: None
         self._look: Callable[[], None] | None = None
         self.error: TouchstoneError | None = None
 
@@ -60,6 +61,11 @@ class AnswerStream(Iterator[str]):
     def ending(self, turn: telemetry.Span, then: Callable[[Answer], None]) -> AnswerStream:
         """The same stream, with whose end a turn ends; ``then`` is called within the turn."""
         self._turn, self._then = turn, then
+        return self
+
+    def followed_by(self, work: Callable[[], None]) -> AnswerStream:
+        """The same stream, with whose end ``work`` begins."""
+        self._afterwards = work
         return self
 
     def __next__(self) -> str:
@@ -135,6 +141,7 @@ class AnswerStream(Iterator[str]):
                 self._then(self._answer)
         for span in filter(None, (self._span, self._turn)):
             telemetry.end(span, self._answer, self.error)
+        self._afterwards()
 
 
 def _cut(usage: Usage) -> str:

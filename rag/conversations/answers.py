@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from rag import answering
 from rag.answering import AnswerStream, QuotesExplanation, renumbered
@@ -12,7 +13,7 @@ from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
 from rag.search.corpus import StoredSources
-from rag.search.model_fit import checks_quotes, settled
+from rag.search.model_fit import NOT_TRIED, checks_quotes, settled
 from rag.search.tools import answer_tools
 from rag.services import Services
 from rag.storage.conversations import Turn
@@ -41,7 +42,8 @@ class Answers:
         For the other arguments, see ``KnowledgeBase.answer``.
         """
         services = self._services
-        recipe, decisions = settled(services, recipe, trace, tries=True)
+        asked_for = recipe
+        recipe, decisions = settled(services, recipe, trace)
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
         # In mode auto a model may have to decide first, which nothing can be gone on with.
         prefix, decides = "", recipe.answer.mode == "auto" and not trace.context
@@ -71,6 +73,11 @@ class Answers:
         )
         for decision in decisions:
             stream = stream.deciding(decision)
+            if decision.why == NOT_TRIED:  # three questions take a slow model long
+                try_model = partial(settled, services, asked_for, tries=True)
+                what = ("try", recipe.answer.provider, recipe.answer.model)
+                start = partial(services.models.background.start, what, try_model)
+                stream = stream.followed_by(start)
         return stream if price is None else stream.priced(price.of)
 
     def explain_quotes(

@@ -90,7 +90,7 @@ class Indexes:
         index = self._present(base_id, recipe, version)
         if self._chosen(index, recipe).kind != index.kind or not index.dense.settled:
             work = partial(self.settled, base_id, recipe)
-            self._background.start((base_id, recipe.hash), work)
+            self._background.start(("index", base_id, recipe.hash), work)
         return index
 
     def settled(self, base_id: int, recipe: IndexRecipe, heed: Heed = _heed_nothing) -> Index:
@@ -410,15 +410,14 @@ class Background:
             if what in self._busy or time.monotonic() < self._rests.get(what, -math.inf):
                 return
             self._busy.add(what)
-        name = f"index {what}"
-        threading.Thread(target=self._run, args=(what, work), name=name, daemon=True).start()
+        threading.Thread(target=self._run, args=(what, work), name=str(what), daemon=True).start()
 
     def _run(self, what: Hashable, work: Callable[[], object]) -> None:
         started = time.monotonic()
         try:
             work()
         except Exception:
-            log.warning("Index %s stays as it is for now.", what, exc_info=True)
+            log.warning("Work on %s failed.", what, exc_info=True)
         now = time.monotonic()
         with self._guard:
             self._rests[what] = now + max(_RESTS * (now - started), 1.0)

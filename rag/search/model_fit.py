@@ -14,6 +14,7 @@ SMALL = 4e9
 """Parameters of a model below which it words quotes, where a recipe leaves that open."""
 CHECKING = 1e9
 """Parameters of a model from which on it tells whether a quote answers a question."""
+NOT_TRIED = "the model was not tried yet"
 PROBE_SECONDS = 30.0
 """The longest that a model is tried; one that takes longer gets quotes, which are short."""
 
@@ -23,8 +24,8 @@ def settled(
 ) -> tuple[Recipe, list[Decision]]:
     """Return a recipe with the evidence and the budget that suit its model, and why.
 
-    Where an answer from ``trace`` has no choice of evidence, that is left open. With ``tries``, a
-    model of unknown size is asked three questions, once.
+    Where an answer from ``trace`` has no choice of evidence, that is left open. A model of unknown
+    size words quotes until it was tried: with ``tries``, it is asked three questions, once.
     """
     answer = recipe.answer
     quotes = answer.provider == "extractive"
@@ -59,7 +60,7 @@ def _evidence(services: Services, recipe: Recipe, tries: bool) -> tuple[str, str
         return "quotes" if size < SMALL else "passages", why
     if providers.may_cost(answer.provider, services.settings):
         return "passages", "the size of the model is not known, and to try it may cost money"
-    return _tried(services, recipe) if tries else ("quotes", "the model was not tried yet")
+    return _tried(services, recipe) if tries else ("quotes", NOT_TRIED)
 
 
 def _tried(services: Services, recipe: Recipe) -> tuple[str, str]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Recipe, Settings, Workspace
+from rag import Answer, KnowledgeBase, Recipe, Settings, Workspace
 from rag.answering.prompting import NO_ANSWER
 from rag.search import model_fit
 from tests.handbook import visit
 from tests.servers import Reply, Script, openai_stream, scripted
 from tests.workspaces import add
 
+QUESTION = "Within how many days are tickets refunded?"
 RIGHT = {
     "notice": "You give three months' notice [1].",
     "power": "It costs 0.29 EUR per kWh [2].",
@@ -43,24 +46,41 @@ def says(server: Script, said: Mapping[str, str], delay: float = 0.0) -> None:
 
 
 @pytest.fixture
-def base(home: Path, server: Script, monkeypatch: pytest.MonkeyPatch) -> Iterator[KnowledgeBase]:
+def workspace(home: Path, server: Script, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     monkeypatch.setenv("TOUCHSTONE_LLAMA_CPP_URL", f"{server.url}/v1")
     workspace = Workspace(Settings.from_env(home=home))
+    yield workspace
+    workspace.close()
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
     base = workspace.create("handbook", Recipe())
     add(workspace, base, {"office.md": b"# Office\n\nTickets are refunded within 14 days."})
     fields = {"answer.provider": "llamacpp", "answer.model": "m", "search.threshold": None}
     base.save_recipe(base.recipe().with_fields(fields))
-    yield base
-    workspace.close()
+    return base
 
 
 def evidence(base: KnowledgeBase) -> str:
+    """What a model reads once it was tried, which its first answer does not wait for."""
     recipe = base.recipe()
     assert recipe.answer.evidence == "auto"
-    answer = base.ask("Within how many days are tickets refunded?", recipe).answer
+    while (answer := _asked(base, recipe)).decisions[0].why == model_fit.NOT_TRIED:
+        assert answer.mode == "sentence"
+        time.sleep(0.05)
+    return answer.decisions[0].chosen
+
+
+def _asked(base: KnowledgeBase, recipe: Recipe) -> Answer:
+    answer = base.ask(QUESTION, recipe).answer
     assert answer.state == "answered"
     assert answer.mode == {"passages": "strict", "quotes": "sentence"}[answer.decisions[0].chosen]
-    return answer.decisions[0].chosen
+    return answer
+
+
+def _calls(server: Script) -> int:
+    return len([path for path in server.paths if path.endswith("/chat/completions")])
 
 
 def test_a_model_that_answers_three_questions_reads_passages(
@@ -68,11 +88,34 @@ def test_a_model_that_answers_three_questions_reads_passages(
 ) -> None:
     says(server, RIGHT)
     assert evidence(base) == "passages"
-    asked = len([path for path in server.paths if path.endswith("/chat/completions")])
+    asked = _calls(server)
     says(server, {"refunded": RIGHT["refunded"]})
     assert evidence(base) == "passages"  # by what is stored
-    again = len([path for path in server.paths if path.endswith("/chat/completions")])
-    assert (asked, again) == (4, 5)
+    assert _calls(server) == asked + 1
+
+
+def test_the_first_answer_does_not_wait_for_the_trial_of_a_model(
+    base: KnowledgeBase, server: Script
+) -> None:
+    says(server, RIGHT)
+    stream = base.ask(QUESTION, base.recipe())
+    next(stream)
+    assert _calls(server) == 1
+    assert stream.answer.mode == "sentence"
+    assert evidence(base) == "passages"
+
+
+def test_all_answers_of_a_run_read_the_same(
+    workspace: Workspace, base: KnowledgeBase, server: Script
+) -> None:
+    says(server, RIGHT)
+    rows = [{"id": str(n), "text": f"{n}: {QUESTION}", "answerable": False} for n in range(3)]
+    base.questions.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, rows)))
+    recipe = base.recipe()
+    workspace.jobs.run(base.runs.start_answers("checks", recipe))
+    [run] = base.runs.list_all()
+    assert {one.mode for one in base.runs.answers(run.id).values()} == {"strict"}
+    assert _calls(server) == 6
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from rag.runs.quality.judges import NamedJudge, judge_named
 from rag.runs.quality.model_calls import ModelCalls
 from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob, cost_text
 from rag.runs.stored import StoredRuns
+from rag.search.model_fit import settled
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import runs
@@ -207,6 +208,7 @@ class _Work:
         self._request = request
         self._base = opened(base_id, SessionOwner(*request.visitor))
         self._judge = judge_named(services, request.judge) if request.judge else None
+        settled(services, request.recipe, tries=True)  # all answers of a run read the same
 
     def do(self, question: Question) -> RunAnswer:
         answer = self._base.ask(question.text, self._request.recipe, without=[question.text]).answer
