@@ -67,6 +67,7 @@ CONFINED = {
     "pypdfium2": {"rag.readers"},
     "PIL": {"rag.readers"},
     "trafilatura": {"rag.readers"},
+    "htmldate": {"rag.readers"},
     "docx": {"rag.readers"},
     "docutils": {"rag.readers"},
     "openpyxl": {"rag.readers"},

@@ -120,10 +120,14 @@ def _published(tree: Any) -> str:
 
     Dates in running text are not guessed from: they may be about anything.
     """
-    from trafilatura.metadata import extract_metadata
+    from htmldate import find_date
+    from trafilatura.metadata import extract_url
+    from trafilatura.settings import set_date_params
 
+    address = "string(//meta[@property='og:url']/@content)"
     try:
-        published = extract_metadata(tree, extensive=False).date
+        url = extract_url(tree) or tree.xpath(address) or None
+        published = find_date(tree, url=url, **set_date_params(extensive=False))
     except MemoryError:
         raise
     except Exception:  # a date is a bonus: no fault in it makes the text unreadable

@@ -222,7 +222,9 @@ def _wrap(node: Any, before: Any, run: list[Any]) -> None:
 
 def _is_block(element: Any, blocks: frozenset[str]) -> bool:
     """Whether an element is a block, or has one within it, as links around cards do."""
-    return element.tag in blocks or any(one.tag in blocks for one in element.iter())
+    return element.tag in blocks or (
+        len(element) > 0 and any(one.tag in blocks for one in element.iterdescendants())
+    )
 
 
 def lift_blocks(tree: Any, blocks: frozenset[str]) -> None:

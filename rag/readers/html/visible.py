@@ -28,13 +28,14 @@ def show(tree: Any, *, marked: bool = False) -> dict[str, int]:
     body = tree.find("body")
     if body is None:
         return {}
-    controlled = set(" ".join(map(str, body.xpath(".//@aria-controls"))).split())
-    for text in body.xpath(".//text()[translate(., $marks, '') != .]", marks=_ZERO_WIDTH):
-        words = text.translate(dict.fromkeys(map(ord, _ZERO_WIDTH)))
-        setattr(text.getparent(), "tail" if text.is_tail else "text", words)
+    controlled = set(" ".join(map(str, body.xpath("descendant::*/@aria-controls"))).split())
+    if any(mark in body.xpath("string()") for mark in _ZERO_WIDTH):
+        for text in body.xpath("descendant::text()"):
+            words = text.translate(dict.fromkeys(map(ord, _ZERO_WIDTH)))
+            setattr(text.getparent(), "tail" if text.is_tail else "text", words)
     for node in body.xpath(
-        ".//*[@style or @hidden or self::s or self::del or self::strike"
-        f"{' or self::img or self::svg' if marked else ''}]"
+        "descendant::*[@style or @hidden] | descendant::s | descendant::del | descendant::strike"
+        f"{' | descendant::img | descendant::svg' if marked else ''}"
     ):
         style = node.get("style", "").replace(" ", "").lower()
         is_struck = node.tag in _STRUCK or _LINE_THROUGH.search(style) is not None
