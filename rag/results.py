@@ -18,6 +18,8 @@ PROMPTS = "prompts"
 
 RANKABLE = "rankable results"
 """What it calls the number of passages, or documents, that a ranking can have at most."""
+CONTEXT = "context tokens"
+"""What it calls the mean tokens of the results that a model would be handed for a question."""
 _LENIENT = ("recall", "hit", "nugget_recall", "hop_recall")
 """The measures that the order among the first k does not change."""
 
@@ -145,6 +147,24 @@ class Run:
             *((blindness(blind, int(rankable)),) if blind and rankable else ()),
             *((_repetition(repeated),) if repeated else ()),
         )
+
+    @property
+    def context_tokens(self) -> float | None:
+        """About how many tokens a model would be handed for a question; None in older runs.
+
+        For a recipe they are those of the first ``search.top_k`` passages, for a system those of
+        all texts that it returned, by one estimate for all.
+        """
+        tokens = self.environment.get(CONTEXT)
+        return None if tokens is None else float(tokens)
+
+    def tokens_beside(self, baseline: Run) -> str:
+        """Return the sentence on the tokens of both for a model; "" where neither knows them."""
+        known = self.context_tokens, baseline.context_tokens
+        new, old = ("an unknown number" if one is None else f"{one:,.0f}" for one in known)
+        if known == (None, None):
+            return ""
+        return f"Tokens for a model for each question: {new}, the other run {old}."
 
     @property
     def _system(self) -> SystemSource:

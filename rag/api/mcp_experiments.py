@@ -134,6 +134,8 @@ class VerdictData(Schema):
     p: float
     needed_p: float
     trial_log: str
+    tokens: float | None = None
+    baseline_tokens: float | None = None
 
 
 class SweepVerdictData(VerdictData):
@@ -288,7 +290,7 @@ def evaluate(
         questions=tuned.questions,
         metrics=dict(tuned.metrics),
         differences={},
-        tokens=None,
+        tokens=tuned.run.context_tokens,
         worst=_questions(base, name, tuned.worst),
         cautions=list(tuned.run.cautions),
     )
@@ -358,21 +360,22 @@ def compare_runs(
     is justified.
     """
     base = call.base(knowledge_base)
+    new, old = base.runs.get(run), base.runs.get(baseline)
+    price, tokens = new.tokens_beside(old), (new.context_tokens, old.context_tokens)
     if not held_out:
         comparison = base.runs.compare_on_tuning(run, baseline, metric)
         sentence = (
             f"{metric} changes by {signed(comparison.difference)} on the "
-            f"{len(comparison.differences)} tuning questions. {_NO_CLAIM}"
+            f"{len(comparison.differences)} tuning questions. {price} {_NO_CLAIM}"
         )
-        return VerdictData(**_verdict(comparison, sentence, "none", ""))
+        return VerdictData(**_verdict(comparison, sentence, "none", "", tokens=tokens))
     looked = base.runs.compare_on_unseen(run, baseline, metric)
     comparison = looked.comparison
     better = comparison.verdict == "better"
     advice = "" if better else " No change is justified."
-    sentence = f"{comparison.headline}{advice} {comparison.evidence}"
-    return VerdictData(
-        **_verdict(comparison, sentence, comparison.verdict, looked.attempt.sentence)
-    )
+    sentence = f"{comparison.headline}{advice} {price} {comparison.evidence}"
+    log = looked.attempt.sentence
+    return VerdictData(**_verdict(comparison, sentence, comparison.verdict, log, tokens=tokens))
 
 
 @tool("experiment")
@@ -641,7 +644,12 @@ def _questions(base: KnowledgeBase, name: str, ids: Sequence[str]) -> list[Asked
 
 
 def _verdict(
-    comparison: Comparison, sentence: str, verdict: str, log: str, part: str = ""
+    comparison: Comparison,
+    sentence: str,
+    verdict: str,
+    log: str,
+    part: str = "",
+    tokens: tuple[float | None, float | None] = (None, None),
 ) -> dict[str, Any]:
     return {
         "sentence": sentence.strip(),
@@ -656,6 +664,8 @@ def _verdict(
         "p": comparison.p,
         "needed_p": comparison.alpha,
         "trial_log": log,
+        "tokens": tokens[0],
+        "baseline_tokens": tokens[1],
     }
 
 

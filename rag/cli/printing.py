@@ -374,7 +374,8 @@ def evaluation(
 
 def headline(run: Run) -> str:
     """Return a one-line summary that identifies a run."""
-    return f"run {run.id}, {run.source}, {counted(run.questions, 'question')}"
+    tokens = "" if run.context_tokens is None else f", {run.context_tokens:,.0f} tokens for a model"
+    return f"run {run.id}, {run.source}, {counted(run.questions, 'question')}{tokens}"
 
 
 def _tagged(tag_figures: TagFigures) -> str:

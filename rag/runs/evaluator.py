@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
+from statistics import fmean
 from types import MappingProxyType
 
 import numpy as np
 
+from rag.chunking import estimates
 from rag.errors import InvalidInput
 from rag.evaluation.fallbacks import Fallbacks
 from rag.evaluation.judging import Judge, Judged
@@ -24,7 +26,7 @@ from rag.evaluation.span_metrics import by_tokens
 from rag.indexing.index import Index
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import EDITS, RANKABLE, QuestionResult, Run
+from rag.results import CONTEXT, EDITS, RANKABLE, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Selection, Timeline, gather, select
 from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.doubts import correct_doubts
@@ -115,6 +117,7 @@ class Evaluator:
         def reached(step: int) -> None:
             on_progress(step * len(questions) // steps, len(questions))
 
+        shown = list[Keys]()
         results, means = self.measure(
             questions,
             queries,
@@ -124,6 +127,7 @@ class Evaluator:
             fallbacks,
             by_tokens=by_tokens,
             own=own,
+            shown=shown,
         )
         environment = {**self._environment(snapshot, fallbacks), **about}
         if ignore_identical:
@@ -133,6 +137,7 @@ class Evaluator:
         by_document = all(map(judged_by_document, questions))
         reach = len(index.keys) if by_document else len(index.passages)
         environment[RANKABLE] = str(reach)
+        environment[CONTEXT] = f"{self._mean_tokens(shown, index.cut_id):.1f}"
         doubts = correct_doubts(
             self._services, snapshot, unanswered, lambda done, _: reached(len(questions) + done)
         )
@@ -153,6 +158,14 @@ class Evaluator:
             created=datetime.now(UTC),
         )
         return store_run(self._services.database, run, question_set, results)
+
+    def _mean_tokens(self, shown: Sequence[Keys], cut_id: int | None) -> float:
+        """The mean tokens of these passages, which each question shows."""
+        with self._services.database.read() as connection:
+            keys = np.unique(np.concatenate(shown)).tolist()
+            chunks = passages.by_key(connection, cut_id, keys)
+        sizes = {key: estimates.tokens(chunk.text) for key, chunk in chunks.items()}
+        return fmean(sum(sizes.get(key, 0) for key in row.tolist()) for row in shown)
 
     def _identical(self, questions: Sequence[Question], index: Index) -> dict[str, Keys]:
         """The passages of the document whose name is a question's id, by that id."""
@@ -222,11 +235,13 @@ class Evaluator:
         *,
         by_tokens: bool = False,
         own: Mapping[str, Keys] = _NONE,
+        shown: list[Keys] | None = None,
     ) -> tuple[list[QuestionResult], dict[str, float]]:
         """Results by question and their means, without keeping them as a run.
 
         ``queries`` has a vector for each question; ``fallbacks`` hears of steps that failed;
-        ``own`` has passages by question id that are no results for it.
+        ``own`` has passages by question id that are no results for it. The first top-k passages of
+        each question are appended to ``shown``.
         Raises ProviderUnavailable for one that never worked.
         """
         fallbacks = fallbacks or Fallbacks()
@@ -249,6 +264,8 @@ class Evaluator:
             above = np.concatenate([selection.kept, selection.beyond])
             if question.id in own:
                 above = above[~np.isin(all_keys[above], own[question.id])]
+            if shown is not None:
+                shown.append(all_keys[above][: snapshot.recipe.search.top_k])
             judged = judge.judge(question, all_keys[above], selection.scores[above], max(cutoffs))
             if judged.first_relevant is None and len(selection.below):
                 rest = selection.order[

@@ -36,6 +36,9 @@ class MeasuredData(Schema):
     set: str = attribute("question_set")
     questions: int
     metrics: dict[str, float]
+    context_tokens: float | None = Field(
+        default=None, description="handed to a model for a question, about; null where unknown"
+    )
     cautions: list[str] = Field(
         default=[], description="what keeps the figures from telling good from bad"
     )

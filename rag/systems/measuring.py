@@ -13,6 +13,7 @@ from statistics import fmean
 
 import numpy as np
 
+from rag.chunking import estimates
 from rag.errors import InvalidInput
 from rag.evaluation.judging import Judged, judged_units
 from rag.evaluation.measuring import measured, with_figures
@@ -20,7 +21,7 @@ from rag.evaluation.relevance import judged_by_document, uncovered_labels
 from rag.evaluation.retrieved_text import span_figures
 from rag.lexical.letters import letters_of
 from rag.operation import operation
-from rag.results import EDITS, FOREIGN, RANKABLE, Run, SystemSource
+from rag.results import CONTEXT, EDITS, FOREIGN, RANKABLE, Run, SystemSource
 from rag.runs.evaluator import (
     DEFAULT_CUTOFFS,
     Evaluation,
@@ -130,11 +131,12 @@ class SystemRuns:
             )
         locator = Locator(self._services, self._base_id)
         ranked, methods, by_hop, repeated = [], Counter[Method](), list[HopFigures](), 0
-        recalls = dict[str, dict[str, float]]()
+        recalls, tokens = dict[str, dict[str, float]](), list[int]()
         for number, question in enumerate(answered):
             on_progress(number, len(answered))
             retrieved = matched.by_question.get(question.id, ())
             texts = [text for hop in retrieved for text in hop.texts]
+            tokens.append(sum(estimates.tokens(text.text) for text in texts))
             aligned = [locator.locate(text) for text in texts]
             methods.update(item.method for item in aligned)
             placed = iter(zip(texts, aligned, strict=True))
@@ -173,6 +175,7 @@ class SystemRuns:
             edits = edits_environment(connection, self._base_id, ids)
         whole = all(not text for item in ranked for text in item.texts.values())
         rankable = {RANKABLE: str(len(ids))} if whole and ids else {}
+        context = {} if whole else {CONTEXT: f"{fmean(tokens):.1f}"}
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,
@@ -184,7 +187,7 @@ class SystemRuns:
             documents_hash=documents_hash(ids, edits.get(EDITS, "")),
             questions=len(answered),
             metrics=means,
-            environment=code_and_machine() | edits | rankable,
+            environment=code_and_machine() | edits | rankable | context,
             seconds=spent + time.perf_counter() - started,
             created=datetime.now(UTC),
             system=replace(

@@ -162,6 +162,8 @@ def test_each_pair_of_runs_counts_once_and_later_ones_need_more(workspace):
                 pair = {"run": run["run"], "baseline": base["run"], "held_out": True}
                 compared = await call(client, "compare_runs", **pair, metric="mrr@10", reason=WHY)
                 needed.append(compared["needed_p"])
+                assert compared["tokens"] == run["tokens"] > 0
+                assert compared["baseline_tokens"] == base["tokens"] > 0
         return needed
 
     first, again, second, _ = visit(workspace, "http", work)

@@ -194,6 +194,10 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     )
     assert app.main.button[-1].key == "runs_delete"
     assert "threshold 1\\.0** against **As shipped" in said
+    tokens = base.runs.get(good).context_tokens
+    assert plain(f"0, the other run {tokens:,.0f}") in said
+    board = app.dataframe[0].value
+    assert sorted(board["For a model"]) == [0, tokens]
     table = app.dataframe[1].value
     assert list(table["Question"]) == [row.text for row in found.regressions]
     # With a threshold of 1 nothing passes, so what the good run found is cut.

@@ -1,12 +1,14 @@
 """Runs of systems beside runs of recipes: everything that reads runs knows both."""
 
 import json
+from statistics import fmean
 
 import pytest
 from sqlalchemy import func, select
 
 from rag import InvalidInput, KnowledgeBase, Run, SystemSource
 from rag.__main__ import main
+from rag.chunking import estimates
 from rag.storage.tables import chunk, cut, foreign_text
 from rag.systems.returned import Returned, ReturnedText
 from tests.runs import SET, WORDS, handbook
@@ -58,6 +60,38 @@ def test_bounds_of_unjudged_hits_are_those_of_the_labels_that_the_run_was_measur
     assert share.precision == (0.0, 0.0)
     whole = base.runs.unjudged(run.id, 10)
     assert whole.ndcg.low <= run.metrics["ndcg@10"] <= whole.ndcg.high
+
+
+def test_tokens_for_a_model_stand_beside_quality_in_every_comparison(base, capsys):
+    shown = WORDS.with_fields({"search.top_k": 2})
+    own = base.runs.evaluate(SET, shown, CUTOFFS).run
+    asked = [item.text for item in base.systems.questions(SET)]
+    texts = [[hit.chunk.text for hit in base.search(text, shown).hits] for text in asked]
+    tokens = [sum(map(estimates.tokens, row)) for row in texts]
+    assert own.context_tokens == pytest.approx(fmean(tokens), abs=0.1)
+    returned = [
+        Returned(text, (*map(ReturnedText, row), ReturnedText(ELSEWHERE)))
+        for text, row in zip(asked, texts, strict=True)
+    ]
+    source = SystemSource("callable", "longer", "cd" * 32)
+    longer = base.systems.evaluate(SET, returned, source, CUTOFFS).evaluation.run
+    more = longer.context_tokens - own.context_tokens
+    assert more == pytest.approx(estimates.tokens(ELSEWHERE), abs=0.11)
+
+    new, old = (f"{run.context_tokens:,.0f}" for run in (longer, own))
+    assert main(["parity", "handbook", longer.id, own.id]) == 0
+    assert f"{new}, the other run {old}" in capsys.readouterr().out
+    assert f"{new}, the other run {old}" in base.runs.report(longer.id, own.id)
+    main(["runs", "handbook", "--json"])
+    rows = json.loads(capsys.readouterr().out)["runs"]
+    assert {row["run"]: row["context_tokens"] for row in rows} == {
+        run.id: run.context_tokens for run in (longer, own)
+    }
+    # What a run costs is no condition that it was measured under.
+    assert base.runs.differences(longer.id, own.id).data == ()
+    ids = [Returned(text, (ReturnedText("", id="leave.md"),)) for text in asked]
+    unknown = base.systems.evaluate(SET, ids, source, CUTOFFS).evaluation.run
+    assert unknown.context_tokens is None
 
 
 def test_a_report_names_the_system(base):

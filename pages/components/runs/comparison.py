@@ -305,6 +305,8 @@ def _verdict(
         recipes = compared.run.recipe and compared.baseline.recipe
         what = "What the recipe changes" if recipes else "What was measured"
         st.caption(f"{what}: {plain(changed)}.")
+        if tokens := compared.run.tokens_beside(compared.baseline):
+            st.caption(plain(tokens))
         for caveat in compared.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
         with st.expander("How it was tested", icon=":material/science:"):

@@ -122,6 +122,7 @@ def _cells(
     noted = any(row.run.note not in ("", row.name) for row in leaderboard)
     tagged = any(row.run.tags for row in leaderboard)
     worded = any(row.run.prompts for row in leaderboard)
+    sized = any(row.run.context_tokens is not None for row in leaderboard)
     return [
         {
             "Place": _place(row),
@@ -129,6 +130,7 @@ def _cells(
             "Run": row.name,
             "When": row.run.created,
             "95% interval": interval_picture(row, bounds, ahead, colours),
+            **({"For a model": row.run.context_tokens} if sized else {}),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,
             **({"Note": row.run.note or None} if noted else {}),
@@ -160,6 +162,11 @@ def _columns(metric: str) -> dict[str, object]:
             width=190,
             help="What the mean over all questions of this kind may be, given how few were asked. "
             "The dashed line is the baseline.",
+        ),
+        "For a model": st.column_config.NumberColumn(
+            format="%.0f",
+            width=90,
+            help="About how many tokens the results hand to a model for a question.",
         ),
         "Other data": st.column_config.ListColumn(
             width=120,

@@ -49,6 +49,7 @@ class RunRowData(VerbData):
     differs: list[str]
     questions: int = attribute("run", "questions")
     metrics: dict[str, float] = attribute("run", "metrics")
+    context_tokens: float | None = attribute("run", "context_tokens")
     created: Timestamp = attribute("run", "created")
     seconds: float = attribute("run", "seconds")
     prompts: str = attribute("run", "prompts")

@@ -68,7 +68,8 @@ def export_run(args: argparse.Namespace) -> Output:
 
 
 def parity(args: argparse.Namespace) -> Output:
-    parity = inputs.workspace(args).base(args.kb).runs.parity(args.run, args.other, args.k)
+    store = inputs.workspace(args).base(args.kb).runs
+    parity = store.parity(args.run, args.other, args.k)
     lines = [
         f"overlap@{parity.k} {parity.overlap:.4f}, "
         f"rank-biased overlap {parity.rank_biased_overlap:.4f}, "
@@ -76,6 +77,8 @@ def parity(args: argparse.Namespace) -> Output:
     ]
     if parity.left_out:
         lines.append(f"left out, since only one run asked them: {parity.left_out:,}")
+    tokens = store.get(args.run).tokens_beside(store.get(args.other))
+    lines += [tokens] if tokens else []
     differing = [row for row in parity.questions if row.first_difference is not None]
     lines += [
         f"  {row.overlap:.4f}  from rank {row.first_difference}  {row.text}"

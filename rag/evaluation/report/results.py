@@ -15,7 +15,15 @@ from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLE
 from rag.evaluation.report.words import counted, recipe_sentences
 from rag.evaluation.run_intervals import UnjudgedShare
 from rag.recipe import Recipe
-from rag.results import EDITED, EDITS, PROMPTS, RANKABLE, QuestionResult, Run
+from rag.results import (
+    CONTEXT,
+    EDITED,
+    EDITS,
+    PROMPTS,
+    RANKABLE,
+    QuestionResult,
+    Run,
+)
 from rag.types import percent
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
@@ -315,6 +323,12 @@ def definitions(report: RunReport) -> list[tuple[str, str]]:
     ]
 
 
+_NO_PACKAGES = (
+    *("touchstone", "machine", "answers"),
+    *(CONTEXT, EDITED, EDITS, PROMPTS, RANKABLE),
+)
+
+
 def facts(run: Run) -> Mapping[str, str]:
     """Hashes, versions and the machine of a run."""
     return {
@@ -329,11 +343,14 @@ def facts(run: Run) -> Mapping[str, str]:
         "Code": run.code_version,
         "Prompts": run.prompts,
         "Answers": run.environment.get("answers", ""),
+        "Tokens handed to a model": f"about {float(run.context_tokens):,.0f} for a question"
+        if run.context_tokens is not None
+        else "",
         "Machine": run.environment.get("machine", ""),
         "Packages": ", ".join(
             f"{name} {version}"
             for name, version in run.environment.items()
-            if name not in ("touchstone", "machine", "answers", EDITS, EDITED, PROMPTS, RANKABLE)
+            if name not in _NO_PACKAGES
         ),
     }
 
