@@ -21,6 +21,15 @@ SAMPLED = "sample of "
 """What the origin of a label begins with that judges a hit drawn at random from those of runs."""
 
 
+BY_MODEL = "model ("
+"""What the origin of a question or label begins with that a model wrote over MCP."""
+
+
+def of_model(origin: str) -> bool:
+    """Whether a model wrote the question or label of this origin."""
+    return origin.startswith(BY_MODEL)
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
     """Evidence as stored. ``end`` None without a quote stands for the whole document.

@@ -260,9 +260,11 @@ class Message:
 class Delta:
     """A piece of a streamed reply; ``usage`` comes with the last one, where the provider tells.
 
-    With it comes ``finish``: why the reply ended, in the provider's word.
+    With it comes ``finish``: why the reply ended, in the provider's word, and ``model``, the
+    version that the server says it answered with.
     """
 
     text: str = ""
     usage: Usage | None = None
     finish: str = field(default="", compare=False)
+    model: str = field(default="", compare=False)

@@ -17,6 +17,7 @@ def test_streams_text_then_usage(provider, reply):
     with scripted(reply) as script:
         deltas = say(chat(script, provider))
     assert deltas == [Delta("Good "), Delta("day"), Delta(usage=Usage(7, 3))]
+    assert [delta.model for delta in deltas] == ["", "", "m"]  # as the server names itself
 
 
 def test_request():

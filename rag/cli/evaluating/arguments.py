@@ -58,6 +58,10 @@ def _measuring_verbs(verb: Verb) -> None:
     added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
     added.add_argument("--run", help="a run; the newest of the set if left out")
     added.add_argument("--repeat", type=int, default=1, help="grades for every hit")
+    added.add_argument("--depth", type=int, default=10, help="the last rank to grade (default 10)")
+    added.add_argument(
+        "--trial", type=int, metavar="N", help="only compare N grades with those of people"
+    )
     added.add_argument(
         "--against", metavar="RUN", help="compare the answers of the two runs, in both orders"
     )

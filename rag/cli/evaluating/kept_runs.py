@@ -167,6 +167,23 @@ class JudgedData(VerbData):
     open_hits: OpenHits
 
 
+class JudgeTrialData(VerbData):
+    """A judge on passages that people graded."""
+
+    judge: str
+    agreed: int = attribute("agreement", "agreed")
+    hits: int = attribute("agreement", "hits")
+    kappa: float | None = attribute("agreement", "kappa")
+    relevant: int
+    irrelevant: int
+    missed: int
+    invented: int
+    failed: int
+    tokens: int
+    models: list[str]
+    sentence: str
+
+
 class PreferenceData(VerbData):
     """The answers of two runs compared by a judge."""
 
@@ -416,6 +433,13 @@ def answered(
 def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
     """Let a model grade the hits of a run, and say what came of it and what people say."""
     base = workspace.base(args.kb)
+    if args.trial is not None:
+        trial = base.runs.try_judge(args.set_name, args.judge, args.trial)
+        lines = [
+            trial.sentence,
+            *([f"Answered by {', '.join(trial.models)}."] * bool(trial.models)),
+        ]
+        return Output(JudgeTrialData.of(trial), "\n".join(lines))
     of_set = [run.id for run in base.runs.list_all(args.set_name)]
     run_id = args.run or next(iter(of_set), None)
     if run_id is None:
@@ -424,7 +448,9 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
         )
     if args.against:
         return _preferred(workspace, base, run_id, args)
-    job = base.runs.start_judging(run_id, args.judge, repeat=args.repeat, budget=_budget(args))
+    job = base.runs.start_judging(
+        run_id, args.judge, repeat=args.repeat, depth=args.depth, budget=_budget(args)
+    )
     printing.follow(workspace.jobs, job)
     open_hits = base.runs.open_hits(run_id, judge=args.judge)
     state = workspace.jobs.get(job)

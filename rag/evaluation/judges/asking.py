@@ -21,12 +21,16 @@ _LONGEST_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A grade of a rubric with its reason; ``usage`` was spent on it, as far as it was reported."""
+    """A grade of a rubric with its reason; ``usage`` was spent on it, as far as it was reported.
+
+    ``model`` is the version that the server says it answered with, "" where it does not.
+    """
 
     grade: int
     reason: str
     rubric: str
     usage: Usage = field(default_factory=Usage)
+    model: str = ""
 
 
 class NoGrade(ProviderMisbehaved):
@@ -50,11 +54,11 @@ def ask(rubric: Rubric, chat: ChatModel, parts: Mapping[str, str]) -> Judgement:
     messages = [Message("system", rubric.text), Message("user", sections)]
     spent = Usage()
     for _ in range(2):
-        reply, usage = _reply(chat, messages)
+        reply, usage, model = _reply(chat, messages)
         spent += usage
         graded = _grade(reply, rubric.highest)
         if graded is not None:
-            return Judgement(graded[0], graded[1], rubric.name, spent)
+            return Judgement(graded[0], graded[1], rubric.name, spent, model)
         again = (
             f'That is no grade. Reply with {{"reason": "...", "grade": N}}, N being a whole number '
             f"from 0 to {rubric.highest}, and nothing else."
@@ -91,12 +95,12 @@ def prefer(chat: ChatModel, question: str, first: str, second: str, passages: st
     return Preferred(fmean(votes), spent)
 
 
-def _reply(chat: ChatModel, messages: list[Message]) -> tuple[str, Usage]:
-    text, usage = "", Usage()
+def _reply(chat: ChatModel, messages: list[Message]) -> tuple[str, Usage, str]:
+    text, usage, model = "", Usage(), ""
     for delta in chat.stream(messages, temperature=0.0, max_tokens=MAX_TOKENS):
         text += delta.text
-        usage = delta.usage or usage
-    return text, usage
+        usage, model = delta.usage or usage, delta.model or model
+    return text, usage, model
 
 
 def _grade(reply: str, highest: int) -> tuple[int, str] | None:

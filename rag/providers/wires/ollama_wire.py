@@ -71,7 +71,8 @@ class OllamaWire:
                 if part.done:
                     finished = True
                     usage = Usage(part.prompt_eval_count or 0, part.eval_count or 0)
-                    yield Delta(usage=usage, finish=part.done_reason or "")
+                    model = part.model or ""
+                    yield Delta(usage=usage, finish=part.done_reason or "", model=model)
         if not finished:
             raise self._endpoint.broke_off()
 

@@ -86,7 +86,7 @@ class OpenAIWire:
                         yield Delta(choice.delta.content)
                 if used := chunk.usage:
                     usage = Usage(used.prompt_tokens or 0, used.completion_tokens or 0)
-                    yield Delta(usage=usage, finish=finish or "")
+                    yield Delta(usage=usage, finish=finish or "", model=chunk.model or "")
         if not heard:
             raise self._endpoint.misbehaved("with no chat reply at all")
         if finish is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
 
 import numpy as np
@@ -48,7 +49,9 @@ class OpenHits:
     it has graded ``graded`` of the pool, and counts only where that is all. ``agreement`` is that
     of people and judge on the sample, ``spread`` the mean standard deviation of its repeated
     verdicts, None where it gave one each. ``questions`` are those with an answer that one run was
-    asked, 0 for two runs.
+    asked, 0 for two runs. ``models`` counts the judge's grades by the version that the server said
+    it answered with, and ``judges`` has the agreement with people of each judge that graded hits
+    of the sample.
     """
 
     pool: int
@@ -59,6 +62,8 @@ class OpenHits:
     agreement: Agreement | None = None
     spread: float | None = None
     questions: int = 0
+    models: Mapping[str, int] = field(default_factory=dict)
+    judges: Mapping[str, Agreement] = field(default_factory=dict)
 
     @property
     def more_precision(self) -> tuple[float, Interval] | None:
@@ -105,6 +110,18 @@ class OpenHits:
             spread = f", 95% interval {ends.low:.2f} to {ends.high:.2f}" if ends else ""
             kappa = self.agreement.kappa
             parts.append(f"Agreement of people and judge: kappa {kappa:.2f}{spread}.")
+        parts += [
+            f"{name} agrees with people on {other.agreed} of {other.hits} hits"
+            + ("." if other.kappa is None else f", kappa {other.kappa:.2f}.")
+            for name, other in self.judges.items()
+            if name != self.judge
+        ]
+        if len(self.models) > 1:
+            versions = ", ".join(f"{name} {count:,}" for name, count in self.models.items())
+            parts.append(
+                f"Several versions of the judge gave these grades, and they are not comparable: "
+                f"{versions}."
+            )
         if self.spread is not None:
             parts.append(f"Spread of the judge's repeated verdicts: {self.spread:.3f}.")
         return tuple(parts)
@@ -141,7 +158,12 @@ class Estimates(StoredRuns):
                         place = label.document_id, label.start, label.end
                         item = places.get(place, label.document_id)
                         people[question.id, item] = float(label.grade > 0)
-            name, verdicts = _verdicts(connection, run_ids, judge)
+            name, verdicts, models = _verdicts(connection, run_ids, judge)
+            by_judge = {
+                other: _verdicts(connection, run_ids, other)[1]
+                for run_id in run_ids
+                for other, _ in rows.judges(connection, run_id)
+            }
             answerable = self._answerable_questions(connection, run_id) if other_id is None else 0
         rest = [
             (
@@ -151,7 +173,13 @@ class Estimates(StoredRuns):
             for hit in open_now
         ]
         pool = list(dict.fromkeys([*people, *rest]))
-        return replace(_estimated(people, pool, name, verdicts), questions=answerable)
+        compared = {other: _agreed(people, votes) for other, votes in by_judge.items()}
+        return replace(
+            _estimated(people, pool, name, verdicts),
+            questions=answerable,
+            models=models,
+            judges={other: agreed for other, agreed in compared.items() if agreed},
+        )
 
     def _answerable_questions(self, connection: Connection, run_id: str) -> int:
         """Count the answerable questions that a run was asked."""
@@ -175,18 +203,29 @@ class Estimates(StoredRuns):
 
 def _verdicts(
     connection: Connection, run_ids: list[str], judge: str | None
-) -> tuple[str, dict[Hit, list[float]]]:
-    """The judge, and its verdicts by hit: 1 relevant, one for every repetition."""
+) -> tuple[str, dict[Hit, list[float]], dict[str, int]]:
+    """The judge, its verdicts by hit (1 relevant, one for every repetition), and its versions."""
     rubric = RUBRICS["relevance"].name
     judges = [
         name for run_id in run_ids for name, by in rows.judges(connection, run_id) if by == rubric
     ]
     name = judge if judge is not None else next(iter(judges), "")
     votes: dict[Hit, list[float]] = defaultdict(list)
+    models = Counter[str]()
     for run_id in run_ids:
         for judgement in rows.of_run(connection, run_id, name, rubric):
             votes[judgement.question_id, judgement.item].append(float(judgement.grade >= RELEVANT))
-    return (name if votes else ""), dict(votes)
+            models.update([judgement.model] if judgement.model else [])
+    return (name if votes else ""), dict(votes), dict(models)
+
+
+def _agreed(people: dict[Hit, float], verdicts: dict[Hit, list[float]]) -> Agreement | None:
+    """The agreement of people and a judge on the hits that both graded."""
+    both = [hit for hit in people if hit in verdicts]
+    if not both:
+        return None
+    judged = np.array([float(fmean(verdicts[hit]) >= 0.5) for hit in both])
+    return agreement(np.array([people[hit] for hit in both]), judged)
 
 
 def _estimated(
@@ -194,15 +233,6 @@ def _estimated(
 ) -> OpenHits:
     graded = sum(hit in verdicts for hit in pool)
     grades = np.array(list(people.values()))
-    both = [hit for hit in people if hit in verdicts]
-    agreed = (
-        agreement(
-            np.array([people[hit] for hit in both]),
-            np.array([float(fmean(verdicts[hit]) >= 0.5) for hit in both]),
-        )
-        if both
-        else None
-    )
     spreads = [pstdev(grades) for grades in verdicts.values() if len(grades) > 1]
     estimate = None
     if len(people) >= FEWEST:
@@ -223,6 +253,6 @@ def _estimated(
         relevant=estimate,
         judge=judge,
         graded=graded,
-        agreement=agreed,
+        agreement=_agreed(people, verdicts),
         spread=fmean(spreads) if spreads else None,
     )

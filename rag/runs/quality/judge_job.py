@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import numpy as np
 
 from rag.errors import InvalidInput
 from rag.evaluation.judges import RUBRICS, Judgement, NoGrade
+from rag.evaluation.pooling.sampling import Agreement, agreement
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
-from rag.runs.quality.estimates import CUTOFF
+from rag.runs.quality.estimates import CUTOFF, RELEVANT
 from rag.runs.quality.judges import judge_named
 from rag.runs.quality.model_calls import ModelCalls
 from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob
@@ -16,6 +20,8 @@ from rag.runs.stored import StoredRuns
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import documents, passages, runs
+from rag.storage import questions as question_rows
+from rag.storage.labels import PROPOSED, of_model
 from rag.storage.quality import judgements as rows
 from rag.storage.quality.judgements import StoredJudgement
 from rag.types import Usage
@@ -31,6 +37,40 @@ class Judge(BudgetedJob):
     run: str
     judge: str
     repeat: int = 1
+    depth: int = CUTOFF
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeTrial:
+    """A judge on passages that people graded, before it grades thousands.
+
+    ``relevant`` and ``irrelevant`` count what people said, ``missed`` and ``invented`` where the
+    judge says the opposite. ``models`` are the versions that answered. ``failed`` passages got no
+    grade.
+    """
+
+    judge: str
+    agreement: Agreement
+    relevant: int
+    irrelevant: int
+    missed: int
+    invented: int
+    failed: int
+    tokens: int
+    models: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The agreement, and what the trial cannot tell."""
+        agreed = self.agreement
+        kappa = "" if agreed.kappa is None else f", kappa {agreed.kappa:.2f}"
+        one_sided = "" if self.relevant and self.irrelevant else " People gave one verdict alone,"
+        one_sided += one_sided and " so the trial cannot tell whether the judge tells them apart."
+        return (
+            f"{self.judge} agrees with people on {agreed.agreed} of {agreed.hits} passages{kappa}: "
+            f"it misses {self.missed} of {self.relevant} relevant ones, and accepts "
+            f"{self.invented} of {self.irrelevant} others.{one_sided}"
+        )
 
 
 class Judgements(StoredRuns):
@@ -41,25 +81,93 @@ class Judgements(StoredRuns):
 
     @operation("editor", audit="evaluation")
     def start_judging(
-        self, run_id: str, judge: str, *, repeat: int = 1, budget: Budget = UNLIMITED
+        self,
+        run_id: str,
+        judge: str,
+        *,
+        repeat: int = 1,
+        depth: int = CUTOFF,
+        budget: Budget = UNLIMITED,
     ) -> int:
-        """Queue the judging of the first ten hits of every question of a run; return the job.
+        """Queue the judging of the first ``depth`` hits of every question of a run; return the job.
 
-        What was judged already stays. Each hit is judged ``repeat`` times, which gives a spread;
+        What was judged already stays, and what the judge graded for the same question in another
+        run of the set is taken over. Each hit is judged ``repeat`` times, which gives a spread;
         the ``budget`` of this go counts grades. Raises NotFound, InvalidInput, ProviderError.
         """
         judge_named(self._services, judge)
-        if repeat < 1:
+        if repeat < 1 or depth < 1:
             raise InvalidInput(
-                "The number of judgements must be at least 1.",
+                "The number of judgements and the last rank must be at least 1.",
                 "Leave it out, or give a larger number.",
             )
         budget.require()
         with self._services.database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
         about = {"run": run.id, "judge": judge}
-        job = Judge(**about, repeat=repeat, **budget.fields, about=about)
+        job = Judge(**about, repeat=repeat, depth=depth, **budget.fields, about=about)
         return self._jobs.submit_once(self._base_id, f"Judging hits of {run.question_set}", job)
+
+    @operation("editor", audit="evaluation")
+    def try_judge(self, set_name: str, judge: str, number: int = 20) -> JudgeTrial:
+        """Ask a judge for grades of passages that people graded; nothing is stored.
+
+        Half of them are irrelevant where there are as many. Raises NotFound, InvalidInput without
+        passages that people graded, ProviderError.
+        """
+        named = judge_named(self._services, judge)
+        if number < 1:
+            raise InvalidInput(f"A trial of {number} passages shows nothing.", "Try at least 1.")
+        with self._database.read() as connection:
+            question_set = question_rows.get_question_set(connection, self._base_id, set_name)
+            texts = dict[str, str]()
+            graded: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
+            for question in question_rows.list_labelled_questions(connection, question_set.id):
+                for label in question.labels:
+                    document = label.document_id
+                    if document is None or label.origin == PROPOSED or of_model(label.origin):
+                        continue
+                    if document not in texts:
+                        texts[document] = documents.text(connection, self._base_id, document)
+                    end = label.start + _SHOWN if label.end is None else label.end
+                    pair = question.text, texts[document][label.start : end]
+                    graded[label.grade > 0].append(pair)
+        for pairs in graded.values():
+            pairs.sort(key=lambda pair: sha256("\0".join(pair).encode()).digest())
+        irrelevant = graded[False][: max(number // 2, number - len(graded[True]))]
+        relevant = graded[True][: number - len(irrelevant)]
+        drawn = [(pair, True) for pair in relevant] + [(pair, False) for pair in irrelevant]
+        if not drawn:
+            raise InvalidInput(
+                f"People graded no passage for {set_name!r}.", "Grade some, relevant or not."
+            )
+        verdicts, models = list[tuple[bool, bool]](), dict[str, None]()
+        tokens = 0
+        for (question_text, passage), is_relevant in drawn:
+            try:
+                judgement = named.grade(
+                    "relevance", {"question": question_text, "passage": passage}
+                )
+            except NoGrade as error:
+                tokens += error.usage.tokens
+                continue
+            tokens += judgement.usage.tokens
+            models |= {judgement.model: None} if judgement.model else {}
+            verdicts.append((is_relevant, judgement.grade >= RELEVANT))
+        if not verdicts:
+            raise NoGrade("The judge gave no grade.", "Try a larger model.", Usage(tokens, 0))
+        people, judged = (np.array(side, float) for side in zip(*verdicts, strict=True))
+        return JudgeTrial(
+            judge,
+            agreement(people, judged),
+            relevant=int(people.sum()),
+            irrelevant=int((1 - people).sum()),
+            missed=verdicts.count((True, False)),
+            invented=verdicts.count((False, True)),
+            failed=len(drawn) - len(verdicts),
+            tokens=tokens,
+            models=tuple(models),
+        )
 
     @operation("guest")
     def latest_judging(self, run_id: str, judge: str) -> JobRow | None:
@@ -82,6 +190,15 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
     run_id, judge = request.run, request.judge
     judge_model, rubric = judge_named(services, judge), RUBRICS["relevance"]
     todo, judged = _todo(services, job.base_id, request, rubric.name)
+    with services.database.write() as connection:
+        elsewhere = rows.elsewhere(connection, job.base_id, judge, rubric.name)
+        graded = {hit: elsewhere.get((hit.question, hit.item, hit.repetition)) for hit in todo}
+        for hit, earlier in graded.items():
+            if earlier is not None:
+                copy = replace(earlier, question_id=hit.question_id, tokens=0, cost=None)
+                rows.add(connection, run_id, copy)
+    todo = [hit for hit in todo if graded[hit] is None]
+    judged += len(graded) - len(todo)
     calls = ModelCalls(request.budget)
     made_now = 0
 
@@ -110,6 +227,7 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
                 probability=1.0,
                 cost=cost.amount if cost else None,
                 currency=cost.currency if cost else "",
+                model=outcome.model,
             )
             with services.database.write() as connection:
                 rows.add(connection, run_id, stored)
@@ -131,7 +249,7 @@ def _todo(services: Services, base_id: int, request: Judge, rubric: str) -> tupl
             (judgement.question_id, judgement.item, judgement.repetition)
             for judgement in rows.of_run(connection, request.run, request.judge, rubric)
         }
-        ids = {key for result in results for key, *_ in result.ranking[:CUTOFF]}
+        ids = {key for result in results for key, *_ in result.ranking[: request.depth]}
         chunks = passages.passages_by_id(connection, base_id, run.cut, ids)
         texts = {key: chunk.text for key, chunk in chunks.items()}
         present = set(documents.ids_by_name(connection, base_id).values())
@@ -141,7 +259,7 @@ def _todo(services: Services, base_id: int, request: Judge, rubric: str) -> tupl
         _Hit(result.question_id, result.text, key, texts[key], repetition)
         for repetition in range(request.repeat)
         for result in results
-        for key, *_ in result.ranking[:CUTOFF]
+        for key, *_ in result.ranking[: request.depth]
         if key in texts and (result.question_id, key, repetition) not in judged
     ]
     return todo, len(judged)

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 
 from rag.storage.quality.tables import judgement
 from rag.storage.rows import insert_missing, read
+from rag.storage.tables import run, run_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class StoredJudgement:
     ``judge`` is "provider:model", ``version`` is the version of the code that asked the judge, and
     ``rubric`` is the wording with its version. ``probability`` is the probability with which the
     hit was sampled for judging. ``cost`` is in ``currency``; None if the price is unknown.
+    ``model`` is the version that the server said it answered with, "" where it did not.
     """
 
     question_id: str
@@ -33,6 +35,7 @@ class StoredJudgement:
     probability: float
     cost: float | None = None
     currency: str = ""
+    model: str = ""
 
 
 def add(connection: Connection, run_id: str, new: StoredJudgement) -> None:
@@ -51,6 +54,27 @@ def of_run(
     if rubric is not None:
         statement = statement.where(judgement.c.rubric == rubric)
     return [read(StoredJudgement, row) for row in connection.execute(statement)]
+
+
+def elsewhere(
+    connection: Connection, base_id: int, judge: str, rubric: str
+) -> dict[tuple[str, str, int], StoredJudgement]:
+    """A judge's grades in all runs of a base, by the words of the question, item and repetition."""
+    statement = (
+        select(judgement, run_question.c.text)
+        .join(
+            run_question,
+            (run_question.c.run_id == judgement.c.run_id)
+            & (run_question.c.question_id == judgement.c.question_id),
+        )
+        .join(run, run.c.id == judgement.c.run_id)
+        .where(run.c.base_id == base_id, judgement.c.judge == judge, judgement.c.rubric == rubric)
+        .order_by(judgement.c.id)
+    )
+    return {
+        (row.text, row.item, row.repetition): read(StoredJudgement, row)
+        for row in connection.execute(statement)
+    }
 
 
 def judges(connection: Connection, run_id: str) -> Sequence[tuple[str, str]]:

@@ -38,6 +38,8 @@ judgement = Table(
     # What it cost at the time; null where the price was not known.
     Column("cost", Float),
     Column("currency", String(8), nullable=False, server_default=""),
+    # The version that the server said it answered with.
+    Column("model", String, nullable=False, server_default=""),
     Column("created", DateTime(timezone=True), nullable=False),
     UniqueConstraint("run_id", "question_id", "item", "judge", "rubric", "repetition"),
 )
