@@ -136,8 +136,8 @@ class Sweeper:
         self.question_set = question_set
         self._base_id = question_set.base_id
         self._evaluator = Evaluator(services, self._base_id)
-        judged = measurable_questions(question_set.question_set, question_set.questions)
-        self._questions = [item for item in judged if only is None or item.id in only]
+        self._judged = measurable_questions(question_set.question_set, question_set.questions)
+        self._questions = [item for item in self._judged if only is None or item.id in only]
         self._sources: dict[str, CandidateSource] = {}
         self._calibrations: dict[str, FittedCalibration | None] = {}
 
@@ -165,6 +165,7 @@ class Sweeper:
         """
         if apart is not None:
             _refuse_many(len(grid), len(self._questions))
+        measurable_questions(self.question_set.question_set, self._questions)
         alone = Grid.parse({}, base or grid.base)
         effort = WeightedProgress(on_progress, self.searches(alone) + self.searches(grid))
         metrics = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
@@ -365,7 +366,7 @@ class Sweeper:
         if recipe.hash not in self._sources:
             index = self._services.indexes.complete(self._base_id, recipe)
             queries = self._evaluator.queries(self._questions, recipe, on_progress)
-            judge = self._evaluator.judge(self._questions, index)
+            judge = self._evaluator.judge(self._judged, index)
             self._sources[recipe.hash] = CandidateSource(
                 self._services,
                 self.question_set,

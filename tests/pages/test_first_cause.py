@@ -28,6 +28,7 @@ QUESTIONS = {
 }
 BELOW, BEYOND, PARAPHRASED, DOUBTED = QUESTIONS
 UNLABELLED = "Who won the world cup?"
+UNANSWERABLE = "What is the phone number of the gate?"
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def _prepare(home: Path) -> None:
         {"id": name, "text": text, "evidence": [{"document": name, "quote": FILES[name]}]}
         for text, name in QUESTIONS.items()
     ]
+    rows = [*rows, {"text": UNANSWERABLE, "answerable": False}]
     rows = [{**row, "id": str(number)} for number, row in enumerate(rows)]
     base.questions.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, rows)))
     workspace.close()
@@ -92,6 +94,19 @@ def test_a_question_without_labels_fails_by_what_its_answer_says(workspace: Work
         assert _first_cause(base, UNLABELLED, changed) == CAUSES[cause].title
     answered = "How much does the insurance of pets cover?"
     assert _first_cause(base, answered, recipe) is None
+
+
+def test_a_doubt_about_a_question_that_no_document_answers_is_no_failure(
+    workspace: Workspace,
+) -> None:
+    base = workspace.base("two")
+    recipe = base.recipe()
+    assert base.ask(UNANSWERABLE, recipe).answer.state == "doubtful"
+    for _ in range(2):
+        assert _first_cause(base, UNANSWERABLE, recipe) is None
+        workspace.jobs.run(base.diagnoses.start("checks", recipe))
+    assert UNANSWERABLE not in [one.text for one in base.diagnoses.result("checks").questions]
+    assert "Cause:" not in _words(visit("inspector.py", q=UNANSWERABLE))
 
 
 def _words(app: AppTest) -> str:

@@ -27,7 +27,7 @@ from rag.tuning.diagnosis.progress import PartOfProgress
 from rag.tuning.diagnosis.trial_builds import TrialBuilds
 from rag.tuning.state import read_measured, state
 from rag.tuning.sweeper import Sweeper
-from rag.types import Assessment, Trace
+from rag.types import Assessment, Question, Trace
 
 _FIRST, _BUILT = 0.1, 0.9
 """Shares of a job that builds: when its first diagnosis is done, and when its builds are."""
@@ -114,20 +114,23 @@ class Diagnoses:
         """Return the first cause by which the question of a trace fails; None if it passes.
 
         A question that a set labels is examined as a diagnosis does, or by the current one.
-        ``assessment`` is the state of its answer: one without labels fails by that. Raises
-        ProviderError, or InvalidInput for a recipe with tools.
+        ``assessment`` is the state of its answer: one without labels fails by that, and one that
+        no document answers does not. Raises ProviderError, or InvalidInput for a recipe with tools.
         """
-        for name, question_id in labelled_in(self._services, self._base_id, trace.question).items():
+        labelled = labelled_in(self._services, self._base_id, trace.question)
+        for name, question in labelled.items():
             diagnosis = self.current(name, recipe)
             if diagnosis is None:
-                finding = examined(self._services, self._base_id, name, question_id, recipe)
+                finding = examined(self._services, self._base_id, name, question.id, recipe)
             else:
-                finding = diagnosis.finding(question_id)
+                finding = diagnosis.finding(question.id)
             if finding is not None:
                 about = finding.cause
                 return FirstCause(
                     finding, diagnosis.advice(about) if diagnosis else advice(about, recipe)
                 )
+        if not all(question.answerable for question in labelled.values()):
+            return None
         finding = as_answered(trace, assessment)
         return None if finding is None else FirstCause(finding, advice(finding.cause, recipe))
 
@@ -248,11 +251,11 @@ class FirstCause:
         return CAUSES[self.finding.cause].title
 
 
-def labelled_in(services: Services, base_id: int, text: str) -> dict[str, str]:
-    """Return the question sets that have a question with labels, and its id in each."""
+def labelled_in(services: Services, base_id: int, text: str) -> dict[str, Question]:
+    """Return a question with its labels by the sets that have it."""
     with services.database.read() as connection:
         return {
-            found.name: question.id
+            found.name: question
             for found in question_rows.list_question_sets(connection, base_id)
             for question in question_rows.usable(connection, base_id, found.id)
             if question.text == text and (question.evidence or not question.answerable)
