@@ -54,7 +54,7 @@ from rag import (
 QUESTION = "q"  # the URL's parameter, and the key of the field
 _OF_A_QUESTION = {QUESTION, PASSAGE, STEP, WALK, LEAF}
 PASSAGE_ID = re.compile(r"[0-7][0-9a-f]{15}")
-HEIGHT = 720
+HEIGHT = 600
 
 
 def main() -> None:
@@ -229,7 +229,7 @@ def _cards_and_source(
         tables=lambda hit: tables_of(base, hit.chunk, hit.base),
         fates=fates,
     )
-    cards, source = st.columns(2, gap="medium")
+    cards, source = st.columns([3, 2], gap="medium")
     with cards.container(height=HEIGHT, border=True):
         hit_cards(listed, evidence)
     if selected is not None:

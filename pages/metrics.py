@@ -235,8 +235,8 @@ def _results(
     base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, verdict: DeltaGenerator
 ) -> None:
     all_runs = base.runs.list_all(chosen.name)
-    # Systems are compared on the Runs page; here one stands only where no recipe was measured.
-    runs = [run for run in all_runs if run.recipe] or all_runs
+    # Runs has gates and systems; here one stands only where no recipe was looked at.
+    runs = [run for run in all_runs if run.recipe and not run.is_gate] or all_runs
     last = runs[0].created if runs else None
     failure(base.runs.latest_evaluation(chosen.name, recipe), after=last)
     failure(base.runs.latest_answers(chosen.name, recipe), after=last)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.documents.builds import builds_view
 from pages.components.labels import question_sets
@@ -21,7 +20,7 @@ from pages.components.tuning.fetching import Missing, follow
 from pages.components.tuning.indexes import indexes
 from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel
-from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError, Tuner, counted
+from rag import KnowledgeBase, QuestionPart, QuestionSet, Tuner, counted
 
 TUNING = "Tuning half"
 _MORE = "tuning_more"
@@ -45,11 +44,7 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
     chosen, part = _questions(base, sets)
     place = st.empty()
     with st.sidebar:
-        recipe = recipe_panel(
-            base,
-            explain=lambda recipe: _meaning(base, chosen, recipe, part, place),
-            expanded=True,
-        )
+        recipe = recipe_panel(base, expanded=True)
     with guard():
         opened = bench(base, chosen, recipe, part, place)
         if isinstance(opened, Missing):
@@ -59,6 +54,7 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
         left_out_note(opened)
         for section, shown in (
             (cards, moving),
+            (_meaning, moving),
             (curves, moving),
             (search_all, opened),
         ):
@@ -86,19 +82,8 @@ def _more(opened: Bench) -> None:
                 threshold_panel(opened.by_arithmetic)
 
 
-def _meaning(
-    base: KnowledgeBase,
-    chosen: QuestionSet,
-    recipe: Recipe,
-    part: QuestionPart,
-    place: DeltaGenerator,
-) -> str:
-    """The threshold in terms of the questions; what fails says so below them."""
-    try:
-        opened = bench(base, chosen, recipe, part, place)
-        return "" if isinstance(opened, Missing) else meaning(opened.by_arithmetic)
-    except TouchstoneError:
-        return ""
+def _meaning(shown: Bench) -> None:
+    st.caption(meaning(shown))
 
 
 def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSet, QuestionPart]:

@@ -233,6 +233,7 @@ from .runs.quality.spending import cost_text as cost_text
 from .runs.quality.spending import money as money
 from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
+from .runs.recipe_names import plain_run_name as plain_run_name
 from .runs.runs import QuestionParity as QuestionParity
 from .runs.runs import RunParity as RunParity
 from .runs.version import VERSION as VERSION

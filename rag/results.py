@@ -15,7 +15,8 @@ EDITED = "edited documents"
 """What it calls the documents with such decisions, which it has as JSON."""
 PROMPTS = "prompts"
 """What it calls the versions of the prompts that its answers were asked with."""
-
+GATE, PIPELINE = "gate", "pipeline"
+"""What it calls that a gate made it, and what its CI pipeline checked."""
 RANKABLE = "rankable results"
 """What it calls the number of passages, or documents, that a ranking can have at most."""
 CONTEXT = "context tokens"
@@ -176,6 +177,16 @@ class Run:
     def code_version(self) -> str:
         """The release and, from a checkout, the commit that measured."""
         return self.environment.get("touchstone", "")
+
+    @property
+    def purpose(self) -> str:
+        """Its purpose: ``gate``, ``CI main 1a2b3c4d``, both; "" for a look at figures."""
+        return ", ".join(filter(None, map(self.environment.get, (GATE, PIPELINE))))
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether a gate made it."""
+        return GATE in self.environment
 
     @property
     def prompts(self) -> str:

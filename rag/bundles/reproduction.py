@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.bundles.contents import BundledResult, Results
+from rag.results import GATE, PIPELINE
 from rag.runs.evaluator import Evaluation
 
 
@@ -143,5 +144,5 @@ def _differing(there: Mapping[str, str], here: Mapping[str, str]) -> dict[str, t
     return {
         name: (there.get(name, ""), here.get(name, ""))
         for name in dict.fromkeys([*there, *here])
-        if there.get(name) != here.get(name)
+        if there.get(name) != here.get(name) and name not in (GATE, PIPELINE)
     }

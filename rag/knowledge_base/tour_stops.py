@@ -84,7 +84,7 @@ def answer_stops(
         points.append(f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip())
     if state == "doubtful" and turn.citations:
         points.append("The quotes are the nearest passages, probably not the answer.")
-    text = turn.answer or turn.note
+    text = "" if turn.mode == "quotes" and quotes else turn.answer or turn.note
     answer = TourStop("answer", turn.complete, text, quotes, points=tuple(points), basis=basis)
     stops = [answer]
     there = [citation for citation in turn.citations if citation.document_id in documents]

@@ -10,7 +10,7 @@ from rag.evaluation.comparison import OWN_EMBEDDERS
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
-from rag.results import CONTEXT, EDITED, EDITS, PROMPTS, RANKABLE, Run
+from rag.results import CONTEXT, EDITED, EDITS, GATE, PIPELINE, PROMPTS, RANKABLE, Run
 from rag.retrieval.filters import OF_DOCUMENTS
 from rag.runs.searched_documents import DocumentChange, SearchedDocuments
 
@@ -18,7 +18,8 @@ QuestionTexts = Mapping[str, str]
 """The texts of a run's questions by id."""
 
 _DISTINGUISHED = frozenset(
-    {"answers", "filtered", "touchstone", CONTEXT, EDITED, EDITS, PROMPTS, RANKABLE}
+    {"answers", "filtered", "touchstone"}
+    | {CONTEXT, EDITED, EDITS, GATE, PIPELINE, PROMPTS, RANKABLE}
 )
 """Of the environment of a run: what has a sentence of its own, or is a figure."""
 

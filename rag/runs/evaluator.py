@@ -26,7 +26,7 @@ from rag.evaluation.span_metrics import by_tokens
 from rag.indexing.index import Index
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import CONTEXT, EDITS, RANKABLE, QuestionResult, Run
+from rag.results import CONTEXT, EDITS, PIPELINE, RANKABLE, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Selection, Timeline, gather, select
 from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.doubts import correct_doubts
@@ -34,6 +34,7 @@ from rag.runs.searched_documents import documents_hash, edits_environment
 from rag.runs.version import code_version
 from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
 from rag.services import Services
+from rag.settings import Settings
 from rag.storage import Connection, Database, bases, documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
@@ -183,7 +184,8 @@ class Evaluator:
             "calibration": snapshot.threshold_rule.digest,
             "fallbacks": fallbacks.described(),
         }
-        return code_and_machine() | {name: value for name, value in more.items() if value} | edits
+        more |= code_and_machine(self._services.settings) | edits
+        return {name: value for name, value in more.items() if value}
 
     @operation("guest")
     def questions(
@@ -397,9 +399,10 @@ def _select(
     )
 
 
-def code_and_machine() -> dict[str, str]:
+def code_and_machine(settings: Settings) -> dict[str, str]:
     """Return the versions that decide metrics, and the machine, as the environment of a run."""
     return {
+        **({PIPELINE: settings.pipeline} if settings.pipeline else {}),
         "touchstone": code_version(),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",

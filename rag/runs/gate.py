@@ -16,7 +16,7 @@ from rag.evaluation.report.metric_titles import ANSWER_TITLES, METRIC_TITLES
 from rag.evaluation.significance import LEVEL
 from rag.operation import operation
 from rag.recipe import Recipe
-from rag.results import RANKABLE, Run, blind_metrics
+from rag.results import GATE, RANKABLE, Run, blind_metrics
 from rag.runs.deciding.finished import finished_decisions
 from rag.runs.deciding.state import RunDecision
 from rag.runs.differences import RunDifferences
@@ -233,7 +233,7 @@ class Gate(StoredRuns):
         evaluator = Evaluator(self._services, self._base_id)
 
         def measure(cutoffs: Sequence[int]) -> Evaluation:
-            return evaluator.evaluate(set_name, recipe, cutoffs, on_progress)
+            return evaluator.evaluate(set_name, recipe, cutoffs, on_progress, about={GATE: "gate"})
 
         demands = set_name, least, baseline_id, tolerance
         return checked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rag.errors import InvalidInput
-from rag.evaluation.report.words import setting
+from rag.evaluation.report.words import counted, setting
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.recipe.captions import chunker_name
@@ -16,6 +16,7 @@ from rag.storage import recipe_names
 _LONGEST = 80
 _MOST_NAMED = 3  # fields beside mode, top-k and embedder
 _CUT = ("index.chunker", "index.chunk_size", "index.chunk_overlap")
+_MODES = {"hybrid": "meaning and words", "dense": "meaning", "lexical": "words"}
 _ALWAYS = ("search.mode", "search.top_k", "index.embedder")
 
 
@@ -52,6 +53,14 @@ def run_name(run: Run, names: Mapping[str, str]) -> str:
     """The first line of a run's note, else the name of its recipe or system."""
     source = named(run.recipe, names) if run.recipe else run.source
     return run.note.partition("\n")[0] or source
+
+
+def plain_run_name(run: Run, name: str) -> str:
+    """The name of a run for readers who set no recipe: without one of its own, how it searches."""
+    if run.recipe is None or name != described(run.recipe):
+        return name
+    search = run.recipe.search
+    return f"by {_MODES[search.mode]}, {counted(search.top_k, 'passage')}"
 
 
 def described(recipe: Recipe) -> str:

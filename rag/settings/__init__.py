@@ -46,6 +46,7 @@ class Settings:
     api_rate: int = 600
     guest_rate: int = 60
     prices: Path | None = None
+    pipeline: str = ""
     api_token: str | None = field(default=None, repr=False)
     sign_in: bool = True
     admins: tuple[str, ...] = ()
@@ -99,6 +100,7 @@ class Settings:
             keep_traces_days=variables.days(values, "TOUCHSTONE_KEEP_TRACES_DAYS"),
             keep_audit_days=variables.days(values, "TOUCHSTONE_KEEP_AUDIT_DAYS"),
             prices=variables.file(values, "TOUCHSTONE_PRICES"),
+            pipeline=variables.pipeline(values),
             max_upload_mb=variables.positive(values, "TOUCHSTONE_MAX_UPLOAD_MB", default=200),
             max_document_characters=variables.positive(
                 values, "TOUCHSTONE_MAX_DOCUMENT_CHARACTERS", default=50_000_000

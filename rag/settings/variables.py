@@ -162,6 +162,13 @@ def addresses(values: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(entries)
 
 
+def pipeline(values: Mapping[str, str]) -> str:
+    """Name the branch and commit that a pipeline of GitHub or GitLab checks; "" elsewhere."""
+    pairs = ("GITHUB_REF_NAME", "GITHUB_SHA"), ("CI_COMMIT_REF_NAME", "CI_COMMIT_SHA")
+    checked = (f"CI {values.get(ref, '')} {values[sha][:8]}" for ref, sha in pairs if sha in values)
+    return next(checked, "")
+
+
 def hosts(values: Mapping[str, str]) -> tuple[str, ...]:
     """Names of hosts without ports, in lower case; ``*`` stands for any."""
     name = "TOUCHSTONE_HOSTS"

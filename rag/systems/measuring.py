@@ -187,7 +187,7 @@ class SystemRuns:
             documents_hash=documents_hash(ids, edits.get(EDITS, "")),
             questions=len(answered),
             metrics=means,
-            environment=code_and_machine() | edits | rankable | context,
+            environment=code_and_machine(self._services.settings) | edits | rankable | context,
             seconds=spent + time.perf_counter() - started,
             created=datetime.now(UTC),
             system=replace(

@@ -44,7 +44,7 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(labelled, open_page):
     assert app.query_params["threshold"] == "0.49"
     (draft,) = app.session_state[STATE].values()
     assert draft.working.answer.temperature == 0.7  # a change of the visitor's own stays
-    assert any("changed since this diagnosis" in one.value for one in app.warning)
+    assert any(", the recipe changed. " in one.value for one in app.warning)
     assert [one for one in app.button if str(one.key).startswith("metrics_fix")] == []
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import unquote
@@ -15,7 +16,7 @@ from pages.components.runs.table import rows, run_names
 from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import DARK, LIGHT
 from pages.components.shell.text import plain
-from rag import AgentCall, Chunk, KnowledgeBase, RankedPassage, RunComparison, Workspace
+from rag import AgentCall, Chunk, KnowledgeBase, RankedPassage, RunComparison, Settings, Workspace
 from tests.handbook import texts
 from tests.pages.conftest import questions_file
 
@@ -110,6 +111,21 @@ def test_runs_of_one_name_are_told_apart_by_their_time(base, pair):
         "As shipped, run dddddd",
         "As shipped, run eeeeee",
     ]
+
+
+def test_a_gate_says_what_it_checked_and_is_not_the_run_of_metrics(base, home, open_page):
+    seen = base.runs.evaluate("checks", base.recipe()).run
+    variables = {"GITHUB_REF_NAME": "main", "GITHUB_SHA": "1a2b3c4d5e6f"}
+    with closing(Workspace(Settings.from_env(variables, home=home))) as pipeline:
+        gates = pipeline.base("notes").runs
+        gate = gates.gate("checks", base.recipe(), {"ndcg@10": 0.0}).evaluation.run
+    assert (seen.purpose, base.runs.get(gate.id).purpose) == ("", "gate, CI main 1a2b3c4d")
+    assert base.runs.differences(gate.id, seen.id).sentences == ()
+    shown = open_page("runs.py").dataframe[0].value
+    assert shown["Made for"].dropna().tolist() == ["gate, CI main 1a2b3c4d"]
+    keys = [str(table.key) for table in open_page("metrics.py", set="checks").dataframe]
+    assert any(seen.id in key for key in keys)
+    assert not any(gate.id in key for key in keys)
 
 
 def test_runs_stay_ticked_when_the_metric_changes_and_changes_back(pair, open_page):

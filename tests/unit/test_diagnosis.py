@@ -206,12 +206,16 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(base)
     assert _causes(base.diagnoses.diagnose("doubted", other)) == {}
     diagnosis = base.diagnoses.diagnose("doubted", WORDS)
     assert _causes(diagnosis) == {name: "doubted"}
-    assert base.diagnoses.is_current(diagnosis, WORDS)
-    assert not base.diagnoses.is_current(diagnosis, WORDS.with_fields({"answer.mode": "general"}))
+    assert base.diagnoses.changes(diagnosis, WORDS) == ()
+    general = WORDS.with_fields({"answer.mode": "general"})
+    assert base.diagnoses.changes(diagnosis, general) == ("the recipe of the answers",)
+    assert base.diagnoses.changes(diagnosis, other) == ("the recipe",)
     base.runs.evaluate("doubted", WORDS)
-    assert base.diagnoses.is_current(diagnosis, WORDS)
+    assert base.diagnoses.changes(diagnosis, WORDS) == ()
     base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
-    assert not base.diagnoses.is_current(diagnosis, WORDS)
+    assert base.diagnoses.changes(diagnosis, WORDS) == ("the scores of answers",)
+    base.questions.rename_set("doubted", "doubts")
+    assert base.diagnoses.changes(diagnosis, WORDS) == ("the questions or the documents",)
 
 
 def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(workspace):

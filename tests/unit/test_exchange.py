@@ -308,7 +308,12 @@ def test_a_gate_does_not_pass_by_a_metric_that_cannot_fail(
         assert (told["passed"], told["blind"]) == (not code, ["recall@10"] * code)
         assert passages in told["cautions"][0]
     assert main(["gate", base.name, SET, "--min", "recall@1=0", "--json"]) == 0
-    assert main(["gate", base.name, SET, "--min", "ndcg@10=0", "--json"]) == 0
+    named = ["--min", "ndcg@10=0", "--name", "nightly"]
+    assert main(["gate", base.name, SET, *named, "--json"]) == 0
+    assert (base.runs.list_all(SET)[0].note, base.runs.list_all(SET)[0].purpose) == (
+        "nightly",
+        "gate",
+    )
 
 
 @pytest.mark.parametrize(("options", "questions"), [([], 1), (["--complete"], 3)])

@@ -97,6 +97,7 @@ def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home):
     answer = f"“{cited.quote}” [1]\n\nSick leave: “It is “reported” first.” [1]"
     stops = answer_stops(replace(turn, answer=answer), {})
     assert stops[0].quotes[0].text == f"{cited.quote}\n\nIt is “reported” first."
+    assert stops[0].text == ""
 
 
 def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home):

@@ -37,7 +37,7 @@ def thumbs(base: KnowledgeBase, turn: Turn) -> None:
         _reason(base, turn)
 
 
-@st.dialog("What was wrong?", icon=":material/rate_review:", dismissible=False)
+@st.dialog("What was wrong?", icon=":material/rate_review:")
 def _reason(base: KnowledgeBase, turn: Turn) -> None:
     reason, correction = f"chat_reason_{turn.id}", f"chat_correction_{turn.id}"
     st.pills(
@@ -49,7 +49,7 @@ def _reason(base: KnowledgeBase, turn: Turn) -> None:
     )
     st.text_area("Correct answer (optional)", turn.correction, key=correction, max_chars=_LONGEST)
     keep = (base, turn.id, reason, correction)
-    confirm_button("Send", f"chat_why_keep_{turn.id}", _explain, *keep, cancel=True)
+    confirm_button("Send", f"chat_why_keep_{turn.id}", _explain, *keep)
 
 
 def _reasons(turn: Turn) -> list[str]:

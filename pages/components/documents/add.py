@@ -105,8 +105,8 @@ def _name(sent: str) -> str:
 _BETWEEN_ADDRESSES = re.compile(r"\n|\s(?=https?://)")
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
 _TYPES = (
-    "PDF, Word, PowerPoint, Excel, OpenDocument, RTF, EPUB, HTML, Markdown, reStructuredText, "
-    "mail, notebooks, transcripts, CSV, JSON, pictures, ZIP archives, and any text or code"
+    "PDF, Office, OpenDocument, EPUB, HTML, Markdown, mail, notebooks, CSV, JSON, pictures, ZIP, "
+    "and any text or code"
 )
 
 

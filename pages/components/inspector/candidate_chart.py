@@ -19,7 +19,7 @@ from pages.components.shell.wording import relevance, unlimited
 from rag import Trace, counted, page_name
 
 CHART = "inspector_picture"
-HEIGHT = 270
+HEIGHT = 250
 _LABEL = 0.32, 0.15  # the width and height of a label, as shares of the chart on a telephone
 _SIDES = (1, "right"), (0, "left")
 _SYMBOLS = {"dense": "circle", "lexical": "diamond", "both": "square", "tool": "star"}

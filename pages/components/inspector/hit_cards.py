@@ -28,7 +28,7 @@ from rag import (
     without_markup,
 )
 
-FIRST = 5  # cards of what is kept before "show more"
+FIRST = 4  # cards of what is kept before "show more"
 FIRST_DROPPED = 1  # of each group below a cut line
 MORE = 20
 BAR = 16  # signs in a full bar

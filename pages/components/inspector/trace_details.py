@@ -12,7 +12,6 @@ from pages.components.inspector.passage_map import passage_map
 from pages.components.inspector.recipe_comparison import compare_view
 from pages.components.inspector.what_if import what_if
 from pages.components.recipe.token_budget import budget_lines
-from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.text import lines, plain, tinted
 from pages.components.shell.wording import placed, shown_context
@@ -45,13 +44,17 @@ def trace_details(
     fates: Mapping[int, QuoteFate],
     select: Callable[[str], None],
 ) -> None:
-    """Draw the chosen one of the views; what the others need is not computed.
+    """Draw the chosen one of the views, at first none; what the others need is not computed.
 
     ``grades`` are this question's labels by passage key, and ``fates`` says what an answer of
     quotes quotes. ``select`` opens a passage by its id.
     A passage is explained by the knowledge base that it is from, as that one alone finds it.
     """
-    view = switch("Details", VIEWS, VIEW, label_visibility="collapsed")
+    view = st.segmented_control(
+        "Details", VIEWS, key=VIEW, bind="query-params", label_visibility="collapsed"
+    )
+    if view is None:
+        return
     if view == "Stages":
         _stages(trace)
     elif view == "Prompt":

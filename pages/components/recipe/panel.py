@@ -86,16 +86,11 @@ def recipe_panel(
     """Draw the panel, which stands in the sidebar; return the working recipe.
 
     ``answers`` adds who answers; ``explain`` says what the threshold means for what is shown.
-    ``expanded`` opens it: on other pages than Tuning, few visitors change the recipe.
+    Unless ``expanded``, it is folded: on other pages than Tuning, few visitors change the recipe.
     """
-    panel = st.expander(
-        "Change the recipe",
-        icon=":material/tune:",
-        key="recipe_panel",
-        expanded=expanded,
-        on_change="rerun",
-    )
-    opened = bool(panel.open)
+    options = {"icon": ":material/tune:", "key": "recipe_panel", "on_change": "rerun"}
+    panel = st.container(gap="xsmall") if expanded else st.expander("Change the recipe", **options)
+    opened = expanded or bool(panel.open)
     with panel:
         if needed(base, _ABOVE, opened=opened):
             slot = _Panel(base).search()
@@ -286,7 +281,8 @@ class _Panel(Widgets):
                 step=0.05,
                 help=("How much the length of a passage lowers its score."),
             )
-            self.draw("fuzzy", st.toggle)
+            if search.fuzzy or self.saved.search.fuzzy:  # else *Misspelt words* is the one switch
+                self.draw("fuzzy", st.toggle)
             self.draw("prefix", st.toggle)
         tools = [tool.name for tool in workspace().tools.list_all()]
         names = list(dict.fromkeys([*tools, *search.tools, *self.saved.search.tools]))

@@ -30,6 +30,7 @@ from rag import (
     ScopedWorkspace,
     TourStop,
     counted,
+    plain_run_name,
     run_stop,
 )
 
@@ -54,7 +55,7 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
 def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:
     """Return the values of a run as a stop of a tour."""
     intervals, results = base.runs.intervals(row.run.id), base.runs.results(row.run.id)
-    return [run_stop(row.run, run_name(row), intervals, results)]
+    return [run_stop(row.run, plain_run_name(row.run, run_name(row)), intervals, results)]
 
 
 def use_button(base: KnowledgeBase, run: Run, *, one_of_two: bool = False) -> None:

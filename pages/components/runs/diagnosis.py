@@ -76,16 +76,16 @@ def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> 
     diagnosis = base.diagnoses.result(chosen.name)
     if diagnosis is None:
         return
-    current = base.diagnoses.is_current(diagnosis, recipe)
-    if not current:
+    changes = base.diagnoses.changes(diagnosis, recipe)
+    if changes:
         st.warning(
-            "The recipe, the questions or the documents changed since this diagnosis. Find the "
-            "causes again to update it.",
+            f"Since this diagnosis, {' and '.join(changes)} changed. Find the causes again to "
+            "update it.",
             icon=":material/update:",
         )
     st.markdown(f"**{diagnosis.headline}**{_most_frequent(diagnosis)}")
     if diagnosis.questions:
-        _next_steps(base, chosen, diagnosis, recipe if current else None)
+        _next_steps(base, chosen, diagnosis, None if changes else recipe)
         _causes(diagnosis)
         _questions(diagnosis)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -70,7 +70,7 @@ def page_title(title: str, page: str) -> None:
 
 
 def what_next(page: str) -> None:
-    """Draw the next step that the chosen knowledge base needs, the same one on every page.
+    """Draw the next step that the chosen knowledge base needs: on a page that has one, its own.
 
     Guests, and visitors who cannot label, get none.
     """
@@ -79,7 +79,8 @@ def what_next(page: str) -> None:
     base = chosen_base()
     if refusal(base, "questions.label"):
         return
-    step = find_step(next(info for info in bases() if info.id == base.id), base)
+    steps = list(open_steps(next(info for info in bases() if info.id == base.id), base))
+    step = next((step for step in steps if step.page == f"{page}.py"), steps[0])
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):
         marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
         here = step.page == f"{page}.py" and marked
@@ -93,38 +94,44 @@ def what_next(page: str) -> None:
             open_page(target, {} if here else step.parameters())
 
 
-def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
-    """Return the first step that is open, from documents to a better recipe."""
+def open_steps(info: BaseInfo, base: KnowledgeBase) -> Iterator[Step]:
+    """Yield the steps that are open, from documents to a better recipe; at least one."""
     if not info.documents:
         if active(base.id):
-            return Step(
-                "Your documents are being read. You can ask as soon as the first one is in."
-            )
+            yield Step("Your documents are being read. You can ask as soon as the first one is in.")
+            return
         text = "This knowledge base has no documents."
         hint = "Choose files below, or load the sample."
-        return Step(text, "upload.py", "Add documents", hint=hint)
+        yield Step(text, "upload.py", "Add documents", hint=hint)
+        return
     sets = question_sets(base)
     if not sets:
         if server := offered_server(base):
             text = f"{running(server)} Use a model for answers, or stay with quotes."
-            return Step(text, "settings.py", "Choose a model")
+            yield Step(text, "settings.py", "Choose a model")
         text = "Add questions with known answers, so that you can measure retrieval."
         onward = ("inspector.py", "Label passages")
         hint = "Choose a way below, or label passages in the inspector."
-        return Step(text, "metrics.py", "Add questions", hint=hint, onward=onward)
+        yield Step(text, "metrics.py", "Add questions", hint=hint, onward=onward)
+        return
     chosen = chosen_set(base, sets)
     saved = working_recipe.saved(base)
     if first := _diagnosed(base, chosen, saved):
-        return first
+        yield first
     runs = base.runs.list_all(chosen.name)
     without = len(readings.without_labels(base, chosen.name, readings.version_of(chosen)))
     if chosen.answerable - without < ENOUGH_LABELLED:
-        return _more_labels(base, chosen, without, runs)
+        yield _more_labels(base, chosen, without, runs)
+        if not runs:
+            return
     own = next((run for run in runs if _retrieves_alike(run, saved.index, saved.search)), None)
     if own is None:
         text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
-        return Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
-    return _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
+        yield Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
+        return
+    further = _failure(base, chosen, own), _better(base, chosen, own, runs)
+    yield from filter(None, further)
+    yield Step("Nothing: the failures are labelled, and no run is ahead of the saved recipe.")
 
 
 def _diagnosed(base: KnowledgeBase, chosen: QuestionSet, saved: Recipe) -> Step | None:
@@ -169,13 +176,9 @@ def _first_step(
     diagnosis = base.diagnoses.result(set_name)
     if diagnosis is None or diagnosis.recipe.hash != recipe:
         return None
-    if not base.diagnoses.is_current(diagnosis, diagnosis.recipe):
+    if base.diagnoses.changes(diagnosis, diagnosis.recipe):
         return None
     return next(iter(diagnosis.next_steps), None)
-
-
-def _nothing() -> Step:
-    return Step("Nothing: the failures are labelled, and no run is ahead of the saved recipe.")
 
 
 def chosen_set(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from pages.components.metrics.interval_picture import interval_picture, scale
 from pages.components.shell.palette import palette
+from pages.components.shell.permission import guest
 from pages.components.shell.session import cache_data, to_url
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.wording import clipped
@@ -21,6 +23,7 @@ from rag import (
     Run,
     counted,
     metric_title,
+    plain_run_name,
 )
 
 SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
@@ -38,9 +41,10 @@ def rows(
         baseline and baseline.id,
         base.runs.recipe_names(),
     )
-    return sorted(
-        _leaderboard(base, set_name, metric, depends), key=lambda row: not row.is_baseline
-    )
+    ranked = _leaderboard(base, set_name, metric, depends)
+    if guest():
+        ranked = [replace(row, name=plain_run_name(row.run, row.name)) for row in ranked]
+    return sorted(ranked, key=lambda row: not row.is_baseline)
 
 
 @cache_data(32)
@@ -120,6 +124,7 @@ def _cells(
     ahead = next((row.value for row in leaderboard if row.is_baseline), None)
     apart = any(row.differs for row in leaderboard)
     noted = any(row.run.note not in ("", row.name) for row in leaderboard)
+    purposes = any(row.run.purpose for row in leaderboard)
     tagged = any(row.run.tags for row in leaderboard)
     worded = any(row.run.prompts for row in leaderboard)
     sized = any(row.run.context_tokens is not None for row in leaderboard)
@@ -131,6 +136,7 @@ def _cells(
             "When": row.run.created,
             "95% interval": interval_picture(row, bounds, ahead, colours),
             **({"For a model": row.run.context_tokens} if sized else {}),
+            **({"Made for": row.run.purpose or None} if purposes else {}),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,
             **({"Note": row.run.note or None} if noted else {}),
@@ -181,6 +187,9 @@ def _columns(metric: str) -> dict[str, object]:
         ),
         "Note": st.column_config.TextColumn(width="medium"),
         "Tags": st.column_config.ListColumn(width="small"),
+        "Made for": st.column_config.TextColumn(
+            width=130, help="Gates stay out of Metrics. CI: the branch and commit that it checked."
+        ),
         "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", width=150),
         "Tokens": st.column_config.NumberColumn(
             format="localized",

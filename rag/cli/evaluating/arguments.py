@@ -29,6 +29,7 @@ def _measuring_verbs(verb: Verb) -> None:
     """Verbs that measure recipes."""
     added = verb(measuring.evaluate, "kb", "set_name", recipe=True, exits=PAUSED)
     added.add_argument("--k", default="1,3,5,10,20,100", help="cutoffs, separated by commas")
+    added.add_argument("--name", default="", help="the name of the run, which Runs shows")
     switch(added, "--by-tokens", "measure labelled spans in tokens too")
     switch(
         added,
@@ -113,6 +114,7 @@ def _comparing_verbs(verb: Verb) -> None:
         help="a run that the result must not fall below",
     )
     added.add_argument("--system", metavar="NAME", help="measure a stored system, not a recipe")
+    added.add_argument("--name", default="", help="the name of the run, which Runs shows")
     added.add_argument(
         "--traffic", type=Path, metavar="FILE", help="measure the retrievals of recorded traces"
     )

@@ -261,6 +261,7 @@ def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
         f"  {_leading(run)}  {boards[run.id].name}"
         + (f"  (other {' and '.join(boards[run.id].differs)})" if boards[run.id].differs else "")
         + (f"  prompts {run.prompts}" if run.prompts else "")
+        + (f"  made for {run.purpose}" if run.purpose else "")
         for run in runs
     ]
     return Output(RunsData(runs=rows), "\n".join(lines) or "No run yet: `python -m rag evaluate`.")

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from rag import MOST_ROWS, Grid, InvalidInput
+from rag import MOST_ROWS, Grid, InvalidInput, MeasuredData
 from rag.cli import inputs, printing, targets
 from rag.cli.evaluating import kept_runs, systems, tuning
 from rag.cli.printing import Output
 
 
 def evaluate(args: argparse.Namespace) -> Output:
+    output = _evaluated(args)
+    if args.name and isinstance(output.data, MeasuredData):
+        inputs.workspace(args).base(args.kb).runs.describe(output.data.run, note=args.name)
+    return output
+
+
+def _evaluated(args: argparse.Namespace) -> Output:
     cutoffs = inputs.cutoffs(args.k)
     if args.judge and not (args.answers or args.memory):
         raise InvalidInput(
@@ -113,6 +120,9 @@ def gate(args: argparse.Namespace) -> Output:
     else:
         base, recipe = targets.ready(args)
         result = base.runs.gate(args.set_name, recipe, *demands, allow_trivial=args.allow_trivial)
+    if args.name:
+        runs = inputs.workspace(args).base(args.kb).runs
+        runs.describe(result.evaluation.run.id, note=args.name)
     return kept_runs.gate(result)
 
 

@@ -29,7 +29,7 @@ from rag.types import percent
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
 _SAYS = {
     "ndcg": "Are the best at the top? 1 would mean that they always come first.",
-    "mrr": "How high is the first relevant one?",
+    "mrr": "How high is the first relevant one? 1 would mean always first, 0.5 always second.",
     "recall": "What share of the relevant passages?",
     "precision": "How much of it is relevant?",
     "correct_refusal": "Nothing returned for questions without an answer.",

@@ -104,8 +104,7 @@ class Diagnoses:
     def current(self, set_name: str, recipe: Recipe) -> Diagnosis | None:
         """Return the last finished diagnosis of a set if it is of this recipe, and of now."""
         diagnosis = self.result(set_name)
-        is_current = diagnosis is not None and self.is_current(diagnosis, recipe)
-        return diagnosis if is_current else None
+        return None if diagnosis is None or self.changes(diagnosis, recipe) else diagnosis
 
     @operation("viewer")
     def first_cause(
@@ -135,20 +134,26 @@ class Diagnoses:
         return None if finding is None else FirstCause(finding, advice(finding.cause, recipe))
 
     @operation("viewer", models="none")
-    def is_current(self, diagnosis: Diagnosis, recipe: Recipe) -> bool:
-        """Whether a diagnosis is of this recipe, and of questions, documents and runs of now."""
+    def changes(self, diagnosis: Diagnosis, recipe: Recipe) -> tuple[str, ...]:
+        """Name the inputs of a diagnosis that are not those of now; empty for a current one."""
         try:
             now = state(self._services, self._base_id, diagnosis.question_set, diagnosis.recipe)
         except NotFound:  # the question set is gone
-            return False
-        if _retrieval(diagnosis.recipe) != _retrieval(recipe) or now != diagnosis.state:
-            return False
+            now = ""
         with self._services.database.read() as connection:
             version = bases.version(connection, self._base_id)
             newest = newest_scored(
                 connection, self._base_id, diagnosis.question_set, recipe, version
             )
-        return newest == diagnosis.scored_run
+        changed = []
+        if _retrieval(diagnosis.recipe) != _retrieval(recipe):
+            changed.append("the recipe")
+        if now != diagnosis.state:
+            changed.append("the questions or the documents")
+        if not changed and newest != diagnosis.scored_run:
+            same = diagnosis.recipe == recipe
+            changed.append("the scores of answers" if same else "the recipe of the answers")
+        return tuple(changed)
 
 
 def _retrieval(recipe: Recipe) -> tuple[IndexRecipe, SearchRecipe, int]:
