@@ -24,16 +24,16 @@ PAGES = {
     "Settings": "/settings",
 }
 MAIN = {
-    "Documents": Attention(90, 12, 1.1),
+    "Documents": Attention(84, 12, 1.1),
     "Chat": Attention(60, 8, 1.0),
-    "Inspector": Attention(760, 46, 2.3),
+    "Inspector": Attention(600, 45, 1.8),
     "Metrics": Attention(190, 22, 1.7),
-    "Tuning": Attention(150, 22, 1.2),
+    "Tuning": Attention(170, 22, 1.25),
     "Runs": Attention(60, 8, 1.0),
     "Settings": Attention(60, 8, 1.1),
 }
 SIDEBAR = Attention(25, 12, 1.0)
-WITH_SLIDERS = Attention(60, 24, 1.2)
+WITH_SLIDERS = Attention(40, 24, 1.0)
 """On Tuning, where everything follows the sliders of the recipe."""
 
 
