@@ -342,6 +342,7 @@ def test_files_in_another_language_come_with_an_embedder_that_supports_it(filled
         ("pump.txt", b"The pump is checked on Fridays."),
         ("pumpe.txt", GERMAN.encode()),
         ("broken.pdf", b"%PDF"),
+        *((f"note{number}.txt", b"The pump works.") for number in range(7)),  # all smaller
     ):
         app.file_uploader(key="documents_files_0").upload(name, content)
     app.run()

@@ -31,7 +31,7 @@ from rag import (
 
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion
 _MOST_PREVIEWED = 20_000_000  # bytes
-_READ_FOR_LANGUAGE = 6  # files
+_READ_FOR_LANGUAGE = 1_000_000  # bytes, which are hundreds of small files
 _PASSAGES = 60
 _NAMED = 5  # files that are replaced
 _FORM = "documents"
@@ -164,12 +164,18 @@ def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: In
 
 
 def _gaps(base: KnowledgeBase, uploads: Sequence[Upload], embedder: str) -> dict[str, LanguageGap]:
-    """Return the gaps of the smallest files by name; those that can't be read have none."""
+    """Return the gaps by file name, of the smallest files where all are too much to read now.
+
+    Files that can't be read have none.
+    """
     readable = [
         file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED and _is_supported(file)
     ]
-    gaps = {}
-    for upload in sorted(readable, key=_size)[:_READ_FOR_LANGUAGE]:
+    gaps, read = {}, 0
+    for upload in sorted(readable, key=_size):
+        if read > _READ_FOR_LANGUAGE:
+            break
+        read += _size(upload)
         with suppress(UnreadableDocument):
             receipt = _document(base, _identity(upload), _upload=upload).receipt
             language = receipt.read.get("language", "") if receipt else ""

@@ -89,7 +89,7 @@ def recipe_panel(
     Unless ``expanded``, it is folded: on other pages than Tuning, few visitors change the recipe.
     """
     options = {"icon": ":material/tune:", "key": "recipe_panel", "on_change": "rerun"}
-    panel = st.container(gap="xsmall") if expanded else st.expander("Change the recipe", **options)
+    panel = st.container(gap="xxsmall") if expanded else st.expander("Change the recipe", **options)
     opened = expanded or bool(panel.open)
     with panel:
         if needed(base, _ABOVE, opened=opened):
