@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 from anyio import CancelScope
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag import SCOPES, Workspace
 from rag.api import problems
 from rag.api.admission import Admission
+from rag.api.examples import add_examples
 from rag.api.reference import reference
 from rag.api.resources.answers import answers
 from rag.api.resources.bases import bases
@@ -84,25 +83,8 @@ def described(app: FastAPI) -> dict[str, Any]:
         }
     }
     problems.share_responses(openapi)
-    _restore_examples(openapi)
+    add_examples(openapi)
     return openapi
-
-
-def _restore_examples(document: dict[str, Any]) -> None:
-    """Put the examples of answers back as they were written: FastAPI takes their nulls out."""
-    operations = {
-        operation["operationId"]: operation
-        for path in document["paths"].values()
-        for operation in path.values()
-    }
-    resources = (*_RESOURCES, uploads, question_files)
-    for route in chain.from_iterable(resource.routes for resource in resources):
-        assert isinstance(route, APIRoute)
-        for status, response in route.responses.items():
-            example = response.get("content", {}).get("application/json", {}).get("example")
-            if example is not None:
-                answer = operations[str(route.operation_id)]["responses"][str(status)]
-                answer["content"]["application/json"]["example"] = example
 
 
 # HEAD: the answer of GET without its body.

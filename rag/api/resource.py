@@ -108,7 +108,6 @@ class Resource(APIRouter):
 def needs(
     scope: str,
     *statuses: int,
-    example: Any = None,
     content_by_status: Mapping[int | str, dict[str, Any]] = MappingProxyType({}),
     **more: Any,
 ) -> dict[str, Any]:
@@ -118,11 +117,6 @@ def needs(
     response. ``content_by_status`` says what it answers by status, where that is no JSON.
     """
     described = problems.responses(*statuses) | dict(content_by_status)
-    if example is not None:
-        status = more.get("status_code", 200)
-        answer = described.get(status, {"description": "Done."})
-        content = {"application/json": {"example": example}, **answer.get("content", {})}
-        described[status] = {**answer, "content": content}
     extra = {"security": [{"bearer": [scope]}]}
     return {"openapi_extra": extra, "responses": described, **more}
 

@@ -110,15 +110,20 @@ def test_every_operation_names_its_problems(document):
 def test_examples_are_as_their_schema_says(document):
     examples = 0
     for operation in operations(document):
-        for answer in answers(operation).values():
-            content = answer.get("content", {}).get("application/json", {})
-            if "example" in content:
+        for body in (operation.get("requestBody", {}), *answers(operation).values()):
+            if content := body.get("content", {}).get("application/json"):
                 schema = {**content["schema"], "components": document["components"]}
                 problems = Draft202012Validator(schema).iter_errors(content["example"])
                 told = [problem.message for problem in problems]
                 assert told == [], operation["operationId"]
                 examples += 1
-    assert examples >= 45
+    assert examples >= 100
+    by_name = {operation["operationId"]: operation for operation in operations(document)}
+    search = by_name["search_passages"]
+    example = search["requestBody"]["content"]["application/json"]["example"]
+    assert example == {"question": "How long may unused leave be carried over?"}
+    hit = search["responses"]["200"]["content"]["application/json"]["example"]["hits"][0]
+    assert (hit["document"], hit["rank"]) == ("leave.md", 1)
 
 
 def test_a_field_that_is_always_there_is_required(document):

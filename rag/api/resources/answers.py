@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from fastapi import Response
 from fastapi.responses import JSONResponse
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import AnswerData, AnswerStream, HitData, KnowledgeBase, ProviderError, ScopedWorkspace
 from rag.api import problems
@@ -15,57 +15,11 @@ from rag.api.resource import Base, Resource, Shared, needs
 from rag.api.resources.search import SearchRequest
 from rag.api.threads import ANSWERS, in_thread
 
-EXAMPLE = {
-    "answer": "Unused leave may be carried over until 31 March [1].",
-    "citations": [
-        {
-            "n": 1,
-            "chunk_id": "5d3f0c1b9a7e4d21",
-            "knowledge_base": "",
-            "document": "leave.md",
-            "page": None,
-            "page_label": "",
-            "text": "Unused leave may be carried over until 31 March.",
-            "quote": "Unused leave may be carried over until 31 March.",
-            "checked": True,
-            "answers": True,
-        }
-    ],
-    "mode": "quotes",
-    "status": "complete",
-    "state": "answered",
-    "assessment": {
-        "state": "answered",
-        "reason": "",
-        "probability": 0.93,
-        "missing": [],
-        "editions": [],
-    },
-    "note": "",
-    "unsupported": [],
-    "sentences": [],
-    "decisions": [],
-    "budget": [],
-    "prompt": "",
-    "quotes": [],
-    "written": "",
-    "reading": "How long may leave be carried over?",
-    "corrections": [],
-    "examples": [],
-    "usage": {"prompt_tokens": 0, "completion_tokens": 0, "unread_tokens": 0},
-    "cost": None,
-    "recipe": "0123456789ab",
-}
-
 answers = Resource("answers")
 
 
 class AskRequest(SearchRequest):
     """A question to answer."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": "How long may leave be carried over?"}]}
-    )
 
     stream: bool = Field(False, description="answer as server-sent events")
 
@@ -76,7 +30,6 @@ class AskRequest(SearchRequest):
         "ask",
         *(400, 404, 415, 502),
         response_model=AnswerData,
-        example=EXAMPLE,
         content_by_status={200: {**STREAM, "description": "An answer, or its events."}},
     ),
 )

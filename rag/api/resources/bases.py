@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import Made, NotFound, Recipe, Schema, Timestamp
 from rag.api.resource import (
@@ -21,17 +21,7 @@ from rag.api.resource import (
     where,
 )
 from rag.api.resources.documents import queued
-from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.jobs import JobData
-
-EXAMPLE = {
-    "id": 1209381,
-    "name": "sample",
-    "documents": 30,
-    "passages": 412,
-    "created": "2026-01-02T03:04:05+00:00",
-}
-_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 
 bases = Resource("knowledge bases")
 
@@ -47,27 +37,13 @@ class KnowledgeBaseData(Schema):
 
 
 _MADE = needs(
-    "write",
-    *(400, 404, 409, 415, 502),
-    response_model=KnowledgeBaseData,
-    example=EXAMPLE,
-    status_code=201,
+    "write", *(400, 404, 409, 415, 502), response_model=KnowledgeBaseData, status_code=201
 )
-_QUEUED = needs(
-    "admin",
-    *(400, 404, 409, 415, 502),
-    response_model=JobData,
-    example=JOB,
-    status_code=202,
-)
+_QUEUED = needs("admin", *(400, 404, 409, 415, 502), response_model=JobData, status_code=202)
 
 
 class NewBase(Body):
     """A knowledge base to make, with a new recipe or that of another one, and changes of it."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "manuals", "like": "sample"}]}
-    )
 
     name: str = Field(max_length=200)
     recipe: dict[str, Any] | None = Field(None, description="fields that differ, by part")
@@ -77,20 +53,16 @@ class NewBase(Body):
 class DuplicateRequest(Body):
     """The name of a copy."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "manuals to try with"}]})
-
     name: str = Field(max_length=200)
 
 
 class KnowledgeBaseChanges(Body):
     """Changes of a knowledge base's own fields."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "handbooks"}]})
-
     name: str = Field(max_length=200)
 
 
-@bases.get("/knowledge-bases", **needs("read", example=_LIST))
+@bases.get("/knowledge-bases", **needs("read"))
 def list_knowledge_bases(
     request: Request, workspace: Shared, part: Part
 ) -> Page[KnowledgeBaseData]:
@@ -114,13 +86,13 @@ def create_knowledge_base(
     return idempotent(body.model_dump(), make)
 
 
-@bases.get("/knowledge-bases/{kb}", **needs("read", 404, example=EXAMPLE))
+@bases.get("/knowledge-bases/{kb}", **needs("read", 404))
 def get_knowledge_base(workspace: Shared, base: Base) -> KnowledgeBaseData:
     """One knowledge base."""
     return _one(workspace, base.id)
 
 
-@bases.patch("/knowledge-bases/{kb}", **needs("write", 400, 404, 409, 415, example=EXAMPLE))
+@bases.patch("/knowledge-bases/{kb}", **needs("write", 400, 404, 409, 415))
 def rename_knowledge_base(
     workspace: Shared, base: Base, body: KnowledgeBaseChanges
 ) -> KnowledgeBaseData:

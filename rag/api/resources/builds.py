@@ -9,41 +9,14 @@ from fastapi import Path, Request, Response
 from rag import (
     BuildData,
     NotFound,
-    Recipe,
     build_data,
 )
 from rag.api.resource import Base, Page, Part, Resource, needs
 
-_RECIPE = Recipe().index
-_LIST = {
-    "items": [
-        {
-            "hash": _RECIPE.hash,
-            "active": True,
-            "cut": _RECIPE.cut,
-            "recipe": _RECIPE.model_dump(mode="json"),
-            "documents": 30,
-            "missing": 0,
-            "passages": 412,
-            "vectors": {
-                "asked": "auto",
-                "kind": "flat",
-                "vectors": 412,
-                "dimension": 384,
-                "limit": 260416,
-                "why": "exact search is quick enough",
-            },
-            "created": "2026-01-02T03:04:05+00:00",
-        }
-    ],
-    "total": 1,
-    "next": None,
-}
-
 builds = Resource("builds")
 
 
-@builds.get("/knowledge-bases/{kb}/builds", **needs("read", 404, 502, example=_LIST))
+@builds.get("/knowledge-bases/{kb}/builds", **needs("read", 404, 502))
 def list_builds(request: Request, base: Base, part: Part) -> Page[BuildData]:
     """The indexes that documents are built for, oldest first; `active` answers the questions."""
     active = base.recipe().index.hash

@@ -18,40 +18,6 @@ from rag import Hit, InvalidInput, Recipe, Schema
 from rag.api.resource import Body, Resource, Shared, base_called, needs
 from rag.api.resources.search import Text
 
-_QUESTION = "How long may leave be carried over?"
-_LEAVE = "Unused leave may be carried over until 31 March."
-_RECORDS = {
-    "records": [
-        {
-            "content": _LEAVE,
-            "score": 0.71,
-            "title": "leave.md",
-            "metadata": {
-                "document_id": "9f2c1d0e",
-                "chunk_id": "5d3f0c1b",
-                "start": 0,
-                "end": 49,
-                "relevance": 0.71,
-            },
-        }
-    ]
-}
-_PAGE = {
-    "object": "vector_store.search_results.page",
-    "search_query": [_QUESTION],
-    "data": [
-        {
-            "file_id": "9f2c1d0e",
-            "filename": "leave.md",
-            "score": 0.71,
-            "attributes": {"chunk_id": "5d3f0c1b", "start": 0, "end": 49, "relevance": 0.71},
-            "content": [{"type": "text", "text": _LEAVE}],
-        }
-    ],
-    "has_more": False,
-    "next_page": None,
-}
-
 _MOST_QUESTIONS = 10
 
 compatible = Resource("compatible")
@@ -115,18 +81,6 @@ class RetrievalSetting(LenientBody):
 class DifyRetrieval(LenientBody):
     """A question of Dify."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "knowledge_id": "sample",
-                    "query": _QUESTION,
-                    "retrieval_setting": {"top_k": 3, "score_threshold": 0.0},
-                }
-            ]
-        }
-    )
-
     knowledge_id: str = Field(max_length=80)
     query: Text
     retrieval_setting: RetrievalSetting
@@ -143,10 +97,6 @@ class RankingOptions(LenientBody):
 class VectorStoreSearch(LenientBody):
     """A question of a client of OpenAI."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"query": _QUESTION, "max_num_results": 3}]}
-    )
-
     query: Text | Annotated[list[Text], Field(max_length=_MOST_QUESTIONS)]
     max_num_results: int = Field(10, ge=1, le=50)
     ranking_options: RankingOptions = RankingOptions()
@@ -154,7 +104,7 @@ class VectorStoreSearch(LenientBody):
     filters: dict[str, Any] | None = None
 
 
-@compatible.post("/retrieval", **needs("read", 400, 404, 415, 502, example=_RECORDS))
+@compatible.post("/retrieval", **needs("read", 400, 404, 415, 502))
 def retrieve_for_dify(workspace: Shared, body: DifyRetrieval) -> RecordsData:
     """Dify's external knowledge; ``knowledge_id`` is the id or the name of a knowledge base."""
     if body.metadata_condition:
@@ -175,9 +125,7 @@ def retrieve_for_dify(workspace: Shared, body: DifyRetrieval) -> RecordsData:
     return RecordsData(records=records)
 
 
-@compatible.post(
-    "/vector_stores/{store}/search", **needs("read", 400, 404, 415, 502, example=_PAGE)
-)
+@compatible.post("/vector_stores/{store}/search", **needs("read", 400, 404, 415, 502))
 def search_vector_store(
     workspace: Shared,
     store: Annotated[str, Path(description="the id of a knowledge base, or its name")],

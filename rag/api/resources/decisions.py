@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Query, Request
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import (
     EQUAL_MARGIN,
@@ -17,52 +17,6 @@ from rag import (
 from rag.api.resource import Base, Body, Page, Part, Resource, needs
 from rag.api.threads import dear
 
-EXAMPLE = {
-    "run": "3f9a1c2b7d10",
-    "other": "81b7cc02ae55",
-    "metric": "precision@10",
-    "set": "policies",
-    "questions": 36,
-    "verdict": "open",
-    "difference": 0.04,
-    "interval": [-0.02, 0.11],
-    "margin": EQUAL_MARGIN,
-    "labels": 1,
-    "pool": 120,
-    "before": 14,
-    "more": None,
-    "steps": [[0, 0.05, -0.4, 0.5], [1, 0.04, -0.02, 0.11]],
-    "sentence": "Nothing is decided yet between runs 3f9a1c2b7d10 and 81b7cc02ae55.",
-    "next": [
-        {
-            "question": "q1",
-            "question_text": "How long may unused leave be carried over?",
-            "passage": "00c0ffee00c0ffee",
-            "document_id": "0" * 64,
-            "document": "leave.md",
-            "page": None,
-            "start": 0,
-            "end": 48,
-            "text": "Unused leave may be carried over until 30 June.",
-            "ranks": [1, None],
-        }
-    ],
-}
-_ENTRY = {
-    "run": "3f9a1c2b7d10",
-    "other": "81b7cc02ae55",
-    "metric": "precision@10",
-    "started": "2026-01-02T03:04:05+00:00",
-    "set": "policies",
-    "verdict": "open",
-    "difference": 0.04,
-    "interval": [-0.02, 0.11],
-    "labels": 1,
-    "pool": 120,
-    "more": None,
-    "obstacle": "",
-}
-_LIST = {"items": [_ENTRY], "total": 1, "next": None}
 _DECISION = "/knowledge-bases/{kb}/runs/{run}/decision"
 
 decisions = Resource("decisions")
@@ -70,10 +24,6 @@ decisions = Resource("decisions")
 
 class NewDecision(Body):
     """A decision to start, or to go on with."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"against": "81b7cc02ae55", "metric": "precision@10"}]}
-    )
 
     against: str = Field(description="the other run")
     metric: str = Field("precision@10", description="precision@K or dcg@K")
@@ -90,30 +40,18 @@ class Judgement(Body):
 class Judgements(NewDecision):
     """Grades of hits of a decision."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "against": "81b7cc02ae55",
-                    "metric": "precision@10",
-                    "judgements": [{"question": "q1", "passage": "00c0ffee00c0ffee", "grade": 1}],
-                }
-            ]
-        }
-    )
-
     judgements: list[Judgement] = Field(max_length=1000)
     replace: bool = Field(True, description="also grade hits that somebody judged meanwhile")
 
 
-@decisions.get("/knowledge-bases/{kb}/decisions", **needs("read", 404, example=_LIST))
+@decisions.get("/knowledge-bases/{kb}/decisions", **needs("read", 404))
 @dear
 def list_decisions(request: Request, base: Base, part: Part) -> Page[DecisionEntryData]:
     """Open and finished decisions by the labels of today, newest first."""
     return part.of(request, base.runs.decisions(), decision_entry_data)
 
 
-@decisions.post(_DECISION, **needs("label", 400, 404, 415, example=EXAMPLE))
+@decisions.post(_DECISION, **needs("label", 400, 404, 415))
 @dear
 def start_decision(base: Base, run: str, body: NewDecision) -> DecisionData:
     """Draw the hits to judge for two runs of a question set; go on with it if it was started."""
@@ -121,7 +59,7 @@ def start_decision(base: Base, run: str, body: NewDecision) -> DecisionData:
     return _state(base, run, body)
 
 
-@decisions.get(_DECISION, **needs("read", 400, 404, example=EXAMPLE))
+@decisions.get(_DECISION, **needs("read", 400, 404))
 @dear
 def get_decision(
     base: Base,
@@ -137,7 +75,7 @@ def get_decision(
     return DecisionData.of(base.runs.decision(run, against, metric, margin, limit))
 
 
-@decisions.post(f"{_DECISION}/judgements", **needs("label", 400, 404, 415, example=EXAMPLE))
+@decisions.post(f"{_DECISION}/judgements", **needs("label", 400, 404, 415))
 @dear
 def judge_decision(base: Base, run: str, body: Judgements) -> DecisionData:
     """Store grades of hits, all or none; return the state that they lead to."""

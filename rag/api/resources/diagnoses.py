@@ -5,28 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import DiagnosisData, Schema, diagnosis_data
 from rag.api.resource import Base, Maker, Resource, Shared, needs
 from rag.api.resources.documents import queued
-from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.jobs import JobData
 from rag.api.resources.question_sets import SetName, set_called
 from rag.api.resources.runs import MeasureRequest
 from rag.api.threads import dear
 
-_QUEUED = needs("write", 400, 404, 409, 415, response_model=JobData, example=JOB, status_code=202)
+_QUEUED = needs("write", 400, 404, 409, 415, response_model=JobData, status_code=202)
 
 diagnoses = Resource("diagnoses")
 
 
 class DiagnoseRequest(MeasureRequest):
     """A recipe and the question set whose failures are to be explained."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"set": "policies", "fields": {"search.top_k": 5}}]}
-    )
 
     rebuild: bool = Field(
         False, description="build and try the changes of the index that are proposed"

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from fastapi import File, Path, Request, Response, UploadFile
 from fastapi.responses import StreamingResponse
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from rag import (
     Chunk,
@@ -28,49 +28,9 @@ from rag import (
     Upload,
 )
 from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs, where
-from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.jobs import JobData, job_data
 
-EXAMPLE = {
-    "id": "9f2c1d0e",
-    "name": "leave.md",
-    "source": "leave.md",
-    "media_type": "text/markdown",
-    "characters": 4123,
-    "pages": 0,
-    "passages": 12,
-    "added": "2026-01-02T03:04:05+00:00",
-    "tags": [],
-    "date": "",
-    "receipt": {
-        "read": {"paragraphs": 31, "headings": 6, "language": "en"},
-        "left_out": [{"kind": "picture", "count": 1, "first": "page 2"}],
-    },
-}
-_PASSAGES = {
-    "items": [
-        {
-            "chunk_id": "9f2c1d0e7b3a4c5d",
-            "document": "leave.md",
-            "document_id": "9f2c1d0e",
-            "order": 0,
-            "page": None,
-            "heading": "Leave",
-            "start": 0,
-            "end": 21,
-            "text": "Leave is thirty days.",
-            "context": "leave.md > Leave",
-        }
-    ],
-    "total": 412,
-    "next": None,
-}
-_WITH_TEXT = EXAMPLE | {"text": "Leave is thirty days."}
-_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
-_QUEUED = needs(
-    "write", 400, 404, 409, 413, 415, response_model=JobData, example=JOB, status_code=202
-)
-_TAGGED = {"tags": ["2026", "policy"]}
+_QUEUED = needs("write", 400, 404, 409, 413, 415, response_model=JobData, status_code=202)
 _MOST_CHARACTERS = 10_000_000
 _BLOCK = 1 << 20
 _ANY = "application/octet-stream"
@@ -134,17 +94,11 @@ class TagsData(Schema):
 class WebPages(Body):
     """Web pages to fetch."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"urls": ["https://example.org/"]}]})
-
     urls: list[str] = Field(min_length=1, max_length=1000)
 
 
 class PastedText(Body):
     """A text to keep as a document."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"title": "Leave", "text": "Leave is thirty days."}]}
-    )
 
     title: str = Field(max_length=500)
     text: str = Field(max_length=_MOST_CHARACTERS)
@@ -153,15 +107,11 @@ class PastedText(Body):
 class Encoding(Body):
     """The encoding to read a text in."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"encoding": "cp1252"}]})
-
     encoding: str = Field(min_length=1, max_length=50)
 
 
 class Tags(Body):
     """All tags that a document shall have."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["2026", "policy"]}]})
 
     tags: list[Annotated[str, StringConstraints(max_length=200)]] = Field(max_length=50)
 
@@ -202,13 +152,13 @@ def add_text(
     return idempotent(body.model_dump(), make)
 
 
-@documents.get("/knowledge-bases/{kb}/documents", **needs("read", 404, example=_LIST))
+@documents.get("/knowledge-bases/{kb}/documents", **needs("read", 404))
 def list_documents(request: Request, base: Base, part: Part) -> Page[DocumentData]:
     """All documents by name, with their passages in the index of the saved recipe."""
     return part.of(request, base.documents.documents(base.recipe().index), DocumentData.of)
 
 
-@documents.get("/knowledge-bases/{kb}/passages", **needs("read", 404, example=_PASSAGES))
+@documents.get("/knowledge-bases/{kb}/passages", **needs("read", 404))
 def list_passages(request: Request, base: Base, part: Part) -> Page[PassageOfBaseData]:
     """All passages of the index of the saved recipe, by document and order."""
     recipe = base.recipe().index
@@ -217,27 +167,20 @@ def list_passages(request: Request, base: Base, part: Part) -> Page[PassageOfBas
     return part.page(request, list(itertools.starmap(_passage, rows)), total)
 
 
-@documents.get(
-    "/knowledge-bases/{kb}/documents/{document}", **needs("read", 404, example=_WITH_TEXT)
-)
+@documents.get("/knowledge-bases/{kb}/documents/{document}", **needs("read", 404))
 def get_document(base: Base, document: DocumentId) -> DocumentTextData:
     """One document with its text."""
     info = DocumentData.of(find_document(base, document))
     return DocumentTextData(**dict(info), text=base.documents.document(document).text)
 
 
-@documents.get(
-    "/knowledge-bases/{kb}/documents/{document}/tags", **needs("read", 404, example=_TAGGED)
-)
+@documents.get("/knowledge-bases/{kb}/documents/{document}/tags", **needs("read", 404))
 def get_tags(base: Base, document: DocumentId) -> TagsData:
     """The tags of a document, sorted."""
     return TagsData.of(find_document(base, document))
 
 
-@documents.put(
-    "/knowledge-bases/{kb}/documents/{document}/tags",
-    **needs("write", 400, 404, 415, example=_TAGGED),
-)
+@documents.put("/knowledge-bases/{kb}/documents/{document}/tags", **needs("write", 400, 404, 415))
 def set_tags(base: Base, document: DocumentId, body: Tags) -> TagsData:
     """Replace the tags of a document; only searches that filter by tag notice."""
     find_document(base, document)

@@ -5,37 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import ExaminationData, SettlementDecision, examination_data
 from rag.api.resource import Base, Body, Resource, needs
 from rag.api.threads import dear
 
 _EXAMINATION = "/knowledge-bases/{kb}/examination"
-_ONE = {
-    "document_id": "0" * 64,
-    "document": "leave.md",
-    "start": 0,
-    "end": 4800,
-    "page": None,
-    "text": "",
-}
-_OTHER = {**_ONE, "document_id": "1" * 64, "document": "leave (1).md"}
-EXAMPLE = {
-    "documents": 2,
-    "findings": [
-        {
-            "id": "3f9a1c2b7d103f9a",
-            "kind": "copies",
-            "summary": "leave.md and leave (1).md share 93% of the shorter text.",
-            "confidence": 0.93,
-            "places": [_ONE, _OTHER],
-            "in_force": "",
-            "question": "",
-            "settlement": None,
-        }
-    ],
-}
 Finding = Annotated[str, Path(description="the id of a finding", max_length=40)]
 
 examination = Resource("examination")
@@ -44,16 +20,12 @@ examination = Resource("examination")
 class SettleRequest(Body):
     """A decision about a finding."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"decision": "ignore", "reason": "An example."}]}
-    )
-
     decision: SettlementDecision
     document: str = Field("", description="name or id of the document to keep, with `keep`")
     reason: str = Field("", description="why both are right, with `both`")
 
 
-@examination.get(_EXAMINATION, **needs("read", 404, example=EXAMPLE))
+@examination.get(_EXAMINATION, **needs("read", 404))
 @dear
 def get_examination(base: Base) -> ExaminationData:
     """Examine all documents, and what questions reach; return open findings first, then settled."""

@@ -23,22 +23,6 @@ from rag.api.events import ALIVE, STREAM, event, streamed
 from rag.api.resource import Base, Page, Part, Resource, RowId, Shared, needs
 from rag.api.threads import in_thread
 
-EXAMPLE = {
-    "id": 17,
-    "knowledge_base": "sample",
-    "kind": "ingest",
-    "title": "Reading leave.md",
-    "status": "running",
-    "done": 0,
-    "total": 1,
-    "message": "",
-    "seconds_left": 2.5,
-    "created": "2026-01-02T03:04:05+00:00",
-    "finished": None,
-    "run": None,
-    "items": [{"name": "leave.md", "status": "waiting", "reason": "", "hint": "", "passages": 0}],
-}
-_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 _SHOWN = 500  # jobs of a knowledge base
 _POLL_SECONDS = 0.5
 _ALIVE_SECONDS = 15.0
@@ -75,20 +59,20 @@ class JobData(Schema):
     items: list[JobItemData]
 
 
-@jobs.get("/knowledge-bases/{kb}/jobs", **needs("read", 404, example=_LIST))
+@jobs.get("/knowledge-bases/{kb}/jobs", **needs("read", 404))
 def list_jobs(request: Request, workspace: Shared, base: Base, part: Part) -> Page[JobData]:
     """The jobs of a knowledge base, newest first."""
     rows = workspace.jobs.recent(base.id, _SHOWN)
     return part.of(request, rows, lambda job: job_data(workspace, job.id))
 
 
-@jobs.get("/jobs/{job}", **needs("read", 404, example=EXAMPLE))
+@jobs.get("/jobs/{job}", **needs("read", 404))
 def get_job(workspace: Shared, job: RowId) -> JobData:
     """Return the progress of a job, and the outcome of each of its items."""
     return job_data(workspace, job)
 
 
-@jobs.post("/jobs/{job}/cancel", **needs("write", 404, example=EXAMPLE))
+@jobs.post("/jobs/{job}/cancel", **needs("write", 404))
 def cancel_job(workspace: Shared, job: RowId) -> JobData:
     """Ask a job to stop; what it has finished stays."""
     workspace.jobs.get(job)

@@ -5,23 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import Path, Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import LinkData, Made, Member, MemberData, NotFound, share_path
 from rag.api.resource import MOST_ID, Base, Body, Maker, Page, Part, Resource, Shared, needs, where
-
-MEMBER = {"email": "ann@example.org", "name": "Ann", "role": "editor"}
-LINK = {
-    "id": "5f3a9c01",
-    "name": "fair",
-    "tour": None,
-    "created": "2026-01-02T03:04:05+00:00",
-    "expires": "2026-01-09T03:04:05+00:00",
-    "revoked": None,
-    "valid": True,
-}
-_MEMBERS = {"items": [MEMBER], "total": 1, "next": None}
-_LINKS = {"items": [LINK], "total": 1, "next": None}
 
 Role = Literal["viewer", "labeller", "editor", "owner"]
 Email = Annotated[str, Path(description="the e-mail address of a member", max_length=254)]
@@ -39,10 +26,6 @@ class NewLinkData(LinkData):
 class NewMember(Body):
     """Whom to make a member, also somebody who never signed in."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"email": "ann@example.org", "role": "editor"}]}
-    )
-
     email: str = Field(max_length=254)
     role: Role = "viewer"
 
@@ -50,22 +33,18 @@ class NewMember(Body):
 class NewRole(Body):
     """The new role of a member."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "labeller"}]})
-
     role: Role
 
 
 class NewLink(Body):
     """A link to make."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "fair", "days": 7}]})
-
     name: str = Field("", max_length=80)
     days: int = Field(7, ge=1, le=365)
     tour: int | None = Field(None, ge=1, le=MOST_ID, description="the only tour to show")
 
 
-@members.get("/knowledge-bases/{kb}/members", **needs("read", 404, example=_MEMBERS))
+@members.get("/knowledge-bases/{kb}/members", **needs("read", 404))
 def list_members(request: Request, base: Base, part: Part) -> Page[MemberData]:
     """The members by address; none where nobody signs in."""
     return part.of(request, base.access.members(), MemberData.of)
@@ -73,13 +52,7 @@ def list_members(request: Request, base: Base, part: Part) -> Page[MemberData]:
 
 @members.post(
     "/knowledge-bases/{kb}/members",
-    **needs(
-        "admin",
-        *(400, 404, 409, 415),
-        response_model=MemberData,
-        example=MEMBER,
-        status_code=201,
-    ),
+    **needs("admin", *(400, 404, 409, 415), response_model=MemberData, status_code=201),
 )
 def add_member(request: Request, base: Base, body: NewMember, idempotent: Maker) -> Response:
     """Make a person a member; who is one already is changed by PATCH."""
@@ -92,9 +65,7 @@ def add_member(request: Request, base: Base, body: NewMember, idempotent: Maker)
     return idempotent(body.model_dump(), make)
 
 
-@members.patch(
-    "/knowledge-bases/{kb}/members/{member}", **needs("admin", 400, 404, 415, example=MEMBER)
-)
+@members.patch("/knowledge-bases/{kb}/members/{member}", **needs("admin", 400, 404, 415))
 def change_role(base: Base, member: Email, body: NewRole) -> MemberData:
     """Give a member another role; the last owner stays one."""
     base.access.change_member(member, body.role)
@@ -108,16 +79,13 @@ def remove_member(base: Base, member: Email) -> Response:
     return Response(status_code=204)
 
 
-@links.get("/knowledge-bases/{kb}/links", **needs("admin", 404, example=_LINKS))
+@links.get("/knowledge-bases/{kb}/links", **needs("admin", 404))
 def list_links(request: Request, base: Base, part: Part) -> Page[LinkData]:
     """All links, newest first, without their secrets."""
     return part.of(request, base.access.links(), LinkData.of)
 
 
-@links.post(
-    "/knowledge-bases/{kb}/links",
-    **needs("admin", 400, 404, 415, example=LINK | {"path": "/share/share_..."}, status_code=201),
-)
+@links.post("/knowledge-bases/{kb}/links", **needs("admin", 400, 404, 415, status_code=201))
 def create_link(workspace: Shared, base: Base, body: NewLink) -> NewLinkData:
     """Make a link. `path` has its secret, which is answered this once and kept nowhere: so there
     is no idempotency key."""

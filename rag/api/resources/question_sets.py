@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import File, Form, Path, Request, Response, UploadFile
 from fastapi.responses import PlainTextResponse
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import (
     LONGEST_NUGGET,
@@ -37,42 +37,6 @@ from rag.api.resource import (
     needs,
     where,
 )
-
-EXAMPLE = {
-    "id": 3,
-    "name": "policies",
-    "version": 12,
-    "questions": 40,
-    "answerable": 36,
-    "proposed": 0,
-    "changed": "2026-01-02T03:04:05+00:00",
-}
-_LABEL = {
-    "id": 91,
-    "document": "leave.md",
-    "document_id": "9f2c1d0e",
-    "start": 120,
-    "end": 168,
-    "grade": 1,
-    "nugget": "",
-    "quote": "Unused leave may be carried over until 31 March.",
-}
-QUESTION = {
-    "id": "q1",
-    "question": "How long may unused leave be carried over?",
-    "answerable": True,
-    "tags": [],
-    "labels": [_LABEL],
-}
-_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
-_QUESTIONS = {"items": [QUESTION], "total": 1, "next": None}
-_VERSION = {
-    "version": 11,
-    "questions": 38,
-    "labels": 61,
-    "replaced": "2026-01-02T03:04:05+00:00",
-}
-_VERSIONS = {"items": [_VERSION], "total": 1, "next": None}
 
 question_sets = Resource("question sets")
 question_files = Resource("question sets")
@@ -132,36 +96,18 @@ class QuestionData(Schema):
     labels: list[LabelData]
 
 
-_KEEP = needs(
-    "label",
-    *(400, 404, 409, 415),
-    response_model=QuestionSetData,
-    example=EXAMPLE,
-    status_code=201,
-)
-_IMPORT = needs(
-    "label",
-    *(400, 404, 409, 415),
-    response_model=ImportedSetData,
-    example={**EXAMPLE, "replaced_version": 11, "repeated_quotes": []},
-    status_code=201,
-)
+_KEEP = needs("label", *(400, 404, 409, 415), response_model=QuestionSetData, status_code=201)
+_IMPORT = needs("label", *(400, 404, 409, 415), response_model=ImportedSetData, status_code=201)
 
 
 class NewSet(Body):
     """A question set to make."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "policies"}]})
 
     name: str = Field(max_length=200)
 
 
 class NewQuestion(Body):
     """A question to add."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": "How many days of leave are there?"}]}
-    )
 
     question: str = Field(max_length=LONGEST_QUESTION)
     answerable: bool = True
@@ -171,15 +117,11 @@ class NewQuestion(Body):
 class NewName(Body):
     """The new name of a question set."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "policies of 2026"}]})
-
     name: str = Field(max_length=200)
 
 
 class QuestionChanges(Body):
     """Changes of a question; absent fields stay unchanged."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["leave"]}]})
 
     question: str | None = Field(None, max_length=LONGEST_QUESTION)
     answerable: bool | None = None
@@ -188,20 +130,6 @@ class QuestionChanges(Body):
 
 class NewLabel(Body):
     """A judgement of a span of a document; without ``end`` of the whole document."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "question_id": "q1",
-                    "document_id": "9f2c1d0e",
-                    "start": 120,
-                    "end": 168,
-                    "grade": 1,
-                }
-            ]
-        }
-    )
 
     question_id: str
     document_id: str
@@ -212,8 +140,6 @@ class NewLabel(Body):
 
 class LabelChanges(Body):
     """Changes of a label; absent fields stay unchanged. ``nugget`` names a part of the answer."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"grade": 2}]})
 
     grade: int | None = Field(None, ge=-1, le=9)
     nugget: str | None = Field(None, max_length=LONGEST_NUGGET)
@@ -238,7 +164,7 @@ def _seen(base: KnowledgeBase, name: str, if_match: str | None) -> str:
     return row.name
 
 
-@question_sets.get("/knowledge-bases/{kb}/question-sets", **needs("read", 404, example=_LIST))
+@question_sets.get("/knowledge-bases/{kb}/question-sets", **needs("read", 404))
 def list_question_sets(request: Request, base: Base, part: Part) -> Page[QuestionSetData]:
     """All question sets by name."""
     return part.of(request, base.questions.list_all(), QuestionSetData.of)
@@ -298,9 +224,7 @@ def import_question_set(
     return idempotent([name, file.filename, digest, existing, ignored_columns], make)
 
 
-@question_sets.get(
-    "/knowledge-bases/{kb}/question-sets/{questions}", **needs("read", 404, example=EXAMPLE)
-)
+@question_sets.get("/knowledge-bases/{kb}/question-sets/{questions}", **needs("read", 404))
 def get_question_set(base: Base, questions: SetName, response: Response) -> QuestionSetData:
     """One question set. Its ETag is its version."""
     question_set = set_called(base, questions)
@@ -309,8 +233,7 @@ def get_question_set(base: Base, questions: SetName, response: Response) -> Ques
 
 
 @question_sets.patch(
-    "/knowledge-bases/{kb}/question-sets/{questions}",
-    **needs("label", 400, 404, 409, 412, 415, example=EXAMPLE),
+    "/knowledge-bases/{kb}/question-sets/{questions}", **needs("label", 400, 404, 409, 412, 415)
 )
 def rename_question_set(
     base: Base, questions: SetName, body: NewName, if_match: IfMatch = None
@@ -329,10 +252,7 @@ def delete_question_set(base: Base, questions: SetName, if_match: IfMatch = None
     return Response(status_code=204)
 
 
-@question_sets.get(
-    "/knowledge-bases/{kb}/question-sets/{questions}/versions",
-    **needs("read", 404, example=_VERSIONS),
-)
+@question_sets.get("/knowledge-bases/{kb}/question-sets/{questions}/versions", **needs("read", 404))
 def list_question_set_versions(
     request: Request, base: Base, questions: SetName, part: Part
 ) -> Page[VersionData]:
@@ -343,7 +263,7 @@ def list_question_set_versions(
 
 @question_sets.post(
     "/knowledge-bases/{kb}/question-sets/{questions}/versions/{number}/restore",
-    **needs("label", 400, 404, example={**EXAMPLE, "replaced_version": 11}),
+    **needs("label", 400, 404),
 )
 def restore_question_set_version(base: Base, questions: SetName, number: RowId) -> ReplacedSetData:
     """Bring a replaced version back; the questions in its place are kept in turn."""
@@ -354,8 +274,7 @@ def restore_question_set_version(base: Base, questions: SetName, number: RowId) 
 
 
 @question_sets.get(
-    "/knowledge-bases/{kb}/question-sets/{questions}/questions",
-    **needs("read", 404, example=_QUESTIONS),
+    "/knowledge-bases/{kb}/question-sets/{questions}/questions", **needs("read", 404)
 )
 def list_questions(
     request: Request, base: Base, questions: SetName, part: Part
@@ -367,13 +286,7 @@ def list_questions(
 
 @question_sets.post(
     "/knowledge-bases/{kb}/question-sets/{questions}/questions",
-    **needs(
-        "label",
-        *(400, 404, 415),
-        response_model=QuestionData,
-        example=QUESTION,
-        status_code=201,
-    ),
+    **needs("label", *(400, 404, 415), response_model=QuestionData, status_code=201),
 )
 def add_question(base: Base, questions: SetName, body: NewQuestion, idempotent: Maker) -> Response:
     """Add a question."""
@@ -390,7 +303,7 @@ def add_question(base: Base, questions: SetName, body: NewQuestion, idempotent: 
 
 @question_sets.patch(
     "/knowledge-bases/{kb}/question-sets/{questions}/questions/{question}",
-    **needs("label", 400, 404, 412, 415, example=QUESTION),
+    **needs("label", 400, 404, 412, 415),
 )
 def edit_question(
     base: Base,
@@ -434,13 +347,7 @@ def export_question_set(base: Base, questions: SetName) -> JsonLines:
 
 @labels.post(
     "/knowledge-bases/{kb}/question-sets/{questions}/labels",
-    **needs(
-        "label",
-        *(400, 404, 415),
-        response_model=LabelData,
-        example=_LABEL,
-        status_code=201,
-    ),
+    **needs("label", *(400, 404, 415), response_model=LabelData, status_code=201),
 )
 def add_label(base: Base, questions: SetName, body: NewLabel, idempotent: Maker) -> Response:
     """Judge a span of a document for a question; the same span again changes its grade."""
@@ -455,7 +362,7 @@ def add_label(base: Base, questions: SetName, body: NewLabel, idempotent: Maker)
 
 @labels.patch(
     "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
-    **needs("label", 400, 404, 412, 415, example=_LABEL),
+    **needs("label", 400, 404, 412, 415),
 )
 def change_grade(
     base: Base, questions: SetName, label: RowId, body: LabelChanges, if_match: IfMatch = None

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import (
     ExportTarget,
@@ -30,19 +30,6 @@ from rag.api.resource import (
     entity_tag,
     needs,
 )
-
-_RECIPE = Recipe().model_dump(mode="json")
-EXAMPLE = {"hash": Recipe().hash, "saved": "2026-01-02T03:04:05+00:00", "recipe": _RECIPE}
-_SAVED = EXAMPLE | {"job": None}
-_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
-_STATEMENT = {"purpose": "Create the table", "request": "", "content": "CREATE TABLE passages ();"}
-_FIELD = {"name": "search.top_k", "value": 5, "fidelity": "exact", "reason": "the query has it"}
-_EXPORT = {
-    "target": "pgvector",
-    "recipe": Recipe().hash,
-    "statements": [_STATEMENT],
-    "fields": [_FIELD],
-}
 
 recipes = Resource("recipes")
 
@@ -79,10 +66,6 @@ class RecipeRequest(Body):
 class NewRecipe(Body):
     """A recipe by part; fields that are absent stay as they are saved, or as in a new recipe."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"recipe": {"search": {"top_k": 8}}}]}
-    )
-
     recipe: dict[str, Any]
     new: bool = Field(False, description="start from a new recipe, not from the saved one")
 
@@ -90,20 +73,16 @@ class NewRecipe(Body):
 class RecipeFields(Body):
     """Some fields of the saved recipe by dotted name, and what they become."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"fields": {"search.top_k": 8, "search.mode": "hybrid"}}]}
-    )
-
     fields: dict[str, Any] = Field(min_length=1)
 
 
-@recipes.get("/recipe-schema", **needs("read", example={"title": "Recipe", "type": "object"}))
+@recipes.get("/recipe-schema", **needs("read"))
 def get_recipe_schema() -> dict[str, Any]:
     """The JSON Schema of a recipe."""
     return Recipe.model_json_schema()
 
 
-@recipes.get("/knowledge-bases/{kb}/recipe", **needs("read", 404, example=EXAMPLE))
+@recipes.get("/knowledge-bases/{kb}/recipe", **needs("read", 404))
 def get_recipe(base: Base, response: Response) -> RecipeData:
     """The saved recipe, which answers unless a request says otherwise. Its ETag is its hash."""
     recipe = base.recipe()
@@ -111,7 +90,7 @@ def get_recipe(base: Base, response: Response) -> RecipeData:
     return _dated(base, recipe)
 
 
-@recipes.get("/knowledge-bases/{kb}/recipe-export", **needs("read", 404, 502, example=_EXPORT))
+@recipes.get("/knowledge-bases/{kb}/recipe-export", **needs("read", 404, 502))
 def export_recipe(
     base: Base, target: Annotated[ExportTarget, Query(description="the engine")]
 ) -> RecipeExportData:
@@ -119,9 +98,7 @@ def export_recipe(
     return RecipeExportData.of(base.recipe_exports.export(base.recipe(), target))
 
 
-@recipes.put(
-    "/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502, example=_SAVED)
-)
+@recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502))
 def replace_recipe(base: Base, body: NewRecipe, if_match: IfMatch = None) -> SavedRecipeData:
     """Save a recipe; the one before stays among the versions. ``job`` builds its index."""
     while True:  # who changes another field at the same time loses nothing
@@ -133,9 +110,7 @@ def replace_recipe(base: Base, body: NewRecipe, if_match: IfMatch = None) -> Sav
             return _saved(base, recipe, outcome)
 
 
-@recipes.patch(
-    "/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502, example=_SAVED)
-)
+@recipes.patch("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502))
 def change_recipe_fields(
     base: Base, body: RecipeFields, if_match: IfMatch = None
 ) -> SavedRecipeData:
@@ -149,13 +124,13 @@ def change_recipe_fields(
             return _saved(base, recipe, outcome)
 
 
-@recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404, example=_LIST))
+@recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404))
 def list_recipe_versions(request: Request, base: Base, part: Part) -> Page[RecipeData]:
     """All recipes that were saved, newest first."""
     return part.of(request, base.saved_recipes(), lambda saved: recipe_data(*saved))
 
 
-@recipes.get("/knowledge-bases/{kb}/recipes/{version}", **needs("read", 404, example=EXAMPLE))
+@recipes.get("/knowledge-bases/{kb}/recipes/{version}", **needs("read", 404))
 def get_recipe_version(
     base: Base, version: Annotated[str, Path(description="the hash of a recipe")]
 ) -> RecipeData:

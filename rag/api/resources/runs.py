@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import (
     AnswersSpentData,
@@ -28,7 +28,6 @@ from rag import (
 from rag.api.admission import require
 from rag.api.resource import Base, Maker, Page, Part, Resource, Shared, needs
 from rag.api.resources.documents import queued
-from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.jobs import JobData
 from rag.api.resources.question_sets import SetName, set_called
 from rag.api.resources.recipes import RecipeRequest
@@ -47,15 +46,9 @@ EXAMPLE: dict[str, Any] = {
     "note": "",
     "tags": [],
 }
-_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 _OF_ANSWERS = ("judge", "most", "most_tokens", "most_money")
-_QUEUED = needs("write", 400, 404, 409, 415, response_model=JobData, example=JOB, status_code=202)
+_QUEUED = needs("write", 400, 404, 409, 415, response_model=JobData, status_code=202)
 
-_DETAIL = EXAMPLE | {
-    "recipe_fields": Recipe().model_dump(mode="json"),
-    "intervals": {"ndcg@10": [0.74, 0.87], "recall@10": [0.85, 0.97]},
-    "answers_spent": None,
-}
 
 runs = Resource("runs")
 
@@ -143,12 +136,6 @@ class MeasureRequest(RecipeRequest):
 class EvaluateRequest(MeasureRequest):
     """A recipe to measure, and whether the answers too, which may cost money."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"set": "policies", "fields": {"search.top_k": 5}, "answers": True}]
-        }
-    )
-
     system: str | None = Field(
         None, max_length=40, description="a system to measure in the place of a recipe"
     )
@@ -180,17 +167,6 @@ class EvaluateRequest(MeasureRequest):
 
 class SweepRequest(MeasureRequest):
     """A grid of recipes to measure: values by field."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "set": "policies",
-                    "grid": {"search.top_k": [3, 5, 10], "search.mode": ["hybrid", "dense"]},
-                }
-            ]
-        }
-    )
 
     grid: dict[str, list[Any]]
     metric: str = "ndcg@10"
@@ -256,7 +232,7 @@ def get_sweep(base: Base, questions: SetName) -> LastSweepData:
     return LastSweepData(result=result)
 
 
-@runs.get("/knowledge-bases/{kb}/runs", **needs("read", 404, example=_LIST))
+@runs.get("/knowledge-bases/{kb}/runs", **needs("read", 404))
 def list_runs(
     request: Request,
     base: Base,
@@ -267,7 +243,7 @@ def list_runs(
     return part.of(request, base.runs.list_all(set), RunData.of)
 
 
-@runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404, example=_DETAIL))
+@runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404))
 @dear
 def get_run(base: Base, run: str) -> RunDetailData:
     """One run with its recipe, the 95% interval of every mean, and what its answers took."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from rag import (
     LONGEST_QUESTION,
@@ -29,64 +29,12 @@ from rag.api.resources.recipes import RecipeRequest
 from rag.api.threads import dear
 
 Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
-HIT = {
-    "rank": 1,
-    "chunk_id": "5d3f0c1b9a7e4d21",
-    "knowledge_base": "",
-    "document": "leave.md",
-    "document_id": "9f2c…",
-    "url": "",
-    "page": None,
-    "heading": "Annual leave",
-    "start": 120,
-    "end": 480,
-    "score": 0.0328,
-    "relevance": 0.71,
-    "parts": {"dense": 0.71, "bm25": 9.4},
-    "text": "Unused leave may be carried over until 31 March.",
-    "context": "leave.md · Annual leave",
-}
-_TRACE = {
-    "question": "How long may unused leave be carried over?",
-    "reading": "How long may unused leave be carried over?",
-    "corrections": [],
-    "hits": [HIT],
-    "stages": [
-        {
-            "name": "dense",
-            "taken": 412,
-            "given": 50,
-            "seconds": 0.004,
-            "note": "",
-            "failed": False,
-            "hint": "",
-            "figures": {},
-            "dropped": [],
-        }
-    ],
-    "threshold": 0.25,
-    "relevance": "cosine",
-    "passages": 412,
-    "seconds": 0.02,
-    "recipe": Recipe().hash,
-}
 
 search = Resource("search")
 
 
 class SearchRequest(RecipeRequest):
     """A question, and by which recipe: the saved one, or with fields changed."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "question": "How long may unused leave be carried over?",
-                    "fields": {"search.top_k": 3},
-                }
-            ]
-        }
-    )
 
     question: Text
     also: list[str] = Field([], max_length=20, description="further knowledge bases to search")
@@ -104,12 +52,6 @@ class SearchRequest(RecipeRequest):
 class ExplainRequest(SearchRequest):
     """A question, and what of its answer is to be explained: one of the last four fields."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"question": "How long may leave be carried over?", "find": "31 March"}]
-        }
-    )
-
     chunk_id: str | None = Field(None, description="a passage")
     find: Text | None = Field(None, description="words that the passages contain")
     document: str | None = Field(None, description="the id of a document, or its name")
@@ -119,7 +61,7 @@ class ExplainRequest(SearchRequest):
     )
 
 
-@search.post("/knowledge-bases/{kb}/search", **needs("read", 400, 404, 415, 502, example=_TRACE))
+@search.post("/knowledge-bases/{kb}/search", **needs("read", 400, 404, 415, 502))
 def search_passages(workspace: Shared, base: Base, body: SearchRequest) -> TraceData:
     """Passages for a question, with every figure, and what each stage did."""
     recipe = body.recipe_of(base)

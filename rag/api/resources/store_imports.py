@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from rag import ExistingStore, Made, StorePreviewData
 from rag.api.resource import Base, Body, Maker, Resource, Shared, needs
 from rag.api.resources.documents import queued
-from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.jobs import JobData
 from rag.api.threads import dear
 
@@ -38,15 +37,12 @@ _PREVIEW: dict[str, Any] = {
     "check": {"sampled": 40, "foreign": [], "share": [0.0, 0.09], "median": 1.0},
     "notes": [],
 }
-_ASKED = ConfigDict(json_schema_extra={"examples": [{"store": _STORE, "embedder": "minilm"}]})
 
 store_imports = Resource("documents")
 
 
 class StoreToPreview(Body):
     """A store to look at. The vectors are checked where an embedder is named."""
-
-    model_config = _ASKED
 
     store: dict[str, Any]
     embedder: str = Field("", max_length=500)
@@ -55,15 +51,12 @@ class StoreToPreview(Body):
 class StoreToImport(Body):
     """A store to import, with the embedder that made its vectors."""
 
-    model_config = _ASKED
-
     store: dict[str, Any]
     embedder: str = Field(min_length=1, max_length=500)
 
 
 @store_imports.post(
-    "/knowledge-bases/{kb}/store-imports/preview",
-    **needs("write", 400, 404, 415, 502, example=_PREVIEW),
+    "/knowledge-bases/{kb}/store-imports/preview", **needs("write", 400, 404, 415, 502)
 )
 @dear
 def preview_store(base: Base, body: StoreToPreview) -> StorePreviewData:
@@ -74,7 +67,7 @@ def preview_store(base: Base, body: StoreToPreview) -> StorePreviewData:
 
 @store_imports.post(
     "/knowledge-bases/{kb}/store-imports",
-    **needs("write", 400, 404, 409, 415, 502, response_model=JobData, example=JOB, status_code=202),
+    **needs("write", 400, 404, 409, 415, 502, response_model=JobData, status_code=202),
 )
 @dear
 def import_store(

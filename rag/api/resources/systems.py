@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Path, Request, Response
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from rag import (
     LONGEST_QUESTION,
@@ -26,16 +26,6 @@ _FIELDS: dict[str, Any] = {
     "address": "https://search.example/api/v1",
     "collection": "manuals",
 }
-_DEFINITION = system_of("dify-external", "production", _FIELDS["address"], "manuals")
-EXAMPLE = {
-    "name": "production",
-    "version": 1,
-    "hash": "5b0d…",
-    "definition": _DEFINITION.model_dump(mode="json"),
-    "created": "2026-01-02T03:04:05+00:00",
-    "unset": [],
-}
-_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 _TRIAL: dict[str, Any] = {
     "question": "How long may unused leave be carried over?",
     "located": 1,
@@ -61,8 +51,6 @@ Name = Annotated[str, Path(description="the name of a system", max_length=40)]
 
 class NewSystem(Body):
     """A system to add: the form of a known product at an address, or a whole definition."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_FIELDS]})
 
     name: str = Field(max_length=40)
     form: str = Field(
@@ -96,12 +84,10 @@ class NewSystem(Body):
 class SystemQuestion(Body):
     """A question to try a system by."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"question": _TRIAL["question"]}]})
-
     question: Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 
 
-@systems.get("/knowledge-bases/{kb}/systems", **needs("read", 404, example=_LIST))
+@systems.get("/knowledge-bases/{kb}/systems", **needs("read", 404))
 def list_systems(request: Request, base: Base, part: Part) -> Page[SystemData]:
     """List the newest version of each system, by name."""
     return part.of(request, base.systems.list_all(), SystemData.of)
@@ -109,9 +95,7 @@ def list_systems(request: Request, base: Base, part: Part) -> Page[SystemData]:
 
 @systems.post(
     "/knowledge-bases/{kb}/systems",
-    **needs(
-        "write", 400, 404, 409, 415, response_model=SystemData, example=EXAMPLE, status_code=201
-    ),
+    **needs("write", 400, 404, 409, 415, response_model=SystemData, status_code=201),
 )
 def add_system(request: Request, base: Base, body: NewSystem, idempotent: Maker) -> Response:
     """Add a system; another definition of a stored one becomes its next version."""
@@ -124,16 +108,13 @@ def add_system(request: Request, base: Base, body: NewSystem, idempotent: Maker)
     return idempotent(body.model_dump(), make)
 
 
-@systems.get("/knowledge-bases/{kb}/systems/{system}", **needs("read", 404, example=EXAMPLE))
+@systems.get("/knowledge-bases/{kb}/systems/{system}", **needs("read", 404))
 def get_system(base: Base, system: Name) -> SystemData:
     """Return the newest version of a system."""
     return SystemData.of(base.systems.get(system))
 
 
-@systems.post(
-    "/knowledge-bases/{kb}/systems/{system}/test",
-    **needs("write", 400, 404, 415, 502, example=_TRIAL),
-)
+@systems.post("/knowledge-bases/{kb}/systems/{system}/test", **needs("write", 400, 404, 415, 502))
 @dear
 def test_system(base: Base, system: Name, body: SystemQuestion) -> SystemTrialData:
     """Ask a system one question, and locate its results in the documents."""

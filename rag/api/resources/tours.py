@@ -7,37 +7,6 @@ from fastapi import Request, Response
 from rag import Schema, Timestamp, TourStop
 from rag.api.resource import Base, Page, Part, Resource, RowId, needs
 
-STOP = {
-    "kind": "answer",
-    "title": "How long may unused leave be carried over?",
-    "text": "Unused leave may be carried over until 30 June. [1]",
-    "quotes": [
-        {
-            "source": "[1] leave.md",
-            "text": "until 30 June",
-            "before": "",
-            "after": "",
-            "markdown": True,
-        }
-    ],
-    "values": [],
-    "points": ["Answered."],
-    "note": "",
-    "basis": {
-        "question": "How long may unused leave be carried over?",
-        "answered": "2026-01-02T03:04:05+00:00",
-        "documents": "3f1c0e",
-        "recipe": "9b1d2c",
-    },
-}
-EXAMPLE = {
-    "id": 3,
-    "title": "For the board",
-    "changed": "2026-01-02T03:04:05+00:00",
-    "stops": [STOP],
-}
-_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
-
 tours = Resource("tours")
 
 
@@ -50,13 +19,13 @@ class TourData(Schema):
     stops: tuple[TourStop, ...]
 
 
-@tours.get("/knowledge-bases/{kb}/tours", **needs("read", 404, example=_LIST))
+@tours.get("/knowledge-bases/{kb}/tours", **needs("read", 404))
 def list_tours(request: Request, base: Base, part: Part) -> Page[TourData]:
     """List the tours of a knowledge base, the one changed last first."""
     return part.of(request, base.tours.list_tours(), TourData.of)
 
 
-@tours.get("/knowledge-bases/{kb}/tours/{tour}", **needs("read", 404, example=EXAMPLE))
+@tours.get("/knowledge-bases/{kb}/tours/{tour}", **needs("read", 404))
 def get_tour(base: Base, tour: RowId) -> TourData:
     """Return one tour."""
     return TourData.of(base.tours.get(tour))
