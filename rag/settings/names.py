@@ -50,6 +50,9 @@ PROVIDER_VARIABLES = (
 )
 """Every variable that a provider may ask for with ``Settings.variable``."""
 
+GONE = {"TOUCHSTONE_CLUSTER": "Jobs read and embed here; add workers on the same PostgreSQL."}
+"""Variables of earlier versions, and what to do instead."""
+
 BOUND_VARIABLES = ("TOUCHSTONE_PROVIDER_RATE", "TOUCHSTONE_PROVIDER_AT_ONCE")
 """Bounds of providers by name; ``Settings.variable`` has them as ``NAME[provider]``."""
 

@@ -11,7 +11,13 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from rag.errors import InvalidInput
-from rag.settings.names import BOUND_VARIABLES, PROVIDER_VARIABLES, TRACE_VARIABLES, URL_VARIABLES
+from rag.settings.names import (
+    BOUND_VARIABLES,
+    GONE,
+    PROVIDER_VARIABLES,
+    TRACE_VARIABLES,
+    URL_VARIABLES,
+)
 
 log = logging.getLogger(__name__)
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -51,7 +57,8 @@ class ReadVariables(dict[str, str]):
 @cache
 def warn_of(name: str, meant: str = "") -> None:
     """Once for each: a setting that is misspelt would be missed in silence."""
-    log.warning("%s is not a setting.%s", name, f" Did you mean {meant}?" if meant else "")
+    advice = GONE.get(name) or (f"Did you mean {meant}?" if meant else "")
+    log.warning("%s is not a setting. %s", name, advice)
 
 
 def home_folder(values: Mapping[str, str]) -> Path:

@@ -11,7 +11,10 @@ from rag.stores.remote_vector_index import RemoteVectorIndex
 __all__ = ["KINDS", "RemoteVectorIndex", "empty", "load", "server"]
 
 KINDS = ("flat", "hnsw", "ivf")
-_FORMS = "Write qdrant+http://host:6333; pgvector and process need no address."
+_FORMS = (
+    "Write qdrant+http://host:6333, pgvector or process, or leave it out: the database has all "
+    "vectors."
+)
 
 
 def empty(kind: str, dimension: int) -> VectorIndex:

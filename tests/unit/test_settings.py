@@ -108,6 +108,14 @@ def test_a_misspelt_setting_is_told_once(caplog):
     ]
 
 
+def test_a_setting_of_an_earlier_version_is_told_with_what_does_it_now(caplog):
+    Settings.from_env({"TOUCHSTONE_CLUSTER": "tcp://host:8786"})
+    (message,) = caplog.messages
+    assert message.startswith("TOUCHSTONE_CLUSTER is not a setting. ")
+    assert "workers" in message
+    assert "PostgreSQL" in message
+
+
 def test_every_setting_of_the_docs_is_one(caplog):
     page = (PROJECT / "docs" / "deployment.md").read_text("utf-8")
     rows = re.findall(r"^\| (`TOUCHSTONE_[^|]+) \|", page, re.MULTILINE)
@@ -126,4 +134,6 @@ def test_every_setting_of_the_docs_is_one(caplog):
     Settings.from_env(given)
     assert caplog.records == []
     Settings.from_env({**given, "TOUCHSTONE_BANANA": "1"})
-    assert caplog.messages == ["TOUCHSTONE_BANANA is not a setting."]
+    assert [message.strip() for message in caplog.messages] == [
+        "TOUCHSTONE_BANANA is not a setting."
+    ]
