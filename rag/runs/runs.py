@@ -17,10 +17,10 @@ from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator
 from rag.runs.gate import Gate
 from rag.runs.loaded import Loaded
+from rag.runs.quality.answer_job import AnswerEvaluations
 from rag.runs.quality.estimates import Estimates
 from rag.runs.quality.failing import failing
 from rag.runs.quality.judge_job import Judgements
-from rag.runs.quality.memory_effect import MemoryTrials
 from rag.runs.quality.preference_job import PairwiseComparisons
 from rag.runs.rankings import DEPTH, RankedSpan, Rankings, ranked_span, renamed
 from rag.runs.recipe_names import RecipeNames
@@ -176,7 +176,7 @@ class Suggestions(StoredRuns):
 class Runs(
     Evaluator,
     Evaluations,
-    MemoryTrials,
+    AnswerEvaluations,
     Judgements,
     PairwiseComparisons,
     Decisions,

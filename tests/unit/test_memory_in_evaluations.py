@@ -1,12 +1,12 @@
-"""Whether memory helps: the same questions with past interactions and without."""
+"""Evaluations of answers with past interactions and without."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, MemoryEffect, SessionOwner, Workspace
-from rag.evaluation.comparison import compare
+from rag import KnowledgeBase, SessionOwner, Workspace
+from rag.__main__ import main
 from tests.answer_runs import ASKING, Chat, with_chat
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -65,21 +65,24 @@ def remember(base: KnowledgeBase, question: str) -> int:
 
 
 def measured(workspace: Workspace, base: KnowledgeBase) -> str:
-    for job in base.runs.start_memory_trial(SET, RECIPE):
+    """The run with past interactions, after one without."""
+    for most in (0, 2):
+        job = base.runs.start_answers(SET, ASKING.with_fields({"answer.memory": most}))
         assert workspace.jobs.run(job).status == "done"
-    found = base.runs.memory_effect(SET, RECIPE)
-    return found.sentence
+    return base.runs.list_all(SET)[0].id
 
 
 def test_a_memory_that_knows_helps(parts, monkeypatch):
     workspace, base = parts
     with_chat(monkeypatch, Learner())
-    assert base.runs.memory_effect(SET, RECIPE) is None
     for question in QUESTIONS:
         remember(base, f"{question} Please tell")
-    sentence = measured(workspace, base)
-    assert sentence.startswith("Memory helps: token F1 is higher by 0.778 (98% interval +0.")
-    assert sentence.endswith(", 12 questions, 12 of them with examples.")
+    run = measured(workspace, base)
+    assert [answer.examples > 0 for answer in base.runs.answers(run).values()] == [True] * 12
+    (row,) = base.runs.compare([run], base.runs.list_all(SET)[1].id, "token_f1")
+    assert row.figures.verdict == "better"
+    assert row.figures.difference == pytest.approx(0.778, abs=0.001)
+    assert row.figures.interval[0] > 0
 
 
 def test_a_questions_own_interaction_is_no_example(parts, monkeypatch):
@@ -88,48 +91,32 @@ def test_a_questions_own_interaction_is_no_example(parts, monkeypatch):
     remember(base, QUESTIONS[0])
     monkeypatch.setattr("rag.memory.memory.least_similarity", lambda _: 0.999999)
     assert base.memory.examples(QUESTIONS[0], RECIPE) != ()
-    measured(workspace, base)
-    found = base.runs.memory_effect(SET, RECIPE)
-    assert base.runs.answers(found.run)["q0"].examples == 0
+    assert base.runs.answers(measured(workspace, base))["q0"].examples == 0
 
 
-def test_the_memory_of_another_visitor_is_another_measurement(parts, monkeypatch):
+def test_an_evaluation_has_the_memory_of_its_visitor(parts, monkeypatch):
     workspace, base = parts
     with_chat(monkeypatch, Learner())
     remember(base, f"{QUESTIONS[0]} Please tell")
     other = workspace.base("handbook", SessionOwner("other", ("other",)))
-    assert "no example for any of 12 questions" in measured(workspace, other)
-    assert base.runs.memory_effect(SET, RECIPE) is None
+    seen = {}
+    for one in (other, base):
+        answers = base.runs.answers(measured(workspace, one))
+        seen[one] = sum(answer.examples for answer in answers.values())
+    assert seen == {other: 0, base: 12}
 
 
-@pytest.mark.parametrize(
-    ("differences", "sentence"),
-    [
-        (
-            (0.5, 0.0),
-            "The questions are too few to tell whether memory helps: token F1 is higher by 0.250 (",
-        ),
-        (
-            (-0.5, 0.0),
-            "The questions are too few to tell whether memory helps: token F1 is lower by 0.250 (",
-        ),
-        (
-            (0.5, -0.25),
-            "The questions are too few to tell whether memory helps: token F1 is higher by 0.125 (",
-        ),
-        ((0.0, 0.0), "Memory changed nothing: token F1 is the same on all of 2 questions, 2"),
-    ],
-)
-def test_what_two_questions_show(differences, sentence):
-    without = {"q1": 0.5, "q2": 0.5}
-    values = dict(zip(without, (0.5 + each for each in differences), strict=True))
-    figures = compare("token_f1", values, without)
-    effect = MemoryEffect("one", "other", figures, {}, questions=2, shown=2)
-    assert effect.sentence.startswith(sentence)
-    assert effect.sentence.endswith("2 questions, 2 of them with examples.")
-
-
-def test_quotes_have_no_use_for_memory(parts):
-    _, base = parts
-    with pytest.raises(InvalidInput, match="memory cannot change them"):
-        base.runs.start_memory_trial(SET, QUICK)
+def test_the_command_line_evaluates_with_what_all_visitors_asked(parts, monkeypatch, home):
+    workspace, base = parts
+    with_chat(monkeypatch, Learner())
+    visitor = workspace.base("handbook", SessionOwner("other", ("other",)))
+    remember(visitor, f"{QUESTIONS[0]} Please tell")
+    fields = {"answer.memory": 2, "answer.provider": "ollama", "answer.model": "small"}
+    sets = [part for name, value in fields.items() for part in ("--set", f"{name}={value}")]
+    seen = []
+    for whose in ([], ["--everyone"]):
+        verb = ["evaluate", "handbook", SET, "--answers", *whose, *sets, "--home", str(home)]
+        assert main(verb) == 0
+        answers = base.runs.answers(base.runs.list_all(SET)[0].id)
+        seen.append(sum(answer.examples for answer in answers.values()))
+    assert seen == [0, 12]

@@ -9,21 +9,14 @@ import streamlit as st
 
 from pages.components.chat import turn_view
 from pages.components.recipe import working_recipe
-from pages.components.shell.buttons import action_button, confirm_button
-from pages.components.shell.guard import guard
-from pages.components.shell.job_progress import failure, follow
-from pages.components.shell.permission import offered
-from pages.components.shell.session import question_sets
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import ago, clipped
-from rag import LONGEST_QUESTION, KnowledgeBase, MemoryEffect, Recipe, Remembered, counted
+from rag import LONGEST_QUESTION, KnowledgeBase, Remembered, counted
 
 SEARCH = "about"  # the URL's parameter
 PAGE = 20
 _MORE = "memory_more"
-
-_SET = "memory_set"
-_ICONS = {"better": "thumb_up", "worse": "thumb_down"}
 
 LONGEST = 160
 LONGEST_ANSWER = 1200
@@ -70,8 +63,7 @@ def memory(base: KnowledgeBase) -> None:
 
 def _use(base: KnowledgeBase) -> None:
     """Whether the recipe uses any of it, and where that is changed."""
-    recipe = working_recipe.working(base)
-    answer = recipe.answer
+    answer = working_recipe.working(base).answer
     if not answer.memory:
         note = (
             "The recipe gives none of these to the model. Set *Past interactions as examples* "
@@ -83,60 +75,6 @@ def _use(base: KnowledgeBase) -> None:
             "have an answer, are similar enough, and whose sources are unchanged."
         )
     st.caption(f":material/psychology: {note}")
-    benefit(base, recipe)
-
-
-def benefit(base: KnowledgeBase, recipe: Recipe) -> None:
-    """An expander with the last result and a button; nothing is read before it is opened."""
-    opened = st.expander(
-        "Does it help?", icon=":material/experiment:", key="memory_benefit", on_change="rerun"
-    )
-    if opened.open:
-        with opened, guard():
-            _benefit(base, recipe)
-
-
-def _benefit(base: KnowledgeBase, recipe: Recipe) -> None:
-    sets = {question_set.name: question_set for question_set in question_sets(base)}
-    if not sets:
-        st.caption("That is measured with a question set, and there is none yet.")
-        return
-    field, action = st.columns([3, 2], vertical_alignment="bottom")
-    name = field.selectbox("Question set", list(sets), key=_SET)
-    jobs = base.runs.memory_trial_jobs(name, recipe)
-    with action:
-        action_button(
-            "Measure",
-            "memory_measure",
-            "play_arrow",
-            base.runs.start_memory_trial,
-            name,
-            recipe,
-            width="stretch",
-            **offered(base, "runs.start_memory_trial", disabled=any(job.active for job in jobs)),
-        )
-    st.caption(
-        f"Answers every question twice, without past interactions and with them: up to "
-        f"{counted(2 * sets[name].questions, 'call')} of {plain(recipe.answer.provider)}. Your own "
-        "memory counts; what was asked in the very same words is left out."
-    )
-    for job in jobs:
-        if job.active:
-            follow(job.id, f"memory_{job.id}")
-            return
-        failure(job)
-    effect = base.runs.memory_effect(name, recipe)
-    if effect is not None:
-        _effect(effect)
-    elif len(jobs) > 1:  # one of them paused
-        st.caption(f":material/pause_circle: {plain(jobs[-1].message)}")
-
-
-def _effect(effect: MemoryEffect) -> None:
-    icon = _ICONS.get(effect.figures.verdict, "drag_handle")
-    st.markdown(f":material/{icon}: **{plain(effect.sentence)}**")
-    for other in effect.others.values():
-        st.caption(plain(other.sentence))
 
 
 def interactions(base: KnowledgeBase, entries: Sequence[Remembered]) -> None:

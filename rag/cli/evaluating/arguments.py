@@ -39,8 +39,7 @@ def _measuring_verbs(verb: Verb) -> None:
     switch(added, "--without-users", "leave out questions from chats")
     switch(added, "--answers", "also answer every question, and score the answers")
     added.add_argument("--judge", metavar="PROVIDER:MODEL", default="", help="grades answers too")
-    switch(added, "--memory", "compare answers with and without past interactions")
-    switch(added, "--everyone", "with --memory: past interactions of all visitors")
+    switch(added, "--everyone", "with --answers: past interactions of all visitors")
     budget(added, "answers")
     added.add_argument(
         "--returned", type=Path, metavar="FILE", help="measure what another system returned instead"

@@ -15,7 +15,6 @@ from rag import (
     DecisionData,
     Evaluation,
     GateResult,
-    Jobs,
     KnowledgeBase,
     LeaderboardRow,
     MeasuredData,
@@ -214,45 +213,6 @@ class PreferredData(VerbData):
     preference: PreferenceData
 
 
-class EffectOnMetricData(VerbData):
-    """The mean of a metric with past interactions and without, and the test."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    mean: float = Field(serialization_alias="with")
-    without: float = attribute("baseline")
-    difference: float
-    interval: tuple[float, float]
-    confidence: float
-    p: float
-
-
-class MemoryEffectData(VerbData):
-    """The effect of past interactions on answers."""
-
-    run: str
-    without: str
-    questions: int
-    with_examples: int = attribute("shown")
-    verdict: str = attribute("figures", "verdict")
-    decided_by: str = attribute("figures", "metric")
-    sentence: str
-    measures: dict[str, EffectOnMetricData]
-
-
-class MemoryTrialData(VerbData):
-    """The trial of a question set with past interactions and without."""
-
-    set: str
-    memory: MemoryEffectData | None
-
-
-class PausedMemoryTrialData(MemoryTrialData):
-    """A trial that paused, with the reason."""
-
-    paused: str
-
-
 def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
     """``boards`` has each run as its question set's leaderboard has it, by id."""
     rows = [RunRowData.of(boards[run.id]) for run in runs]
@@ -388,13 +348,10 @@ def evaluated(base: KnowledgeBase, evaluation: Evaluation, cutoffs: Sequence[int
 
 
 def answered(
-    jobs: Jobs,
-    base: KnowledgeBase,
-    recipe: Recipe,
-    cutoffs: Sequence[int],
-    args: argparse.Namespace,
+    workspace: Workspace, recipe: Recipe, cutoffs: Sequence[int], args: argparse.Namespace
 ) -> Output:
     """Do an evaluation with answers; one that paused ends with exit code 1."""
+    jobs, base = workspace.jobs, workspace.base(args.kb, EVERYBODY if args.everyone else LOCAL)
     job = base.runs.start_answers(
         args.set_name,
         recipe,
@@ -475,26 +432,6 @@ def _preferred(
     if state.paused:
         return printing.paused(data, [state], lines)
     return Output(data, "\n".join([state.message, *lines]))
-
-
-def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Output:
-    """Answer a set without past interactions and with them, and say what came of it."""
-    base = workspace.base(args.kb, EVERYBODY if args.everyone else LOCAL)
-    name, judge = args.set_name, args.judge
-    jobs = base.runs.start_memory_trial(name, recipe, judge=judge, budget=_budget(args))
-    for job in jobs:
-        printing.follow(workspace.jobs, job)
-    effect = base.runs.memory_effect(name, recipe, judge)
-    if effect is None:
-        states = [workspace.jobs.get(job) for job in jobs]
-        message = "\n".join(state.message for state in states)
-        paused = PausedMemoryTrialData(set=name, memory=None, paused=message)
-        return printing.paused(paused, states)
-    lines = [
-        effect.sentence,
-        *(f"  {comparison.sentence}" for comparison in effect.others.values()),
-    ]
-    return Output(MemoryTrialData(set=name, memory=MemoryEffectData.of(effect)), "\n".join(lines))
 
 
 def _budget(args: argparse.Namespace) -> Budget:

@@ -19,7 +19,7 @@ def evaluate(args: argparse.Namespace) -> Output:
 
 def _evaluated(args: argparse.Namespace) -> Output:
     cutoffs = inputs.cutoffs(args.k)
-    if args.judge and not (args.answers or args.memory):
+    if args.judge and not args.answers:
         raise InvalidInput(
             "--judge grades answers, and this evaluation makes none.",
             "Add --answers. To grade the hits of a run, use the verb judge.",
@@ -27,10 +27,8 @@ def _evaluated(args: argparse.Namespace) -> Output:
     if args.returned or args.callable or args.system:
         return systems.evaluated(inputs.workspace(args), cutoffs, args)
     base, recipe = targets.ready(args)
-    if args.memory:
-        return kept_runs.memory(inputs.workspace(args), recipe, args)
     if args.answers:
-        return kept_runs.answered(inputs.workspace(args).jobs, base, recipe, cutoffs, args)
+        return kept_runs.answered(inputs.workspace(args), recipe, cutoffs, args)
     evaluation = base.runs.evaluate(
         args.set_name,
         recipe,
