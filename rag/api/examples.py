@@ -57,7 +57,8 @@ _NEUTRAL: Mapping[str, Any] = MappingProxyType(
 def add_examples(document: dict[str, Any]) -> None:
     """Give every JSON body in an OpenAPI document an example.
 
-    One of a request has the fields that are required, or the first one if none is.
+    One of a request has the fields that are required, or the first one if none is, unless its
+    model has an example of its own.
     """
     schemas = document["components"]["schemas"]
     for operation in chain.from_iterable(path.values() for path in document["paths"].values()):
@@ -75,6 +76,8 @@ def _example(name: str, schema: dict[str, Any], schemas: dict[str, Any], is_requ
         if variants:
             simple = next((one for one in variants if "pattern" not in one), variants[0])
             return _example(name, simple, schemas, is_request)
+    if "examples" in schema:
+        return schema["examples"][0]
     kind = schema.get("type", "string")
     for value in _VALUES.get(name, ()):
         if not schema.keys() & {"enum", "properties"} and isinstance(value, _TYPES.get(kind, ())):

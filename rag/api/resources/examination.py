@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Response
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from rag import ExaminationData, SettlementDecision, examination_data
 from rag.api.resource import Base, Body, Resource, needs
@@ -19,6 +19,8 @@ examination = Resource("examination")
 
 class SettleRequest(Body):
     """A decision about a finding."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "ignore"}]})
 
     decision: SettlementDecision
     document: str = Field("", description="name or id of the document to keep, with `keep`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import (
     LONGEST_QUESTION,
@@ -51,6 +51,10 @@ class SearchRequest(RecipeRequest):
 
 class ExplainRequest(SearchRequest):
     """A question, and what of its answer is to be explained: one of the last four fields."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"question": "How long is leave?", "find": "31 March"}]}
+    )
 
     chunk_id: str | None = Field(None, description="a passage")
     find: Text | None = Field(None, description="words that the passages contain")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request, Response
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from rag import ExistingStore, Made, StorePreviewData
 from rag.api.resource import Base, Body, Maker, Resource, Shared, needs
@@ -13,36 +13,22 @@ from rag.api.resources.documents import queued
 from rag.api.resources.jobs import JobData
 from rag.api.threads import dear
 
-_STORE: dict[str, Any] = {
+store_imports = Resource("documents")
+
+
+_STORE = {
     "kind": "pgvector",
     "address": "postgresql://reader@db.example/manuals",
     "name": "passages",
     "key": "TOUCHSTONE_TOOL_DB",
 }
-_NAMED = ExistingStore.parse({**_STORE, "text": "body", "vector": "embedding", "title": "title"})
-_PREVIEW: dict[str, Any] = {
-    "store": _NAMED.model_dump(mode="json"),
-    "rows": 1200,
-    "fields": [{"name": "body", "type": "text"}, {"name": "title", "type": "text"}],
-    "vectors": [{"name": "embedding", "dimension": 384, "similarity": "cosine"}],
-    "sampled": 40,
-    "examples": [
-        {
-            "id": "17",
-            "title": "Leave",
-            "text": "Unused leave may be carried over until 31 March.",
-            "metadata": {},
-        }
-    ],
-    "check": {"sampled": 40, "foreign": [], "share": [0.0, 0.09], "median": 1.0},
-    "notes": [],
-}
-
-store_imports = Resource("documents")
+_ASKED = ConfigDict(json_schema_extra={"examples": [{"store": _STORE, "embedder": "minilm"}]})
 
 
 class StoreToPreview(Body):
     """A store to look at. The vectors are checked where an embedder is named."""
+
+    model_config = _ASKED
 
     store: dict[str, Any]
     embedder: str = Field("", max_length=500)
@@ -50,6 +36,8 @@ class StoreToPreview(Body):
 
 class StoreToImport(Body):
     """A store to import, with the embedder that made its vectors."""
+
+    model_config = _ASKED
 
     store: dict[str, Any]
     embedder: str = Field(min_length=1, max_length=500)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Path, Request, Response
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import (
     LONGEST_QUESTION,
@@ -20,29 +20,7 @@ from rag import (
 from rag.api.resource import Base, Body, Maker, Page, Part, Resource, needs, where
 from rag.api.threads import dear
 
-_FIELDS: dict[str, Any] = {
-    "name": "production",
-    "form": "dify-external",
-    "address": "https://search.example/api/v1",
-    "collection": "manuals",
-}
-_TRIAL: dict[str, Any] = {
-    "question": "How long may unused leave be carried over?",
-    "located": 1,
-    "seconds": 0.2,
-    "results": [
-        {
-            "rank": 1,
-            "text": "Unused leave may be carried over until 31 March.",
-            "score": 0.71,
-            "title": "leave.md",
-            "located": "exact",
-            "document": "leave.md",
-            "page": None,
-            "place": [120, 168],
-        }
-    ],
-}
+_EXAMPLE = {"name": "production", "form": "dify-external", "address": "https://search.example/v1"}
 
 systems = Resource("systems")
 
@@ -51,6 +29,8 @@ Name = Annotated[str, Path(description="the name of a system", max_length=40)]
 
 class NewSystem(Body):
     """A system to add: the form of a known product at an address, or a whole definition."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     name: str = Field(max_length=40)
     form: str = Field(
