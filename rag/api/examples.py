@@ -23,7 +23,7 @@ _VALUES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "fields": ({"search.top_k": 8},),
         "grid": ({"search.top_k": [3, 5, 10]},),
         "hash": ("0123456789ab",),
-        "id": ("9f2c1d0e",),
+        "id": ("9f2c1d0e", 17),
         "knowledge_base": ("sample",),
         "knowledge_id": ("sample",),
         "metric": ("precision@10",),
@@ -48,7 +48,7 @@ _VALUES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     }
 )
 """Values by the name of a field; each serves the schemas that it fits."""
-_TYPES = {"string": str, "object": dict, "array": list}
+_TYPES = {"string": str, "object": dict, "array": list, "integer": int}
 _NEUTRAL: Mapping[str, Any] = MappingProxyType(
     {"integer": 1, "number": 0.5, "boolean": True, "string": "text", "null": None}
 )

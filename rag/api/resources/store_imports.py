@@ -16,7 +16,7 @@ from rag.api.threads import dear
 store_imports = Resource("documents")
 
 
-_STORE = {
+_STORE: dict[str, Any] = {
     "kind": "pgvector",
     "address": "postgresql://reader@db.example/manuals",
     "name": "passages",

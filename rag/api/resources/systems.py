@@ -20,7 +20,11 @@ from rag import (
 from rag.api.resource import Base, Body, Maker, Page, Part, Resource, needs, where
 from rag.api.threads import dear
 
-_EXAMPLE = {"name": "production", "form": "dify-external", "address": "https://search.example/v1"}
+_EXAMPLE: dict[str, Any] = {
+    "name": "production",
+    "form": "dify-external",
+    "address": "https://search.example/v1",
+}
 
 systems = Resource("systems")
 
