@@ -19,7 +19,9 @@ from rag.types import Hit
 
 ALL = 0.99
 """The share of a question's words that counts as all of them."""
-_FIELD = re.compile(r"(?P<label>[^\W\d_][^:\n.!?;]{1,40}):\s[^!?;:]{0,60}[\w€$£%]\Z")
+_FIELD = re.compile(
+    r"(?P<label>[^\W\d_][^:\n.!?;]{1,40}):\s(?:[^!?;:\n]|:(?=\S)){0,80}(?<![\s.,!?;:])\Z"
+)
 """A line of a record: a label, and a value that is no sentence."""
 _ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
 """The end of a question, as a list of questions and answers has them: it answers nothing."""
@@ -67,22 +69,22 @@ def candidates_of(
     codes, asked = codes_in(question), asked_value(question)
     naming = question_terms | words.terms(asked.words) if asked else question_terms
     records = [
-        above[context] | words.terms(_record(hit, statement, naming, reader, words))
-        for (_, hit, statement, _), context in zip(entries, contexts, strict=True)
+        terms | words.terms(_record(hit, statement, naming, reader, words))
+        for _, hit, statement, terms in entries
     ]
     return [
         Candidate(
             *(n, hit, statement, terms),
-            shared=support.share(terms, over),
+            shared=support.share(record, above[context]),
             named=max(
                 (_named(naming, words.terms(name)) for name in _row_names(statement)),
                 default=0.0,
             ),
-            checked=support.is_checked(terms, over),
+            checked=support.is_checked(record, above[context]),
             coded=_coded(codes, f"{statement.text} {context}"),
             headed=support.own_share(words.terms(reader.heading(hit, statement))) >= ALL,
         )
-        for (n, hit, statement, terms), context, over in zip(
+        for (n, hit, statement, terms), context, record in zip(
             entries, contexts, records, strict=True
         )
     ]
@@ -144,7 +146,12 @@ def whole_statements(
     for one in new:
         if one.named == 1 and (label := _label(one)):
             best[label] = max(best.get(label, 0.0), one.shared)
-    new = [one for one in new if one.shared >= best.get(_label(one), 0.0)]
+    new = [
+        one
+        for one in new
+        if not (label := _label(one))
+        or (one.shared >= best[label] if label in best else max(best.values(), default=0) < ALL)
+    ]
     if reference := reference_of(question):
         new = [one for one in new if reference.is_of(one.hit, one.statement, reader)] or new
     return [one for one in new if not reader.is_cut(one.hit, one.statement)] or new

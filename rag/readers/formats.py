@@ -249,6 +249,17 @@ FORMATS: tuple[Format, ...] = (
         _TEXT,
         False,
     ),
+    *(
+        Format(
+            (extension,),
+            f"text/{kind}",
+            f"{_HERE}.markup.cards:read_cards",
+            _TEXT,
+            False,
+            leaves_out=("picture", "attachment"),
+        )
+        for extension, kind in (("ics", "calendar"), ("vcf", "vcard"))
+    ),
     Format(
         ("eml",),
         "message/rfc822",

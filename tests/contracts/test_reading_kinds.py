@@ -194,6 +194,10 @@ RELEASES = (
 THAI = "# ค่าจอดเรือ\n\nค่าจอดเรือสำหรับผู้มาเยือนคืนละสามร้อยบาท\n\n# เวลาเปิด\n\nสำนักงานเปิดเวลาแปดนาฬิกา\n"
 LAO = "ຄ່າຈອດເຮືອສຳລັບແຂກຄືນລະສາມຮ້ອຍບາດ\n\nຫ້ອງການເປີດແປດໂມງ\n"
 GATE = "# Gate\n\nThe code of gate {} is {}.\n"
+PACKAGES = "".join(
+    f"Package: {name}\nSize: {size}\nMaintainer: {who} <{who.lower()}@example.org>\n\n"
+    for name, size, who in (("libgail", 415, "Ito"), ("valgrind", 776, "Weber"), ("mawk", 9, "Ida"))
+)
 COPIES: Files = {"leave-COPY.md": LEAVE.format("31 March"), "leave.md": LEAVE.format("30 June")}
 FOLDERS: Files = {"a/b_c.md": GATE.format("one", 1111), "a_b/c.md": GATE.format("two", 2222)}
 KINDS: list[tuple[str, Files, str, str, str]] = [
@@ -238,6 +242,13 @@ KINDS: list[tuple[str, Files, str, str, str]] = [
         {"a.jsonl": RECORDS},
         "What does a shower token cost?",
         "price: 2 euros",
+        "answered",
+    ),
+    (
+        "records of fields",
+        {"a.txt": PACKAGES},
+        "What is the maintainer of valgrind?",
+        "“Maintainer: Weber <weber@example.org>”",
         "answered",
     ),
     ("FAQ", {"a.md": FAQ}, "How do I reset the gas meter?", "blue button for 12", "answered"),

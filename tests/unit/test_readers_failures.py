@@ -31,7 +31,7 @@ def test_supported_is_what_an_upload_widget_wants():
         *("adoc", "asciidoc", "asc"),
         *("html", "htm", "xhtml", "docx", "pptx"),
         *("xlsx", "xlsm", "csv", "tsv", "tab", "odt", "ods", "rtf", "epub", "ipynb", "vtt", "srt"),
-        *("eml", "mbox", "zip"),
+        *("ics", "vcf", "eml", "mbox", "zip"),
         *("png", "jpg", "jpeg", "tif", "tiff"),
         *("json", "jsonl", "ndjson"),
     ) == SUPPORTED

@@ -211,6 +211,42 @@ intro
     assert srt.text == "Ann: Hello. Bye."
 
 
+def test_entries_of_calendars_and_address_books(tmp_path):
+    calendar = document(
+        tmp_path,
+        b"BEGIN:VCALENDAR\r\nX-WR-CALNAME:Club\r\nBEGIN:VTIMEZONE\r\nBEGIN:STANDARD\r\n"
+        b"DTSTART:19701025T030000\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\n"
+        b"DTSTART;TZID=Europe/Rome:20260304T180000\r\nDTEND:20260304T193000Z\r\nSUMMARY:Board\r\n"
+        b"RRULE:FREQ=WEEKLY;UNTIL=20261231\r\nDESCRIPTION:Crane\\nWin\r\n ter\\, hall\r\n"
+        b'ORGANIZER;CN="Ito: Ken":mailto:k@example.org\r\nATTACH:https://example.org/a.pdf\r\n'
+        b"BEGIN:VALARM\r\nDESCRIPTION:Reminder\r\nEND:VALARM\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\n"
+        b"DTSTART;VALUE=DATE:20260801\r\nDTEND;VALUE=DATE:20260816\r\nSUMMARY:No crane\r\n"
+        b"END:VEVENT\r\nEND:VCALENDAR\r\n",
+        "a.ics",
+    )
+    assert calendar.text == (
+        "Board\nStart: 2026-03-04 18:00 Europe/Rome\nEnd: 2026-03-04 19:30 UTC\n"
+        "Repeats: weekly, until 2026-12-31\nDescription: Crane Winter, hall\n"
+        "Organizer: Ito: Ken (k@example.org)\n\nNo crane\nStart: 2026-08-01\nEnd: 2026-08-15"
+    )
+    assert [heading.title for heading in calendar.headings] == ["Board", "No crane"]
+    assert [(one.kind, one.count, one.first) for one in calendar.receipt.left_out] == [
+        ("attachment", 1, "Board")
+    ]
+    book = document(
+        tmp_path,
+        b"BEGIN:VCARD\nFN;ENCODING=QUOTED-PRINTABLE:J=C3=B6rg =\nBraun\nORG:Harbour;Crane\n"
+        b"item1.TEL;TYPE=WORK:+49 40 5522\nADR:;;Quay 4;Hamburg;;20457;\nPHOTO;ENCODING=b:AAAA\n"
+        b" BBBB\nEND:VCARD\n",
+        "a.vcf",
+    )
+    assert book.text == (
+        "Jörg Braun\nOrganization: Harbour, Crane\nTelephone (work): +49 40 5522\n"
+        "Address: Quay 4, Hamburg, 20457"
+    )
+    assert book.receipt.left_out[0].kind == "picture"
+
+
 @pytest.mark.parametrize(
     ("data", "name", "reason"),
     [
@@ -219,6 +255,7 @@ intro
         (b'{"cells": [', "x.ipynb", "damaged"),
         (b"[1]", "x.ipynb", "damaged"),
         (b"words without times", "x.vtt", "damaged"),
+        (b"words without entries", "x.ics", "damaged"),
         (zipped(mimetype="application/epub+zip"), "x.epub", "damaged"),
         (open_text("<text:p>a</text:p>")[:-40], "x.odt", "damaged"),
         (open_text("<text:p>unclosed"), "x.odt", "damaged"),

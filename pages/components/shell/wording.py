@@ -28,6 +28,8 @@ _TYPES = {
     "text/html": "Web page",
     "text/vtt": "Transcript",
     "application/x-subrip": "Transcript",
+    "text/calendar": "Calendar",
+    "text/vcard": "Address book",
     "application/x-ipynb+json": "Notebook",
     "application/epub+zip": "Book",
     "message/rfc822": "Mail",
