@@ -243,7 +243,8 @@ def _source(origins: HitSources, grading: Grading, selected: Hit) -> None:
     if origin is None:
         result_view(selected.base, selected.document, chunk.text, selected.url, HEIGHT - 160)
         return
-    span = SourceSpan(chunk.document_id, chunk.start, chunk.end)
+    row = _matched_row(chunk.text, origins.spans()(selected))
+    span = SourceSpan(chunk.document_id, chunk.start, chunk.end, row)
     source_view(origin.base, origin.recipe, span, HEIGHT - 110)
     if origin is origins.own:
         with st.container(horizontal=True):
@@ -254,6 +255,17 @@ def _source(origins: HitSources, grading: Grading, selected: Hit) -> None:
             f"{origin_badge(selected)} Labels of this page are those of "
             f"{plain(grading.base.name)}. Choose the other knowledge base to label its passages."
         )
+
+
+def _matched_row(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The row of a table with most of the question's words, by letters; "" where several do."""
+    at, counts = 0, list[tuple[int, str]]()
+    for line in text.split("\n"):
+        matched = {text[start:end].lower() for start, end in spans if at <= start < at + len(line)}
+        counts.append((len("".join(matched)) if "\t" in line else 0, line))
+        at += len(line) + 1
+    (most, row), *others = sorted(counts, reverse=True)
+    return row if most > max((count for count, _ in others), default=0) else ""
 
 
 def _stops(origins: HitSources, key: int) -> list[TourStop]:

@@ -12,7 +12,7 @@ def test_opening_what_is_advanced_moves_no_card(warm_address, page):
     page.goto(f"{warm_address}/inspector?kb=handbook&q={QUESTION}")
     card = page.get_by_role("button", name="1 · leave.md")
     card.wait_for()
-    page.get_by_text("ms from question to results").wait_for()
+    page.get_by_role("radio", name="Stages").wait_for()
     before = at_rest(card)
     page.get_by_text("Change the recipe", exact=True).click()
     page.get_by_text("Advanced").click()

@@ -137,7 +137,7 @@ def test_a_table_shows_its_rows_with_those_of_the_passage_marked(base):
     drawn = table(app)
     assert [row_words(cells) for cells in drawn["head"]] == [["", "Part", "Price", "Note"]]
     rows = {row_words(cells)[1]: (row_words(cells), kind) for cells, kind in drawn["rows"]}
-    assert rows["P-150"] == (["▶ 151", "P-150", "1500", "spare; kept dry"], "passage")
+    assert rows["P-150"] == (["▶ 151", "P-150", "1500", "spare; kept dry"], "quote")
     assert rows["P-120"] == (["121", "P-120", "1200", "spare; kept dry"], "")
     assert len(rows) == 60  # as on each page: no row is on two
     assert drawn["numbered"]
@@ -149,7 +149,7 @@ def test_a_workbook_shows_the_sheet_of_the_passage(base):
     assert [row_words(cells) for cells in drawn["head"]] == [["", "City", "Euros"]]
     assert [row_words(cells)[1] for cells, _ in drawn["rows"]] == ["Oslo", "Lisbon"]
     app.get_by_key("table_or_text").set_value("Text").run()
-    assert "Lisbon\t95" in marked(app)
+    assert marked(app, "quote") == "Lisbon\t95"
 
 
 def test_columns_have_their_labels_or_their_numbers():
