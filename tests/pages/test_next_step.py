@@ -82,8 +82,9 @@ def test_enough_labels_lead_to_runs(
 ) -> None:
     monkeypatch.setattr(next_step, "ENOUGH_LABELLED", 3)
     base = labelled.base("notes")
-    app = open_page("settings.py")
-    for page in ("tuning.py", "runs.py", "settings.py"):  # the first two have the set themselves
+    captions = [one.value for one in open_page("settings.py").caption]
+    assert not [words for words in captions if "What next" in words]
+    for page in ("tuning.py", "runs.py", "chat.py"):  # the first two have the set themselves
         app = open_page(page)
         app.button(key="frame_next_go").click().run()
         assert not app.error
@@ -122,6 +123,7 @@ def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
     app.button(key="frame_next_go").click().run()
     assert app.title[0].value == "Inspector"
     assert app.query_params["q"] == "Grease the bearing?"
+    assert "looked for the causes" in _line(open_page("metrics.py"))
     monkeypatch.undo()  # the labels are few: the other pages say so, the inspector what it is for
     for page, step in (("chat.py", "4 labelled"), ("inspector.py", "Grease the bearing")):
         assert step in _line(open_page(page))

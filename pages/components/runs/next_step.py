@@ -72,6 +72,7 @@ def page_title(title: str, page: str) -> None:
 def what_next(page: str) -> None:
     """Draw the next step that the chosen knowledge base needs: on a page that has one, its own.
 
+    Settings and Usage have no other.
     Guests, and visitors who cannot label, get none.
     """
     if guest() or not bases():
@@ -81,6 +82,8 @@ def what_next(page: str) -> None:
         return
     steps = list(open_steps(next(info for info in bases() if info.id == base.id), base))
     step = next((step for step in steps if step.page == f"{page}.py"), steps[0])
+    if page in ("settings", "usage") and step.page != f"{page}.py":
+        return  # nothing of retrieval is done there
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):
         marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
         here = step.page == f"{page}.py" and marked
@@ -131,6 +134,12 @@ def open_steps(info: BaseInfo, base: KnowledgeBase) -> Iterator[Step]:
         return
     further = _failure(base, chosen, own), _better(base, chosen, own, runs)
     yield from filter(None, further)
+    if any(further) and base.diagnoses.latest(chosen.name) is None:
+        text = f"Nothing has looked for the causes of the failures of *{plain(chosen.name)}*."
+        marks = {TAB: FAILURES}
+        parameters = {SET: chosen.name, **marks}
+        hint = "*Find causes* is below."
+        yield Step(text, "metrics.py", "See failures", lambda: parameters, marks, hint)
     yield Step("Nothing: the failures are labelled, and no run is ahead of the saved recipe.")
 
 
