@@ -260,6 +260,7 @@ from .schemas.explanations import compared_data as compared_data
 from .schemas.explanations import findings_data as findings_data
 from .schemas.explanations import passage_data as passage_data
 from .schemas.exports import RecipeExportData as RecipeExportData
+from .schemas.question_sets import PassportData as PassportData
 from .schemas.question_sets import VersionData as VersionData
 from .schemas.retrieval import AnswerData as AnswerData
 from .schemas.retrieval import HitData as HitData

@@ -24,6 +24,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "documents",
         "list the replaced versions of a question set, or bring one back",
     ),
+    "check-questions": ("documents", "check a question set: its makers, coverage and problems"),
     "export-questions": ("documents", "write a question set"),
     "tag": ("documents", "set the tags of a document, which searches can be restricted to"),
     "examine": (

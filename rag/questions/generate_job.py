@@ -119,6 +119,7 @@ class _Maker:
         if folded(draft.text) in {folded(item.text) for item in questions}:
             raise InvalidInput("The set has this question already.", "Try another seed.")
         labels = tuple(self._label(evidence) for evidence in draft.evidence)
+        model = draft.model or (self._recipe.answer.model if draft.kind in MODEL_KINDS else "")
         proposal = LabelledQuestion(
             id=uuid.uuid4().hex[:8],
             text=draft.text,
@@ -126,7 +127,7 @@ class _Maker:
             tags=(draft.kind,),
             labels=labels,
             state="proposed",
-            origin=draft.kind,
+            origin=f"{draft.kind} ({model})" if model else draft.kind,
             leak=draft.leak,
         )
         rows.insert_all(connection, set_id, [proposal])

@@ -18,7 +18,8 @@ from rag.types import Question
 ALONE = "-"
 """The group of a question that is in none, whatever its source and words."""
 
-_SAME_WORDS = 0.8
+SAME_WORDS = 0.8
+"""The share of common words from which questions are nearly the same."""
 _SAME_SOURCES = 0.5
 _ENOUGH = 30  # groups: with as many, tests have hardly less power than with any number
 _STRETCH = 300  # characters, a paragraph: what any cut finds or misses as one
@@ -75,7 +76,7 @@ def strata_of(questions: Iterable[Question]) -> dict[str, Hashable]:
 
 def _components(questions: Sequence[Question]) -> list[int]:
     texts = [frozenset(_WORD.findall(item.text.casefold())) for item in questions]
-    words = similar_sets(texts, _SAME_WORDS)
+    words = similar_sets(texts, SAME_WORDS)
     documents = [_documents(item) for item in questions]
     sources = similar_sets(documents, _SAME_SOURCES)
     if len(set(sources[list(map(bool, documents))].tolist())) < _ENOUGH:

@@ -15,6 +15,7 @@ from rag.questions.exchange import Exchange
 from rag.questions.judging_queue import JudgingQueue
 from rag.questions.label_edits import LabelEdits
 from rag.questions.passage_labels import PassageLabels
+from rag.questions.passports import Passports
 from rag.questions.sets import QuestionSets, checked_name, counted_edit
 from rag.questions.stored import StoredQuestions
 from rag.recipe import Recipe
@@ -118,7 +119,14 @@ def _assigned(kinds: Sequence[Kind], keys: Sequence[int], number: int) -> list[t
 
 
 class Questions(
-    QuestionSets, QuestionEdits, LabelEdits, PassageLabels, JudgingQueue, Exchange, Proposals
+    QuestionSets,
+    QuestionEdits,
+    LabelEdits,
+    PassageLabels,
+    JudgingQueue,
+    Exchange,
+    Proposals,
+    Passports,
 ):
     """The question sets of one knowledge base, with their labels and proposals."""
 

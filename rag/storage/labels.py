@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
@@ -42,7 +43,8 @@ class Label:
 
     ``origin`` says where it came from: ``BY_HAND``, ``FROM_FILE``, ``PROPOSED`` with its question,
     ``FROM_USERS``, the runs whose hit it judges, or a random sample of their hits (``SAMPLED``
-    before the runs); "" for labels from before origins were kept.
+    before the runs); "" for labels from before origins were kept. ``created`` is None for those
+    from before dates were kept.
     """
 
     document_name: str
@@ -54,6 +56,7 @@ class Label:
     id: int = 0
     page: int | None = None
     origin: str = field(default="", compare=False)
+    created: datetime | None = field(default=None, compare=False)
     nugget: str = ""
 
 
@@ -72,7 +75,9 @@ def insert_all(
 
 
 def _values(label: Label) -> dict[str, Any]:
-    return {name: value for name, value in values(evidence, label).items() if name != "id"}
+    created = label.created or datetime.now(UTC)
+    stored = values(evidence, label, created=created)
+    return {name: value for name, value in stored.items() if name != "id"}
 
 
 def of_set(connection: Connection, set_id: int) -> dict[str, list[Label]]:

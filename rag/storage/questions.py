@@ -51,6 +51,7 @@ class QuestionSet:
     split_share: float
     changed: datetime
     from_users: int = 0
+    licence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,11 @@ class KeptVersion:
     labels: int
     replaced: datetime
 
+    @property
+    def superseded_by(self) -> int:
+        """The version that took its place."""
+        return self.version + 1
+
 
 _CONTENT = TypeAdapter(tuple[LabelledQuestion, ...])
 
@@ -109,6 +115,7 @@ _SETS = (
         question_set.c.split_share,
         question_set.c.changed,
         _count(_accepted & (question.c.origin == FROM_USERS)).label("from_users"),
+        question_set.c.licence,
     )
     .outerjoin(question, question.c.set_id == question_set.c.id)
     .where(question_set.c.base_id == bindparam("base_id"))
@@ -202,6 +209,13 @@ def count_versions(connection: Connection, set_ids: Collection[int]) -> None:
         update(question_set)
         .where(question_set.c.id.in_(set_ids))
         .values(version=question_set.c.version + 1, changed=datetime.now(UTC))
+    )
+
+
+def set_licence(connection: Connection, set_id: int, licence: str) -> None:
+    """State the licence of a set."""
+    connection.execute(
+        update(question_set).where(question_set.c.id == set_id).values(licence=licence)
     )
 
 

@@ -200,6 +200,7 @@ question_set = Table(
     Column("split_seed", Integer, nullable=False, default=0),
     Column("split_share", Float, nullable=False, default=0.5),
     Column("changed", DateTime(timezone=True), nullable=False),
+    Column("licence", String, nullable=False, server_default=""),
     UniqueConstraint("base_id", "name"),
 )
 
@@ -251,6 +252,8 @@ evidence = Table(
     Column("page", Integer),
     Column("origin", String, nullable=False, server_default=""),
     Column("nugget", String, nullable=False, server_default=""),
+    # Null for labels from before dates were kept.
+    Column("created", DateTime(timezone=True)),
     goes_with("question", set_id="set_id", question_id="id"),
     Index(None, "set_id", "question_id"),
     Index(None, "document_id"),

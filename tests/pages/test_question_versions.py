@@ -27,6 +27,21 @@ def test_a_name_that_is_taken_asks_what_becomes_of_the_set(labelled):
     assert (len(app.radio), app.text[0].value) == (0, "refuse")
 
 
+def test_the_passport_of_a_set_says_who_made_it_and_what_is_wrong(labelled, open_page):
+    base = labelled.base("notes")
+    twice = '{"id": "a", "text": "Who is new?"}\n{"id": "b", "text": "Who is NEW?"}'
+    base.questions.import_file("checks", "new.jsonl", twice)
+    base.questions.set_licence("checks", "CC0")
+    app = open_page("metrics.py", metrics="Question sets")
+    app.session_state[f"set_passport_{base.questions.named('checks').id}"] = True
+    app.run()
+    said = [caption.value.replace("\\", "") for caption in app.caption]
+    assert any("a = b" in line for line in said)
+    assert any("CC0" in line for line in said)
+    passport = base.questions.check("checks")
+    assert set(passport.lines) <= set(said)
+
+
 def test_a_replaced_version_is_brought_back(labelled, open_page):
     base = labelled.base("notes")
     before = [(item.id, item.labels) for item in base.questions.labelled("checks")]

@@ -116,11 +116,11 @@ def test_a_model_writes_every_kind(workspace, base, monkeypatch):
     _made(workspace, base, ["factual", "two-passage", "unanswerable"], 6)
     found = base.questions.proposals(SET)
     assert {item.origin: len(item.labels) for item in found} == {
-        "factual": 1,
-        "two-passage": 2,
-        "unanswerable": 0,
+        "factual (scripted)": 1,  # the model that wrote it
+        "two-passage (scripted)": 2,
+        "unanswerable (scripted)": 0,
     }
-    assert [item.answerable for item in found] == [item.origin != "unanswerable" for item in found]
+    assert [item.answerable for item in found] == [bool(item.labels) for item in found]
     for item in found:
         for label in item.labels:
             document = base.documents.document(str(label.document_id))

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.labels import question_sets
 from pages.components.labels.question_editor import edit_button
 from pages.components.shell.buttons import action_button, confirm_button
-from pages.components.shell.job_progress import failure, follow
+from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
 from pages.components.shell.notices import later
 from pages.components.shell.permission import offered
 from pages.components.shell.session import question_sets as question_sets_of
@@ -68,11 +68,28 @@ def question_sets_view(
         edit_button(base, chosen.name)
         question_sets.manage_button(base, chosen)
         question_sets.versions_button(base, chosen)
+        passport_popover(base, chosen)
         with st.popover("Export questions", icon=":material/download:"):
             question_sets.export_buttons(base, chosen.name)
     _making(base, chosen.name)
     if chosen.proposed:
         proposals(base, chosen)
+
+
+def passport_popover(base: KnowledgeBase, chosen: QuestionSet) -> None:
+    """A popover with who made a set, what it covers, and what is wrong with it."""
+    opened = st.popover(
+        "Passport", icon=":material/badge:", key=f"set_passport_{chosen.id}", on_change="rerun"
+    )
+    content = opened.container(height=POPOVER_HEIGHT, border=False)
+    if opened.open:
+        passport = base.questions.check(chosen.name)
+        for problem in passport.problems:
+            content.caption(f":material/warning: {plain(problem)}")
+        for line in passport.lines:
+            content.caption(plain(line))
+        if passport.uncovered:
+            content.caption(plain(f"Without one: {', '.join(passport.uncovered[:20])}."))
 
 
 def _making(base: KnowledgeBase, set_name: str) -> None:
@@ -256,7 +273,7 @@ def _row(item: LabelledQuestion) -> dict[str, object]:
     return {
         "Question": item.text,
         "Leak": item.leak,
-        "Kind": _KINDS.get(item.origin, item.origin),
+        "Kind": _KINDS.get(item.origin.partition(" (")[0], item.origin),
         "Source": ", ".join(dict.fromkeys(label.document_name for label in item.labels)) or None,
         "Words that answer": " … ".join(label.quote for label in item.labels) or None,
     }

@@ -40,6 +40,7 @@ EXAMPLE: dict[str, Any] = {
     "set": "policies",
     "questions": 36,
     "metrics": {"ndcg@10": 0.81, "recall@10": 0.92},
+    "context_tokens": 1092.0,
     "cautions": [],
     "created": "2026-01-02T03:04:05+00:00",
     "seconds": 1.4,

@@ -84,6 +84,9 @@ def _importing_verbs(verb: Verb) -> None:
         default="replace",
         help="if the set exists: replace it and keep its version (default), add to it, or refuse",
     )
+    problems = {1: "questions repeat or contradict each other, or cannot be measured"}
+    added = verb(importing.check_questions, "kb", "set_name", exits=problems)
+    added.add_argument("--licence", metavar="TEXT", help="state the licence of the set")
     added = verb(importing.question_versions, "kb", "set_name")
     added.add_argument("--restore", type=int, metavar="VERSION", help="bring this version back")
     added = verb(importing.export_questions, "kb", "set_name")

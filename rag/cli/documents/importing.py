@@ -16,6 +16,7 @@ from rag import (
     Imported,
     JobItem,
     KnowledgeBase,
+    PassportData,
     QuestionSet,
     Recipe,
     StorePreview,
@@ -49,6 +50,10 @@ class VersionsData(VerbData):
     versions: list[VersionData]
 
 
+class CheckedQuestionsData(VerbData, PassportData):
+    """The passport of a question set."""
+
+
 class DocumentTagsData(VerbData):
     """The tags of a document."""
 
@@ -69,6 +74,7 @@ class ImportedQuestionsData(VerbData):
     replaced_version: int | None
     repeated_quotes: list[str]
     unlabelled_questions: int
+    problems: list[str]
 
 
 def demo(args: argparse.Namespace) -> Output:
@@ -219,6 +225,16 @@ def question_versions(args: argparse.Namespace) -> Output:
     return Output(data, "\n".join(lines) or f"{args.set_name!r} has no earlier version.")
 
 
+def check_questions(args: argparse.Namespace) -> Output:
+    questions = inputs.workspace(args).base(args.kb).questions
+    if args.licence is not None:
+        questions.set_licence(args.set_name, args.licence)
+    passport = questions.check(args.set_name)
+    lines = [*passport.lines, *(f"PROBLEM {problem}" for problem in passport.problems)]
+    data = CheckedQuestionsData.of(passport)
+    return Output(data, "\n".join(lines), passed=not passport.problems)
+
+
 def _kept(kb: str, name: str, version: int) -> str:
     """Return the command that restores the replaced version."""
     verb = shlex.join(["question-versions", kb, name, "--restore", str(version)])
@@ -294,6 +310,7 @@ def _imported(
     base: KnowledgeBase, question_set: QuestionSet, came: Imported | None = None
 ) -> Output:
     lost = base.questions.lost_labels(question_set.name)
+    problems = base.questions.check(question_set.name).problems
     number = len(base.documents.documents(base.recipe().index))
     data = ImportedQuestionsData(
         knowledge_base=base.name,
@@ -306,6 +323,7 @@ def _imported(
         replaced_version=came.replaced if came else None,
         repeated_quotes=list(came.repeated) if came else [],
         unlabelled_questions=came.unlabelled if came else 0,
+        problems=list(problems),
     )
     questions = counted(question_set.questions, "question")
     text = f"{questions} in {question_set.name!r}, {counted(number, 'document')}"
@@ -329,6 +347,7 @@ def _imported(
             f"unusual grades: {', '.join(map(str, unusual))}. Pages give {MISLEADING} to "
             f"{HIGHEST_GRADE}; metrics count the others as they are"
         )
+    lines += problems
     if came and came.unused:
         lines.append(f"ignored columns: {', '.join(came.unused)}")
     if came and came.replaced is not None:

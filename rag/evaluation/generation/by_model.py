@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +71,11 @@ def write_question(
     reason = ""
     for _ in range(TRIES):
         stream = chat.stream(messages, temperature=temperature, max_tokens=_MAX_TOKENS)
-        text = "".join(delta.text for delta in stream)
+        text = model = ""
+        for delta in stream:
+            text, model = text + delta.text, delta.model or model
         try:
-            return _checked(kind, parse_reply(text), passages, rarity)
+            return replace(_checked(kind, parse_reply(text), passages, rarity), model=model)
         except _Unusable as error:
             reason = str(error)
         again = f"That cannot be used: {reason}. Reply with a better JSON object and nothing else."

@@ -23,13 +23,15 @@ OFFLINE_KINDS: tuple[OfflineKind, ...] = get_args(OfflineKind)
 class Draft:
     """A question with the words that answer it. ``leak`` is the share of its rare words in them.
 
-    An unanswerable one has no evidence; its leak is that to the passage it was made from.
+    An unanswerable one has no evidence; its leak is that to the passage it was made from. ``model``
+    is the version that wrote it, "" where the server does not say it.
     """
 
     text: str
     kind: Kind
     evidence: tuple[Evidence, ...]
     leak: float
+    model: str = ""
 
     @property
     def answerable(self) -> bool:
