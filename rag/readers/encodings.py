@@ -94,10 +94,11 @@ _USUAL: dict[str, tuple[range, ...]] = {
 _SIGNS = "\u00a0¡£§©ª«®°±²³´µ·¹º»¼½¾¿×–—‘’‚“”„†•…‰‹›€™"
 _OTHER = "[\u0370-\u06ff\u0e00-\u0e7f]"
 _ASTRAY = re.compile(
-    rf"[A-Za-z]{_OTHER}|{_OTHER}[A-Za-z]"
+    rf"[A-Za-z]{_OTHER}|{_OTHER}[A-Za-z]|(?<=[A-Za-z])[£¹³¼¾¿](?=[a-z])|(?<![^\W\d])£(?=[a-z])"
     r"|(?<![ก-ฮ\u0e31-\u0e4e])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]|[เ-ไ](?![ก-ฮ])"
 )
-"""Letters of two scripts in one word, and Thai vowels and tones without their consonant."""
+"""Letters of two scripts in one word, figures and currencies within one, and Thai vowels and tones
+without their consonant."""
 _BEYOND = re.compile(r"[^\x00-\x7f]")
 _ENOUGH = 4000
 

@@ -76,6 +76,7 @@ def test_unicode_encodings(encoding, mark):
         ("Référence;Libellé;Délai\n123;Clé à molette;3 à 4 jours", "cp1252"),
         ("“Daily” – the café’s price is 5 €", "cp1252"),
         ("Příliš žluťoučký kůň úpěl ďábelské ódy", "cp1250"),
+        ("Usługa;Cena\nWymiana opon;120 zł\nPrzegląd;260 zł", "cp1250"),
         ("Zażółć gęślą jaźń, proszę bardzo", "iso8859_2"),
         ("Ziyaretçi bağlama ücreti günlük 300 liradır.", "cp1254"),
         ("Съешь же ещё этих мягких французских булок, да выпей чаю.", "cp1251"),
