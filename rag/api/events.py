@@ -15,8 +15,9 @@ STREAM: dict[str, Any] = {
     "content": {
         "text/event-stream": {
             "schema": {
-                "type": "string",
-                "description": "events with the lines event, data (JSON) and id, if it has one",
+                "type": "object",
+                "description": "an event; its data is JSON",
+                "properties": {name: {"type": "string"} for name in ("event", "data", "id")},
             }
         }
     },

@@ -24,6 +24,7 @@ _VALUES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "grid": ({"search.top_k": [3, 5, 10]},),
         "hash": ("0123456789ab",),
         "id": ("9f2c1d0e", 17),
+        "job": (17,),
         "knowledge_base": ("sample",),
         "knowledge_id": ("sample",),
         "metric": ("precision@10",),
