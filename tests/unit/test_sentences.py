@@ -125,8 +125,9 @@ def test_of_a_row_the_model_sees_the_cell_that_the_question_names(
     assert "945" in user.content
     assert "1,352" not in user.content
     assert answer.text == "It costs 945 [1]."
-    _, other = asked(monkeypatch, base, question, "It costs 1,352.")
-    assert (other.mode, other.written) == ("quotes", "It costs 1,352.")
+    for reply in ("It costs 1,352.", "It costs $945."):
+        _, other = asked(monkeypatch, base, question, reply)
+        assert (other.mode, other.written) == ("quotes", reply)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,12 @@ def unit_of(word: str) -> str:
     return _UNITS.get(word) or _UNITS.get(word.casefold(), "")
 
 
+def names_unit(text: str, unit: str) -> bool:
+    """Whether a text has a unit of measure, by its sign or a word for it."""
+    spellings = "|".join(re.escape(one) for one, name in _UNITS.items() if name == unit)
+    return re.search(rf"(?<![^\W\d_])(?:{spellings})(?![^\W\d_])", text, re.IGNORECASE) is not None
+
+
 def base_unit(unit: str) -> str:
     """The unit without the prefix that makes it a power of ten: metre for millimetre."""
     return _PREFIX.sub("", unit, count=1)

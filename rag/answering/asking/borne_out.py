@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.asked_values import ValueKind, asked_value
+from rag.answering.asked_values.units import names_unit
 from rag.answering.asking.shown_quotes import ShownQuote
 from rag.answering.checking import SentenceChecker
 from rag.answering.checking.claims import claims
@@ -83,6 +84,8 @@ class QuoteChecker:
             at = end
         if not self._says_something(bare):
             return BorneOut(reason="it says nothing that the quotes say")
+        if unit := self._invented_unit(bare):
+            return BorneOut(reason=f"no quote has the unit {unit}")
         if self._kind and self._lacks(self._kind, bare):
             return BorneOut(reason=f"it does not have {self._kind.name}")
         cited = "".join([*pieces, bare[at:]])
@@ -101,6 +104,15 @@ class QuoteChecker:
             return True
         new = [one for one in figures(text) if not KnownFigures(self._question).holds(one)]
         return any(KnownFigures(quote.values).holds(one) for quote in self._shown for one in new)
+
+    def _invented_unit(self, text: str) -> str:
+        """The unit of a figure that neither the quotes nor the question has; "" for none.
+
+        A price without a currency does not become one in dollars.
+        """
+        known = " ".join([self._question, *(f"{one.text} {one.above}" for one in self._shown)])
+        units = (one.measure for one in figures(text) if one.measure)
+        return next((unit for unit in units if not names_unit(known, unit)), "")
 
     def _lacks(self, kind: ValueKind, text: str) -> bool:
         """Whether a text has no value of a kind, which a quote has."""
