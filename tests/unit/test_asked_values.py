@@ -65,6 +65,7 @@ NAMED = {
     "a name": """
         Who is the head of sales?
         Who is the Chief Control Officer?
+        Who is the data controller?
         Who supplies the stove?
         What is the brand of the stove?
         Which company insures the boats?
@@ -81,7 +82,6 @@ NAMED = {
         What must contractors wear on site?
         What is the penalty for plagiarism?
         Who has to sign the form?
-        Who is the data controller?
         Was muss ich beim Bezahlen der Miete beachten?
     """,
 }

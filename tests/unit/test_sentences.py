@@ -21,6 +21,8 @@ DOCUMENTS = {
     "office.md": "# Office\n\nThe office in Tjelde is open from 8:00 to 15:30. "
     "Tickets are refunded within 14 days. The harbour master is Runa Aasen.\n",
     "events.csv": "event,date,place\nSummer party,2025-07-04,Quay 3\nRegatta,2025-08-16,Pier 1\n",
+    "machines.csv": "machine,power kW,interval months,next service\nBolt loader,55,12,2025-09-02\n"
+    "Edger,15,3,2025-03-03\n",
     "buero.md": "# Büro\n\nFundsachen werden im Büro vier Wochen lang aufbewahrt. "
     "Der Schlüssel für die Schranke kostet 20 Euro Kaution.\n",
     "guichet.md": "# Guichet\n\nLes chiens voyagent gratuitement sur le pont ouvert. "

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rag.answering.asked_values.kind import ValueKind
-from rag.answering.asked_values.patterns import SOME_WORDS, WHICH
+from rag.answering.asked_values.patterns import WHICH
 from rag.answering.languages import alternatives, any_of, listed
 
 _WORD = re.compile(r"[^\W_]+")
@@ -58,8 +58,7 @@ PERSON = Person(
     "a name",
     " ".join(listed("person.words")),
     re.compile(
-        rf"{any_of('person.begins')} {any_of('definite_articles', 'articles', 'possessives')} "
-        rf"{SOME_WORDS}{any_of('person.nouns', ends=True)}",
+        rf"{any_of('person.begins')} {any_of('definite_articles', 'articles', 'possessives')} ",
         re.IGNORECASE,
     ),
     re.compile(

@@ -131,7 +131,8 @@ class Assessor:
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
     """The probability that the first quote is right; a gap leaves hardly any."""
     probability = model.probability(evidence.figures)
-    impossible = _lacks_code(evidence) or evidence.apart or evidence.gap
+    no_value = evidence.figures["no_value"]
+    impossible = _lacks_code(evidence) or evidence.apart or evidence.gap or no_value
     return min(probability, NO_CODE) if impossible else probability
 
 

@@ -187,14 +187,16 @@ class SentenceChecker:
         return list(unknown)
 
     def _share(self, claim: Claim, evidence: Evidence) -> float:
-        """The weighted share of a sentence's words that its passages hold; 0 to 1."""
+        """The weighted share of a sentence's words that its passages hold; 0 to 1.
+
+        A figure or month is there however it is written: "September 2" where they have 2025-09-02.
+        """
         weights = self._weights(claim, evidence)
-        total = sum(weights.values())
-        return (
-            sum(weights[term] for term in weights if term in evidence.terms) / total
-            if total
-            else 1.0
-        )
+        total, there = sum(weights.values()), evidence.figures
+        values = [one.text for one in figures(claim.text) if there.holds(one)]
+        values += filter(there.holds_month, _NAME.findall(claim.text))
+        said = evidence.terms | self._words.terms(" ".join(values))
+        return sum(weights[term] for term in weights if term in said) / total if total else 1.0
 
     def _weights(self, claim: Claim, evidence: Evidence) -> Mapping[str, float]:
         """Return the weight of each term of a claim.
