@@ -20,15 +20,20 @@ class AgentLog:
         with self._database.write() as connection:
             agent_calls.add(connection, call)
 
-    def require_budget(self, token: TokenRow) -> None:
-        """Raise NotAllowed for a token whose calls came to its budget."""
+    def left(self, token: TokenRow) -> dict[str, float]:
+        """Return the rest of each budget of a token, by its name."""
         if not token.budget:
-            return
+            return {}
         with self._database.read() as connection:
             spent = agent_calls.spent(connection, token.id)
-        for name, most in token.budget.items():
-            if spent[name] >= most:
+        return {name: most - spent[name] for name, most in token.budget.items()}
+
+    def require_budget(self, token: TokenRow) -> None:
+        """Raise NotAllowed for a token whose calls came to its budget."""
+        for name, left in self.left(token).items():
+            if left <= 0:
+                most = token.budget[name]
                 raise NotAllowed(
-                    f"The budget of this token is spent: {spent[name]:.3g} of {most:g} {name}.",
+                    f"The budget of this token is spent: {most - left:.3g} of {most:g} {name}.",
                     "Tell the person who gave it to you what you learned, and ask for another one.",
                 )

@@ -263,22 +263,39 @@ def evaluate(
     fields: Fields = None,
     system: Annotated[str, Field(description="a stored system, in the place of a recipe")] = "",
     metric: Metric = _METRIC,
+    answers: Annotated[
+        bool, Field(description="also answer the questions, with a recipe; costs what ask costs")
+    ] = False,
 ) -> TunedData:
     """Measure a recipe or a stored system, and store the run. Builds the index if it must.
 
-    You see the figures of the tuning questions. Use the id of the run in compare_runs.
+    With answers, figures such as answer_containment and correct_decision come too. You see the
+    figures of the tuning questions. Use the id of the run in compare_runs.
     """
     base = call.base(knowledge_base)
     name = _set(base, question_set)
+    if system and answers:
+        raise InvalidInput("A system returns no answers.", "Leave answers out.")
     if system:
         job = base.systems.start_evaluation(name, system)
     else:
         recipe = call.recipe(base, fields)
+        budget = call.answers_budget(recipe) if answers else None
         if base.documents.missing(recipe.index):
             call.finish(base.documents.build(recipe.index))
-        job = base.runs.start_evaluation(name, recipe)
-    call.finish(job)
+        job = (
+            base.runs.start_evaluation(name, recipe)
+            if budget is None
+            else base.runs.start_answers(name, recipe, budget=budget)
+        )
     run_id = call.workspace.jobs.get(job).payload["run"]
+    spent = _price(base, run_id)
+    try:
+        call.finish(job)
+    finally:
+        call.money = _price(base, run_id) - spent
+    if call.workspace.jobs.get(job).paused:
+        raise InvalidInput(call.workspace.jobs.get(job).message, "Ask for a larger budget.")
     tuned = base.runs.on_tuning(run_id, metric)
     base.runs.note_trial(name, tuned.run.source_hash, metric)
     value = tuned.metrics.get(metric, 0.0)
@@ -641,6 +658,12 @@ def _questions(base: KnowledgeBase, name: str, ids: Sequence[str]) -> list[Asked
         for key in ids
         if key in by_id
     ]
+
+
+def _price(base: KnowledgeBase, run_id: str) -> float:
+    """The known cost of the answers of a run so far."""
+    prices = (answer.price for answer in base.runs.answers(run_id).values())
+    return sum(price.amount for price in prices if price is not None)
 
 
 def _verdict(

@@ -22,6 +22,7 @@ from mcp.types import ToolAnnotations
 from rag import (
     LONGEST_QUESTION,
     AgentCall,
+    Budget,
     InvalidInput,
     KnowledgeBase,
     NotAllowed,
@@ -44,14 +45,19 @@ _LONGEST_REASON = 500
 
 
 class Call:
-    """A call of a tool. ``base_id`` is the knowledge base that it turned out to be about."""
+    """A call of a tool.
+
+    ``base_id`` is the knowledge base that it turned out to be about, and ``money`` what its job
+    spent on models.
+    """
 
     def __init__(
         self, workspace: ScopedWorkspace, all_bases: Workspace, context: Context[Any, Any]
     ) -> None:
         self.workspace = workspace
         self.base_id: int | None = None
-        self._jobs = all_bases.jobs
+        self.money = 0.0
+        self._jobs, self._log = all_bases.jobs, all_bases.access.agents
         self._context = context
         self._loop = current_token()  # a job reports from threads that do not know it
 
@@ -70,6 +76,14 @@ class Call:
         if reason := self.workspace.costs(base, recipe):
             raise NotAllowed(reason)
         return recipe
+
+    def answers_budget(self, recipe: Recipe) -> Budget:
+        """Return the rest of the token's money for answers by a recipe. Raises NotAllowed."""
+        principal = self.workspace.principal
+        if recipe.answer.provider != "extractive" and not principal.may_spend:
+            raise NotAllowed("Answers by a model need the scope 'ask'.", "Ask for such a token.")
+        left = self._log.left(principal.token) if principal.token else {}
+        return Budget(money=left.get("money"))
 
     def finish(self, job_id: int) -> None:
         """Wait for a job, or do it here, and tell the client how far it is. Raises its error."""
@@ -170,7 +184,7 @@ class Tool:
                     reason=reason,
                     outcome=outcome[:_LONGEST_OUTCOME],
                     seconds=time.monotonic() - started,
-                    money=money,
+                    money=money or call.money,
                 )
                 log.note(entry)
 

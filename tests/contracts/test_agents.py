@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from rag import KnowledgeBase, Workspace
 from tests.agents import WHY, call, tune
+from tests.answer_runs import Chat, with_chat
 from tests.api import served
 from tests.rooms import ROOT
 from tests.workspaces import QUICK, add, surroundings, workspace_at
@@ -25,6 +27,12 @@ IDEAS = [{"search.mode": "lexical"}, {"search.mode": "hybrid"}, {"search.top_k":
 # Prose repeats the words of questions, so a search by vectors alone ranks it before the tables.
 PROSE = "Which {} the pump in the table has is said by the table, and in which units it is."
 BLIND = QUICK.with_fields({"search.mode": "dense", "search.refuse": "off"})
+
+FEW = [
+    f'{{"id": "x{n}", "text": "Which {PARTS[n % 4]} has the pump X{n:02} in the table?", '
+    f'"answer": "{n * 7 + 11} units", "evidence": [{{"document": "pump-{n}.md"}}]}}'
+    for n in range(4)
+]
 
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
 
@@ -239,6 +247,46 @@ def test_questions_and_labels_of_a_model_never_mix_with_those_of_people(workspac
     assert base.questions.named("tables").version == version
     (question,) = base.questions.labelled("tables by models")
     assert question.origin == question.labels[0].origin == "model (tuner)"
+
+
+def test_answers_are_measured_with_the_scope_to_ask_and_within_the_money_of_a_token(
+    workspace, monkeypatch
+):
+    base = tables(workspace, "lexical")
+    base.questions.import_file("tables", "few.jsonl", "\n".join(FEW))
+
+    async def measure(client: Any) -> None:
+        tuned = await call(client, "evaluate", answers=True, reason=WHY)
+        assert len(base.runs.answers(tuned["run"])) == len(FEW)
+        tuning = base.runs.tuning_part("tables").tuning
+        for name in ("answer_containment", "correct_decision"):
+            values = [
+                row.metrics[name]
+                for row in base.runs.results(tuned["run"])
+                if row.question_id in tuning
+            ]
+            assert tuned["metrics"][name] == fmean(values)
+
+    visit(workspace, "http", measure)
+    with_chat(monkeypatch, Chat())
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    priced = {"answer.provider": "openai", "answer.model": "gpt-4o-mini"}
+    base.save_recipe(base.recipe().with_fields(priced))
+
+    async def refused(client: Any) -> list[str]:
+        arguments = {"answers": True, "reason": WHY}
+        results = [await client.call_tool("evaluate", arguments) for _ in range(2)]
+        assert all(result.is_error for result in results)
+        return [result.content[0].text for result in results]
+
+    assert all("'ask'" in text for text in visit(workspace, "http", refused))
+    before = len(base.runs.agent_calls())
+    budget = {"scopes": (*SCOPES, "ask"), "budget": {"money": 1e-9}}
+    paused, spent = visit(workspace, "http", refused, **budget)
+    assert "budget" in paused.lower()
+    assert "money" in spent
+    money = [entry.money for entry in base.runs.agent_calls()[: -before or None]]
+    assert sum(money) > 0
 
 
 def test_gates_and_proposals(workspace):

@@ -42,6 +42,26 @@ def test_a_system_is_tried_and_added(base, open_page, monkeypatch):
     assert base.systems.list_all() == []
 
 
+def test_a_command_and_searches_of_the_base_itself_are_added(base, open_page):
+    app = open_page("runs.py", compare="Systems")
+    for form, name in (("grep", "lines"), ("documents", "whole"), ("command", "server")):
+        if base.systems.list_all():
+            app.button(key="systems_add").click().run()
+        app.selectbox(key="systems_form").set_value(form).run()
+        app.text_input(key="systems_name").set_value(name).run()
+        if form == "command":
+            app.text_input(key="systems_command").set_value("some-server --flag")
+            app.text_input(key="systems_tool").set_value("search_docs")
+            app.text_input(key="systems_argument").set_value("text").run()
+        app.button(key="systems_save").click().run()
+        assert not app.exception
+    stored = {item.name: item.definition for item in base.systems.list_all()}
+    assert (stored["lines"].form, stored["whole"].form) == ("grep", "documents")
+    server = stored["server"]
+    assert (server.command, server.tool) == ("some-server --flag", "search_docs")
+    assert json.loads(server.body) == {"text": "{question}"}
+
+
 def test_the_run_of_a_system_stands_beside_that_of_the_recipe(base, open_page, monkeypatch):
     own = base.runs.evaluate("checks", base.recipe()).run
     fields = {"name": "rival", "url": "https://x.example?q={question}"}

@@ -16,6 +16,7 @@ from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, clipped
 from rag import (
+    LOCAL_FORMS,
     SYSTEM_FORMS,
     HttpSystem,
     InvalidInput,
@@ -25,10 +26,13 @@ from rag import (
     StoredSystem,
     SystemTrial,
     counted,
+    local_system,
+    mcp_system,
     percent,
     system_of,
 )
 
+_COMMAND = "command"
 _TITLES = {
     "touchstone": "Touchstone",
     "dify-external": "Dify, external knowledge",
@@ -36,6 +40,9 @@ _TITLES = {
     "openai": "OpenAI vector store",
     "ragflow": "RAGFlow",
     "mcp": "MCP server",
+    _COMMAND: "MCP server, a command",
+    "grep": "Grep: lines with the words",
+    "documents": "Whole documents",
     "": "Other",
 }
 _PATHS = {
@@ -210,7 +217,15 @@ def _new(base: KnowledgeBase, *, cancel: bool) -> None:
         form = st.selectbox(
             "Product", list(_TITLES), format_func=_TITLES.__getitem__, key="systems_form", width=320
         )
-        (_product if form in SYSTEM_FORMS else _free)()
+        match form:
+            case "":
+                _free()
+            case "grep" | "documents":
+                _local()
+            case "command":
+                _command()
+            case _:
+                _product()
         question = st.text_input(
             "Question to test it with", key="systems_question", placeholder="What should it find?"
         )
@@ -235,6 +250,26 @@ def _product() -> None:
             placeholder="TOUCHSTONE_TOOL_NAME",
             help="The name of an environment variable of the server, never the key itself.",
         )
+        st.number_input("Results", 1, 100, 10, key="systems_depth")
+
+
+def _local() -> None:
+    with st.grid(2, min_column_width=240):
+        st.text_input("Name", key="systems_name", placeholder="grep")
+        st.number_input("Results", 1, 100, 10, key="systems_depth")
+
+
+def _command() -> None:
+    with st.grid(2, min_column_width=240):
+        st.text_input("Name", key="systems_name", placeholder="docs-server")
+        st.text_input(
+            "Command",
+            key="systems_command",
+            placeholder="uvx some-server --folder docs",
+            help="It runs with the rights of this server, so only an administrator can add it.",
+        )
+        st.text_input("Tool", key="systems_tool", placeholder="search")
+        st.text_input("Argument with the question", key="systems_argument", placeholder="query")
         st.number_input("Results", 1, 100, 10, key="systems_depth")
 
 
@@ -270,6 +305,16 @@ def _typed() -> HttpSystem:
         return str(st.session_state[f"systems_{field}"]).strip()
 
     form = st.session_state["systems_form"]
+    if form in LOCAL_FORMS:
+        return local_system(value("name"), form, int(value("depth")))
+    if form == _COMMAND:
+        return mcp_system(
+            value("name"),
+            command=value("command"),
+            tool=value("tool") or "search",
+            arguments={value("argument") or "query": "{question}"},
+            depth=int(value("depth")),
+        )
     if form in SYSTEM_FORMS:
         place = value("address"), value("collection"), int(value("depth"))
         return system_of(form, value("name"), *place, value("key"))
