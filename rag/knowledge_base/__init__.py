@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from rag.explanation.recipe_comparison import RetrievalComparison
     from rag.exports.recipe_exports import RecipeExports
     from rag.jobs import Jobs
-    from rag.maps.base_maps import BaseMaps
-    from rag.maps.maps import Maps
+    from rag.maps.maps import BaseMaps, Maps
     from rag.memory import Memory
     from rag.questions.questions import Questions
     from rag.runs.runs import Runs
@@ -159,7 +158,7 @@ class KnowledgeBase:
 
     @part
     def maps(self) -> BaseMaps:
-        from rag.maps.base_maps import BaseMaps
+        from rag.maps.maps import BaseMaps
 
         return BaseMaps(self._maps, self._jobs, self.id)
 

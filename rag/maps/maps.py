@@ -16,8 +16,19 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from rag.errors import InvalidInput
 from rag.indexing.index import Index
-from rag.maps.projections import NEIGHBOURS, Method, Points, Projection, among
+from rag.jobs import Job, JobRow, Jobs, Reporter, StoredIndexRecipe
+from rag.maps.projections import (
+    NEIGHBOURS,
+    Method,
+    Points,
+    Projection,
+    among,
+    methods,
+    project,
+)
+from rag.operation import operation
 from rag.recipe import IndexRecipe
 from rag.retrieval.candidates import blocks, fetched_cosines
 from rag.services import Services
@@ -126,58 +137,88 @@ class MapFiles:
 
 
 class Maps:
-    """The maps of all builds, brought up to the index of the moment; bounded in memory."""
+    """The files of all maps, and the last maps in memory, up to the index of the moment."""
 
     def __init__(self, services: Services) -> None:
+        self.services = services
         self.files = MapFiles(services.settings.home / "maps")
-        self._services = services
-        self._current: OrderedDict[tuple[object, ...], PassageMap] = OrderedDict()
-        self._lock = threading.Lock()
+        self.drawn: OrderedDict[tuple[object, ...], PassageMap] = OrderedDict()
+        self.lock = threading.Lock()
 
-    def current(self, base_id: int, recipe: IndexRecipe, method: Method) -> PassageMap | None:
+
+class Draw(Job[None]):
+    """The drawing of the map of a build."""
+
+    kind = "map"
+    recipe: StoredIndexRecipe
+    method: Method
+
+
+class BaseMaps:
+    """The maps of one knowledge base."""
+
+    def __init__(self, maps: Maps, jobs: Jobs, base_id: int) -> None:
+        self._services = maps.services
+        self._files = maps.files
+        self._maps = maps
+        self._jobs = jobs
+        self._base_id = base_id
+
+    @property
+    @operation("viewer")
+    def methods(self) -> tuple[Method, ...]:
+        """The projection methods that are available here."""
+        return methods()
+
+    @operation("viewer")
+    def current(self, recipe: IndexRecipe, method: Method = "pca") -> PassageMap | None:
         """The map of a build with every passage of it, or None while none was drawn."""
         try:
-            drawn_at = self.files.path(base_id, recipe.hash, method).stat().st_mtime_ns
+            drawn_at = self._files.path(self._base_id, recipe.hash, method).stat().st_mtime_ns
         except OSError:
             return None
-        index = self._services.indexes.current(base_id, recipe).embedded
-        place = (base_id, recipe.hash, method, drawn_at, index.version)
-        with self._lock:
-            if place not in self._current:
-                drawn = self.files.load(base_id, recipe.hash, method)
+        index = self._services.indexes.current(self._base_id, recipe).embedded
+        place = (self._base_id, recipe.hash, method, drawn_at, index.version)
+        maps = self._maps
+        with maps.lock:
+            if place not in maps.drawn:
+                drawn = self._files.load(self._base_id, recipe.hash, method)
                 if drawn is None:
                     return None
-                self._current[place] = self._passage_map(base_id, index, drawn)
-                while len(self._current) > _KEPT:
-                    self._current.popitem(last=False)
-            self._current.move_to_end(place)
-            return self._current[place]
+                maps.drawn[place] = self._passage_map(index, drawn)
+                while len(maps.drawn) > _KEPT:
+                    maps.drawn.popitem(last=False)
+            maps.drawn.move_to_end(place)
+            return maps.drawn[place]
 
-    def place(
-        self, base_id: int, recipe: IndexRecipe, passage_map: PassageMap, question: str
-    ) -> Placed:
-        """Return the position of a question on a map, and its cosine to every passage."""
-        index = self._services.indexes.current(base_id, recipe).embedded
+    @operation("viewer")
+    def place(self, recipe: IndexRecipe, passage_map: PassageMap, question: str) -> Placed:
+        """Return the position of a question on a map, and its cosine to every passage.
+
+        Raises ProviderError.
+        """
+        index = self._services.indexes.current(self._base_id, recipe).embedded
         vector = self._services.models.embedder(recipe.embedder).embed([question], "query")
         cosines = np.zeros(len(passage_map.keys), np.float32)
         # What went since the map was made counts as far away.
         indexed = np.isin(passage_map.keys, index.passages)
         cosines[indexed] = fetched_cosines(vector[0], passage_map.keys[indexed], index.dense)
-        drawn = self.files.load(base_id, recipe.hash, passage_map.method)
+        drawn = self._files.load(self._base_id, recipe.hash, passage_map.method)
         if drawn is not None and len(drawn.axes):
             return Placed(drawn.place(vector)[0], cosines)
         return Placed(among(passage_map.points, cosines)[0], cosines)
 
+    @operation("viewer")
     def place_questions(
-        self, base_id: int, recipe: IndexRecipe, passage_map: PassageMap, questions: Sequence[str]
+        self, recipe: IndexRecipe, passage_map: PassageMap, questions: Sequence[str]
     ) -> PlacedQuestions:
         """Return the positions of questions on a map, in their order, with their nearest passages.
 
         Raises ProviderError.
         """
-        index = self._services.indexes.current(base_id, recipe).embedded
+        index = self._services.indexes.current(self._base_id, recipe).embedded
         vectors = self._services.remembering(recipe.embedder).embed(questions, "query")
-        drawn = self.files.load(base_id, recipe.hash, passage_map.method)
+        drawn = self._files.load(self._base_id, recipe.hash, passage_map.method)
         place_of = {key: at for at, key in enumerate(passage_map.keys.tolist())}
         points = np.zeros((len(questions), 2), np.float32)
         nearest = np.full(len(questions), -1, np.int64)
@@ -194,10 +235,29 @@ class Maps:
                 points[number] = passage_map.points[places].mean(axis=0)
         return PlacedQuestions(points, nearest, best)
 
-    def _passage_map(self, base_id: int, index: Index, drawn: Projection) -> PassageMap:
+    @operation("viewer")
+    def drawing(self, recipe: IndexRecipe, method: Method = "pca") -> JobRow | None:
+        """The job that draws this map now, if any does."""
+        job = self._jobs.latest(self._base_id, Draw, index=recipe.hash, method=method)
+        return job if job is not None and job.active else None
+
+    @operation("editor")
+    def draw(self, recipe: IndexRecipe, method: Method = "pca") -> int:
+        """Queue the drawing of a map; return the job, also where one is at it already.
+
+        Raises InvalidInput for a method that is not installed.
+        """
+        if method not in methods():
+            raise InvalidInput(
+                "UMAP is not installed.", "Run: pip install -r requirements-umap.txt"
+            )
+        job = Draw(recipe=recipe, method=method, about={"index": recipe.hash, "method": method})
+        return self._jobs.submit_once(self._base_id, f"Drawing the {method.upper()} map", job)
+
+    def _passage_map(self, index: Index, drawn: Projection) -> PassageMap:
         drawn, changed = _extended(drawn, index)
         with self._services.database.read() as connection:
-            names = documents.names(connection, base_id, list(index.keys))
+            names = documents.names(connection, self._base_id, list(index.keys))
         ids = [document_id for document_id in index.keys if len(index.keys[document_id])]
         flat = np.concatenate(
             [*(index.keys[document_id] for document_id in ids), np.empty(0, np.int64)]
@@ -216,6 +276,17 @@ class Maps:
             drawn.explained,
             changed,
         )
+
+
+def draw_map(services: Services, files: MapFiles, job: JobRow, reporter: Reporter) -> str:
+    """Do a job of kind "map"; taken up again, it starts over, and the former map stays."""
+    request = Draw.of(job)
+    reporter.report(0, 0, "reading vectors")
+    index = services.indexes.current(job.base_id, request.recipe).embedded
+    keys = index.passages
+    drawn = project(request.method, keys, index.dense.vectors, reporter.report)
+    files.save(job.base_id, request.recipe.hash, drawn)
+    return f"{len(keys):,} passages drawn"
 
 
 def _extended(drawn: Projection, index: Index) -> tuple[Projection, float]:

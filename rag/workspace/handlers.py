@@ -13,8 +13,7 @@ from rag.documents.stores import imports as store_imports
 from rag.documents.stores.import_job import import_store
 from rag.jobs import Handler
 from rag.knowledge_base import KnowledgeBase
-from rag.maps.base_maps import draw_map
-from rag.maps.maps import MapFiles
+from rag.maps.maps import MapFiles, draw_map
 from rag.questions.generate_job import generate
 from rag.runs.evaluate_job import evaluate
 from rag.runs.quality.answer_job import evaluate_answers
