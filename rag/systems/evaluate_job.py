@@ -128,6 +128,7 @@ class SystemEvaluations(Systems, SystemRuns):
                 cutoffs,
                 on_progress,
                 on_progress,
+                is_gate=True,
             )
 
         demands = set_name, least, baseline_id, tolerance
@@ -179,6 +180,8 @@ def measured(
     on_asked: ProgressCallback,
     on_located: ProgressCallback,
     run_id: str | None = None,
+    *,
+    is_gate: bool = False,
 ) -> Evaluation:
     """Ask a system the questions of a set, locate what it returned, and store the run.
 
@@ -197,6 +200,7 @@ def measured(
         on_located,
         run_id=run_id,
         spent=time.perf_counter() - started,
+        is_gate=is_gate,
     ).evaluation
 
 

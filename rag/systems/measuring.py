@@ -21,7 +21,7 @@ from rag.evaluation.relevance import judged_by_document, uncovered_labels
 from rag.evaluation.retrieved_text import span_figures
 from rag.lexical.letters import letters_of
 from rag.operation import operation
-from rag.results import CONTEXT, EDITS, FOREIGN, RANKABLE, Run, SystemSource
+from rag.results import CONTEXT, EDITS, FOREIGN, GATE, RANKABLE, Run, SystemSource
 from rag.runs.evaluator import (
     DEFAULT_CUTOFFS,
     Evaluation,
@@ -103,6 +103,7 @@ class SystemRuns:
         run_id: str | None = None,
         spent: float = 0.0,
         complete: bool = False,
+        is_gate: bool = False,
     ) -> SystemEvaluation:
         """Locate returned texts in the documents, grade them and store the run.
 
@@ -111,8 +112,9 @@ class SystemRuns:
         text covers counts as one more relevant passage. A text that is in no document keeps its
         rank with grade 0. Several retrievals for one question are one ranking, in their order;
         where they have traces, hop_recall@k is measured, the mean over the traces of a question.
-        ``spent`` are the seconds that the retrievals took. If the retrievals are ``complete``, a
-        question without one is a question without results; else it is left out.
+        ``spent`` are the seconds that the retrievals took; a run of a gate says so. If the
+        retrievals are ``complete``, a question without one is a question without results; else it
+        is left out.
 
         Raises NotFound for an unknown set, InvalidInput without labels or where no question is of
         the set.
@@ -175,7 +177,8 @@ class SystemRuns:
             edits = edits_environment(connection, self._base_id, ids)
         whole = all(not text for item in ranked for text in item.texts.values())
         rankable = {RANKABLE: str(len(ids))} if whole and ids else {}
-        context = {} if whole else {CONTEXT: f"{fmean(tokens):.1f}"}
+        about = {} if whole else {CONTEXT: f"{fmean(tokens):.1f}"}
+        about |= {GATE: "gate"} if is_gate else {}
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,
@@ -187,7 +190,7 @@ class SystemRuns:
             documents_hash=documents_hash(ids, edits.get(EDITS, "")),
             questions=len(answered),
             metrics=means,
-            environment=code_and_machine(self._services.settings) | edits | rankable | context,
+            environment=code_and_machine(self._services.settings) | edits | rankable | about,
             seconds=spent + time.perf_counter() - started,
             created=datetime.now(UTC),
             system=replace(
@@ -243,7 +246,9 @@ class SystemRuns:
         many = [trace for trace in traces if max_calls is not None and trace.calls > max_calls]
 
         def measure(cutoffs: Sequence[int]) -> Evaluation:
-            return self.evaluate(set_name, retrievals, source, cutoffs, on_progress).evaluation
+            return self.evaluate(
+                set_name, retrievals, source, cutoffs, on_progress, is_gate=True
+            ).evaluation
 
         result = checked(
             *(self._services.database, self._base_id, set_name, least),

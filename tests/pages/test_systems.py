@@ -97,3 +97,10 @@ def test_the_run_of_a_system_stands_beside_that_of_the_recipe(base, open_page, m
     app.run()
     app.button(key="systems_compare_rival").click().run()
     assert app.query_params["runs"] == f"{run.id},{own.id}"
+
+
+def test_metrics_says_that_k_covers_all_there_is(base, open_page):
+    run = base.runs.evaluate("checks", base.recipe()).run
+    (caution,) = run.cautions
+    assert run.environment["rankable results"] in caution
+    assert caution in [info.value for info in open_page("metrics.py").info]

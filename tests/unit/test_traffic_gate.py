@@ -69,14 +69,20 @@ def test_recall_counts_what_any_retrieval_of_a_trace_has_among_its_first(gate):
     assert gate("--min", "hop_recall@2=0.7")[0] == 0
 
 
-def test_a_trace_with_too_many_calls_fails_also_where_nobody_labelled_its_question(gate):
+def test_a_trace_with_too_many_calls_fails_also_where_nobody_labelled_its_question(gate, capsys):
     code, result = gate("--max-calls", "2")
     assert (code, result["outcome"]) == (1, "failed")
     assert result["too_many_calls"] == [
         {"trace": "d", "question": "How is bread baked?", "calls": 3}
     ]
-    code, result = gate("--max-calls", "3", "--min", "hop_recall@2=0.7")
+    code, result = gate("--max-calls", "3", "--min", "hop_recall@2=0.7", "--name", "nightly")
     assert (code, result["too_many_calls"]) == (0, [])
+    assert main(["runs", "handbook"]) == 0
+    listed = next(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith(result["run"])
+    )
+    assert "nightly" in listed
+    assert "gate" in listed
 
 
 def test_results_far_behind_are_those_of_their_own_retrieval(gate):

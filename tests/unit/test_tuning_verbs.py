@@ -40,6 +40,20 @@ def test_a_sweep_that_is_not_confirmed_ends_with_1(base, grid, capsys, monkeypat
     assert {"recipe", "metric", "swept", "evaluated"} == set(told["mismatches"][0])
 
 
+def test_evaluation_sweep_and_report_say_that_k_covers_all_there_is(base, grid, capsys):
+    passages = base.runs.evaluate(SET, WORDS).run.environment["rankable results"]
+    _, swept = _run(capsys, "sweep", "handbook", SET, "--grid", grid)
+    _, measured = _run(capsys, "evaluate", "handbook", SET)
+    for told in (swept, measured):
+        (caution,) = told["cautions"]
+        assert f" {passages} " in caution
+        assert "recall@10" in caution
+        assert "recall@1," not in caution
+    assert caution in base.runs.report(measured["run"])
+    _, shallow = _run(capsys, "evaluate", "handbook", SET, "--k", "1")
+    assert shallow["cautions"] == []
+
+
 def test_builds_of_a_grid_are_made(base, tmp_path, capsys):
     (tmp_path / "sizes.json").write_text('{"index.chunk_size": [16, 24]}')
     code, told = _run(capsys, "sweep", "handbook", SET, "--grid", str(tmp_path / "sizes.json"))

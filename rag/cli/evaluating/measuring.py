@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from rag import MOST_ROWS, Grid, InvalidInput, MeasuredData
 from rag.cli import inputs, printing, targets
@@ -105,11 +106,13 @@ def threshold(args: argparse.Namespace) -> Output:
 def gate(args: argparse.Namespace) -> Output:
     least = dict(inputs.least(text) for text in args.min)
     demands = least, args.baseline, args.tolerance, printing.progress
+    notes: tuple[str, ...] = ()
     if args.traffic:
-        return systems.gated_traffic(inputs.workspace(args).base(args.kb), demands, args)
-    if args.max_calls is not None:
+        base = inputs.workspace(args).base(args.kb)
+        result, notes = systems.gated_traffic(base, demands, args)
+    elif args.max_calls is not None:
         raise InvalidInput("--max-calls needs --traffic.", "Name a file of traces.")
-    if args.system:
+    elif args.system:
         result = (
             inputs.workspace(args)
             .base(args.kb)
@@ -121,7 +124,8 @@ def gate(args: argparse.Namespace) -> Output:
     if args.name:
         runs = inputs.workspace(args).base(args.kb).runs
         runs.describe(result.evaluation.run.id, note=args.name)
-    return kept_runs.gate(result)
+    output = kept_runs.gate(result)
+    return replace(output, text="\n".join([output.text, *notes]))
 
 
 def runs(args: argparse.Namespace) -> Output:

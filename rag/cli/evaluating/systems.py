@@ -13,6 +13,7 @@ from typing import Any
 
 from rag import (
     Evaluation,
+    GateResult,
     HopSummary,
     InvalidInput,
     KnowledgeBase,
@@ -94,8 +95,8 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
 
 def gated_traffic(
     base: KnowledgeBase, demands: tuple[Any, ...], args: argparse.Namespace
-) -> Output:
-    """A gate on the traces of a file, in the place of a recipe."""
+) -> tuple[GateResult, tuple[str, ...]]:
+    """Return a gate on the traces of a file, in the place of a recipe, and notes on the file."""
     if args.system:
         raise InvalidInput("--traffic and --system exclude each other.", "Give one.")
     content = inputs.bytes_in(args.traffic)
@@ -108,8 +109,7 @@ def gated_traffic(
         max_calls=args.max_calls,
         allow_trivial=args.allow_trivial,
     )
-    output = kept_runs.gate(result)
-    return replace(output, text="\n".join([output.text, *file.warnings, *file.skipped]))
+    return result, (*file.warnings, *file.skipped)
 
 
 def measured_output(
