@@ -19,19 +19,12 @@ from rag.storage import Database
 from rag.storage import jobs as rows
 from tests.handbook import make
 from tests.members import World
+from tests.runs import DOCUMENTS
 from tests.workspaces import fill_home, workspace_at
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 RECIPE = Recipe().with_fields({"index.embedder": "fake", "index.chunk_size": 24})
 
-DOCUMENTS = {
-    "leave.md": "# Leave\n\nUnused leave may be carried over until 30 June.\n\n"
-    "Everybody has 29 days of annual leave in a calendar year.\n\n"
-    "Sick leave is reported before ten in the morning by telephone.",
-    "pump.txt": "The Hollin pump makes a grinding noise when its bearing is dry.\n\n"
-    "Grease the bearing every 500 hours with lithium grease.",
-    "travel.txt": "Train journeys are second class.\n\nHotels may cost 140 euros a night.",
-}
 QUESTIONS = [
     ("q1", "How long may unused leave be carried over?", "leave.md", "carried over until 30 June"),
     ("q2", "Why does the pump make a grinding noise?", "pump.txt", "when its bearing is dry"),

@@ -1,22 +1,6 @@
 """The arena: two answers without names, a vote, and what all votes say."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-import streamlit as st
-
-from rag import KnowledgeBase
-from tests.handbook import LEAVE, make, texts, visit
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
+from tests.handbook import LEAVE, texts, visit
 
 
 def test_one_recipe_alone_has_nobody_to_meet(base):

@@ -1,28 +1,16 @@
 """The operations page: figures of use over time, and the turns worth a look."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
-import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase, OperationPeriod, SessionOwner, operation_periods
 from tests.answer_runs import Chat, with_chat
-from tests.handbook import LEAVE, make, texts, visit
+from tests.handbook import LEAVE, texts, visit
 from tests.workspaces import workspace_at
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
 
 
 def told(base: KnowledgeBase, question: str, threshold: float = 0.2) -> int:

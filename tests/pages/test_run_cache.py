@@ -2,8 +2,6 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -14,14 +12,7 @@ from pages.components.shell import session
 from pages.components.shell.run_cache import cached_per_run, run_cache
 from rag import KnowledgeBase
 from rag.operation import operation
-from tests.handbook import LEAVE, make, visit
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    workspace, made = make(home)
-    yield made
-    workspace.close()
+from tests.handbook import LEAVE, visit
 
 
 @pytest.fixture
