@@ -54,6 +54,20 @@ def test_a_quote_with_a_number_is_not_said_to_have_none(quote, lacks):
     assert read("How many vacation days can I bank?", quote).no_value == lacks
 
 
+@pytest.mark.parametrize(
+    ("question", "without", "with_it"),
+    [
+        ("Who is the bursar?", "The bursar may fine a student.", "The bursar is Ada Lund."),
+        ("What does the apron cost?", "The apron is washed here.", "The apron costs 5 euros."),
+    ],
+)
+def test_without_a_value_of_the_kind_that_is_asked_for_there_is_hardly_any_probability(
+    question, without, with_it
+):
+    assert probability_of(read(question, without), SURE) == NO_CODE
+    assert probability_of(read(question, with_it), SURE) > SURE.limit
+
+
 def test_opening_hours_are_no_answer_to_a_question_for_a_phone_number():
     question = "What is the phone number of the reception?"
     assert read(question, "Reception is open 9.00-17.00.").gap == "a phone number"

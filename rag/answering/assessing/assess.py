@@ -202,13 +202,13 @@ def _doubt(evidence: QuoteEvidence, shown: str) -> str:
         code = next((term.text for term in unknown if term.kind == "code"), "")
         near = nearest_code(code, set(_CODE.findall(shown))) if code else ""
         return f"No passage has {_named(unknown)}." + (f" Most similar: {near}." if near else "")
+    if evidence.no_value:
+        return f"The first quote does not have {evidence.no_value}."
     if evidence.missing:
         absent = [term for term in evidence.missing if term not in evidence.unquoted]
         if absent:
             return f"No quoted passage has {_named(absent)}."
         return f"No quote has {_named(evidence.missing)}, only the passage around it."
-    if evidence.no_value:
-        return f"The first quote does not have {evidence.no_value}."
     return "The quotes have the words of the question, but hardly answer it."
 
 
