@@ -69,7 +69,7 @@ def find_local_servers(settings: Variables) -> list[LocalServer]:
     """
     import httpx  # takes a while, and most commands ask no server
 
-    rows = [row for row in ROWS if row.name in _IDENTIFIED]
+    rows = [row for row in ROWS if row.name in IDENTIFIED]
     client, pool = httpx.Client(trust_env=False), ThreadPoolExecutor(len(rows))
     futures = [pool.submit(_server, row, settings, client) for row in rows]
     done, _ = wait(futures, CONFIGURED_SECONDS)
@@ -141,7 +141,7 @@ def _server(row: ProviderRow, settings: Variables, client: httpx.Client) -> Loca
         urls.append(usual.replace("//127.0.0.1", "//host.docker.internal"))
     for url in urls:
         ask = partial(_reply, client, server_root(url), headers, time.monotonic() + seconds)
-        models = _IDENTIFIED[row.name](ask)
+        models = IDENTIFIED[row.name](ask)
         if models is not None:
             return LocalServer(
                 row.name,
@@ -239,7 +239,7 @@ def _docker(ask: Ask) -> Models | None:
     return _served(listed) if _get(listed, "object") == "list" else None
 
 
-_IDENTIFIED: dict[str, Callable[[Ask], Models | None]] = {
+IDENTIFIED: dict[str, Callable[[Ask], Models | None]] = {
     "ollama": _ollama,
     "lmstudio": _lm_studio,
     "llamacpp": _llama_cpp,

@@ -14,6 +14,7 @@ from rag.providers import runtimes
 from rag.providers.clients import Clients
 from rag.providers.e5.weights import PACKAGE as E5_PACKAGE
 from rag.providers.endpoint import RetryPolicy, resolve
+from rag.providers.local_servers import IDENTIFIED
 from rag.providers.making import chat_model, embedder, reranker
 from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named
 from rag.types import Message
@@ -37,8 +38,8 @@ class ProviderStatus:
     ``missing`` names the variable (or package) that keeps it from being used, "" when none does.
     ``address`` is where it is reached, "" for those on this machine. Models are "" where it does
     not offer that service. ``runtime`` is what runs its model on this machine, "" where the
-    model's own package does. One that is ``for_trials`` is in no picker. Nothing was called: see
-    ``check``.
+    model's own package does. One that is ``for_trials`` is in no picker. ``find_local_servers``
+    tells whether one that is ``findable`` runs. Nothing was called: see ``check``.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ProviderStatus:
     reranks: bool = False
     for_trials: bool = False
     runtime: str = ""
+    findable: bool = False
 
     @property
     def ready(self) -> bool:
@@ -81,6 +83,7 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
         reranks=row.reranks,
         for_trials=row.wire == "hash",
         runtime=runtimes.installed_runtime() if row.wire in ("onnx", "onnx-fast", "e5") else "",
+        findable=row.name in IDENTIFIED,
     )
 
 

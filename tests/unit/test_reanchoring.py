@@ -158,13 +158,13 @@ def test_words_copied_from_a_page_become_a_label_of_the_row(workspace):
             "leave.md",
             "leave lapses over eight days",
             "doubtful",
-            "The words of the label are scattered over leave.md, in another order.",
+            "leave.md has the words of the label, but not as one quote.",
         ),
         (
             "leave.pdf",
             "leave lapses over eight days",
             "misread",
-            "The words of the label are scattered over leave.pdf, in another order.",
+            "leave.pdf has the words of the label, but not as one quote.",
         ),
     ],
 )

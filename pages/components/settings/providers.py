@@ -20,9 +20,12 @@ def providers_view() -> None:
     for facts in workspace().language_models():
         _learned(facts)
     statuses = [status for status in workspace().statuses() if not status.for_trials]
-    statuses.sort(key=lambda status: not status.ready)
+    running = {server.provider for server in workspace().local_servers()}
+    finds = workspace().settings.find_models
+    absent = {one.name for one in statuses if finds and one.findable and one.name not in running}
+    statuses.sort(key=lambda status: not status.ready or status.name in absent)
     st.dataframe(
-        [_row(status) for status in statuses],
+        [_row(status, absent=status.name in absent) for status in statuses],
         key="settings_providers",
         hide_index=True,
         height=_HEIGHT,
@@ -61,7 +64,7 @@ def _learned(facts: ModelFacts) -> None:
             action_button("Try again", key, "", workspace().try_again, facts.name, help=help_)
 
 
-def _row(status: ProviderStatus) -> dict[str, str]:
+def _row(status: ProviderStatus, *, absent: bool) -> dict[str, str]:
     offers = {
         "embeds": status.embedding_model,
         "answers": status.chat_model,
@@ -70,6 +73,8 @@ def _row(status: ProviderStatus) -> dict[str, str]:
     state = "ready"
     if status.missing:
         state = f"needs {status.missing}"
+    elif absent:
+        state = "does not run here"
     elif status.key_variable and status.key_found:
         state = "ready, key found"
     return {

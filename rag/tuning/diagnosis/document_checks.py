@@ -52,7 +52,7 @@ def _changed(label: Evidence, name: str, text: str) -> Finding:
     lacking = [word for word in words if word not in there]
     figures = {"label_words": float(len(words)), "lacking_words": float(len(lacking))}
     if words and len(lacking) <= _LACKING * len(words):
-        message = f"The words of the label are scattered over {name}, in another order."
+        message = f"{name} has the words of the label, but not as one quote."
         cause: Cause = "doubtful" if name.lower().endswith(_PLAIN_TEXT) else "misread"
         return Finding(cause, message, figures)
     letters = "".join(_WORDS.findall(text)).casefold()
