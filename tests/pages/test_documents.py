@@ -66,8 +66,11 @@ def test_a_document_names_the_parts_that_were_not_read(filled, open_page):
         "travel.txt": 0,
     }
     assert "1 hidden slide (slide 2)" in app.button(key="documents_omission_hidden_slide").label
+    before = [one.value for one in app.markdown]
     app.button(key="documents_omission_picture").click().run()
     assert not app.exception
+    new = [one.value for one in app.markdown if one.value not in before]
+    assert new == [r"**deck\.pptx** · page 3"]  # the picture's place, in the viewer
 
 
 def test_an_address_opens_a_document(filled, open_page):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -24,7 +23,7 @@ from pages.components.shell.permission import allowed, offered
 from pages.components.shell.session import cache_data, draft_key, draft_stored
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, kind, shortened
-from pages.components.source.passages import draw_passages, windows
+from pages.components.source.passages import draw_passages
 from rag import (
     Chunk,
     Document,
@@ -32,13 +31,11 @@ from rag import (
     EditKind,
     IndexRecipe,
     KnowledgeBase,
-    Omission,
     StoredEdit,
     counted,
 )
 
 _FORM = "documents"
-_PLACE = "documents_place"  # an offset in the picked document, for one run of the page
 _BINS = 24
 _FEW = 5
 
@@ -67,7 +64,7 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     st.header(plain(info.name), anchor=SHOWN, divider="gray")
     _about(base, info)
     if info.receipt is not None:
-        draw_receipt(info.receipt, _turn_to)
+        draw_receipt(base, info.id, info.receipt)
         read_again = partial(_read_again, base, info.id)
         draw_encodings(info.receipt, read_again, **offered(base, "documents.add_files"))
     passage_edits(base, info)
@@ -84,9 +81,7 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     with left:
         if proposed:
             st.caption(_caption(proposal, stored))
-            window = f"documents_window_{info.id[:12]}"
-            _at_place(proposed, window)
-            draw_passages(document.text, proposed, window)
+            draw_passages(document.text, proposed, f"documents_window_{info.id[:12]}")
         else:
             st.caption(_ALL_EXCLUDED if document.text.strip() else "This document has no text.")
 
@@ -94,18 +89,6 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
 def _read_again(base: KnowledgeBase, document_id: str, encoding: str) -> None:
     with guard():
         followed()[base.id] = base.documents.read_again([document_id], encoding)
-
-
-def _turn_to(omission: Omission) -> None:
-    st.session_state[_PLACE] = omission.start
-
-
-def _at_place(chunks: Sequence[Chunk], window: str) -> None:
-    """Turn the pager ``window`` to the passages around the place that was asked for."""
-    start = st.session_state.pop(_PLACE, None)
-    if start is not None:
-        firsts = [page[0].start for page in windows(chunks)]
-        st.session_state[window] = max(bisect_right(firsts, start), 1)
 
 
 def _about(base: KnowledgeBase, info: DocumentInfo) -> None:

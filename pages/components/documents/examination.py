@@ -9,12 +9,13 @@ from typing import TypeVar
 
 import streamlit as st
 
+from pages.components.documents.receipt import show_unread
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
-from pages.components.source.view import SourceSpan, forget_walk, source_view
+from pages.components.source.view import forget_walk
 from rag import (
     KIND_TITLES,
     DocumentFinding,
@@ -210,7 +211,8 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
             icon=":material/visibility:",
             on_click=forget_walk,
         ):
-            _show(base, finding.places[0])
+            place = finding.places[0]
+            show_unread(base, place.document_id, place.start, place.end)
         if finding.kind == "hub":
             place = finding.places[0]
             span = place.start, place.end
@@ -220,12 +222,6 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
                 "Exclude", key, "block", exclude, **offered(base, "documents.edit_passages")
             )
         _ignore(base, finding)
-
-
-@st.dialog("Not read", icon=":material/hide_image:", width="large")
-def _show(base: KnowledgeBase, place: FindingPlace) -> None:
-    with guard():
-        source_view(base, base.recipe(), SourceSpan(place.document_id, place.start, place.end))
 
 
 def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlace) -> None:

@@ -6,15 +6,18 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from rag import ENCODINGS, Omission, Receipt, counted, language_name
+from pages.components.shell.guard import guard
+from pages.components.source.view import SourceSpan, forget_walk, source_view
+from rag import ENCODINGS, KnowledgeBase, Receipt, counted, language_name
 
 _GUESSED, _CHOSEN = "encoding_guessed", "encoding_chosen"
+_SHOWN = 200  # characters behind the place
 
 
-def draw_receipt(receipt: Receipt, show: Callable[[Omission], None]) -> None:
+def draw_receipt(base: KnowledgeBase, document_id: str, receipt: Receipt) -> None:
     """Draw one line for the text, and a button for each kind of content that is not in it.
 
-    A click calls ``show`` with the omission.
+    A click opens the document where the first of them would be.
     """
     st.caption(f"Read: {_read(receipt)}.")
     if not receipt.left_out:
@@ -22,14 +25,22 @@ def draw_receipt(receipt: Receipt, show: Callable[[Omission], None]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(":orange[:material/warning:] Not read:", width="content")
         for omission in receipt.left_out:
-            st.button(
+            if st.button(
                 omission.words,
                 key=f"documents_omission_{omission.kind}",
                 type="tertiary",
                 help="Show the place",
-                on_click=show,
-                args=(omission,),
-            )
+                on_click=forget_walk,
+            ):
+                start = omission.start
+                show_unread(base, document_id, start, start + _SHOWN)
+
+
+@st.dialog("Not read", icon=":material/hide_image:", width="large")
+def show_unread(base: KnowledgeBase, document_id: str, start: int, end: int) -> None:
+    """Show a document around what its reader left out."""
+    with guard():
+        source_view(base, base.recipe(), SourceSpan(document_id, start, end))
 
 
 def draw_encodings(receipt: Receipt, read_again: Callable[[str], None], **options: object) -> None:
