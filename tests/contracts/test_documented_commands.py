@@ -26,6 +26,7 @@ _ELSEWHERE = {
     "open-webui": "asks a service",
     "ragas.jsonl": "reads a file of the reader",
     "results.jsonl": "reads a file of the reader",
+    "traces.jsonl": "reads a file of the reader",
     "$OTHER": "names a run of the reader",
     "import-store": "reads a store of the reader",
     "/var/lib": "is about a server",
