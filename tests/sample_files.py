@@ -235,6 +235,8 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
         {"cells": [{"cell_type": "markdown", "source": ["# Top\n", PROSE]}]}
     ).encode(),
     "vtt": lambda: b"WEBVTT\n\n00:01.000 --> 00:03.000\nWelcome.\n",
+    "ics": lambda: b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Welcome\nEND:VEVENT\nEND:VCALENDAR\n",
+    "vcf": lambda: b"BEGIN:VCARD\nFN:Welcome\nEND:VCARD\n",
     "srt": lambda: b"1\n00:00:01,000 --> 00:00:03,000\nWelcome.\n",
     "eml": lambda: message("The berth is let.", ("fees.csv", b"Berth,Fee\n7,90\n")),
     "mbox": lambda: b"From a Fri Jan  2 10:00:00 2026\n" + message("The berth is let."),
