@@ -268,7 +268,9 @@ class Indexes:
                 with snapshots.opened(folder):
                     index = self._read(place, recipe, folder)
                     return index, not index.lexical.is_complete
-            except (OSError, ValueError, KeyError, RuntimeError) as error:
+            # SystemError: Python 3.11 raises it at times where two threads parse, as NumPy does the
+            # header of a file.
+            except (OSError, ValueError, KeyError, RuntimeError, SystemError) as error:
                 log.warning(
                     "The snapshot of build %s is not used: %s. It is made again from the database.",
                     recipe.hash,

@@ -10,6 +10,7 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.indexing import snapshots
+from rag.lexical import LexicalIndex
 from rag.maps.maps import MapFiles
 from rag.maps.projections import Projection
 from tests.workspaces import QUICK, add, workspace_at
@@ -103,6 +104,18 @@ def test_a_base_answers_as_before_whatever_file_of_its_snapshot_is_damaged(base,
         shutil.copytree(kept, folder)
     assert len(outcomes) == 17
     assert {name: told for name, told in outcomes.items() if told != "as before"} == {}
+
+
+def test_a_base_answers_as_before_where_the_interpreter_fails_to_read_its_snapshot(
+    base, home, monkeypatch
+):
+    before = rankings(base)
+
+    def failing(folder: Path) -> LexicalIndex:
+        raise SystemError("AST constructor recursion depth mismatch")
+
+    monkeypatch.setattr(LexicalIndex, "load", failing)
+    assert outcome(home, before) == "as before"
 
 
 def test_a_damaged_snapshot_is_told_of_and_written_anew(base, home, caplog):
