@@ -38,6 +38,8 @@ def main() -> None:
             name, given = message["params"]["name"], message["params"]["arguments"]
             if name == "sleep":
                 time.sleep(60)
+            while name == "chatter":
+                sys.stdout.write("{}\n" * 100_000)
             texts = ANSWERS[name](given)
             result = {"content": [{"type": "text", "text": text} for text in texts]}
         answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}

@@ -19,6 +19,7 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     NotFound,
+    QuestionPart,
     Recipe,
     Schema,
     SplitSelection,
@@ -331,11 +332,8 @@ def try_recipe(
     name, recipe, saved = _set(base, question_set), call.recipe(base, fields), base.recipe()
     tuner = base.tuning.tuner(name)
     metrics = list(dict.fromkeys((metric, *_TRIED)))
-    part = "tuning" if tuner.split else "all"
-    new, old = (
-        tuner.figures([one], metrics, "tuning" if tuner.split else "all", with_context=True)
-        for one in (recipe, saved)
-    )
+    part: QuestionPart = "tuning" if tuner.split else "all"
+    new, old = (tuner.figures([one], metrics, part, with_context=True) for one in (recipe, saved))
     means = {key: float(new.metrics[key][0].mean()) for key in metrics}
     before = {key: float(old.metrics[key][0].mean()) for key in metrics}
     tokens, tokens_before = (

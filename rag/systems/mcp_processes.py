@@ -26,6 +26,7 @@ from rag.systems.returned import Returned
 
 _START_SECONDS = 120.0  # a command may install itself first
 _MOST_MEMORY = 4 << 30  # bytes of data of the process
+_MOST_LINES = 16  # that wait to be looked at: a process may print without end
 
 
 @contextlib.contextmanager
@@ -105,7 +106,7 @@ class ProcessSession(Session):
     process: subprocess.Popen[bytes] = field(kw_only=True)
     complaints: BinaryIO = field(kw_only=True)
     deadline: float = 0.0
-    _lines: queue.Queue[bytes] = field(default_factory=queue.Queue)
+    _lines: queue.Queue[bytes] = field(default_factory=lambda: queue.Queue(_MOST_LINES))
 
     def __post_init__(self) -> None:
         threading.Thread(target=self._read, daemon=True).start()
@@ -116,11 +117,21 @@ class ProcessSession(Session):
         return ask_session(self, question)
 
     def _read(self) -> None:
+        """Take lines until the process ends, no faster than they are looked at."""
         stream = self.process.stdout
         with contextlib.suppress(OSError, ValueError):
             while stream and (line := stream.readline(MOST_BYTES + 1)):
-                self._lines.put(line)
-        self._lines.put(b"")
+                while not self._took(line):
+                    if self.process.poll() is not None:
+                        return
+        self._took(b"")
+
+    def _took(self, line: bytes) -> bool:
+        try:
+            self._lines.put(line, timeout=1.0)
+        except queue.Full:
+            return False
+        return True
 
     def _send(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
@@ -131,14 +142,11 @@ class ProcessSession(Session):
             raise self._ended() from error
         if (number := message.get("id")) is None:
             return MappingProxyType({})
-        while True:
+        while (left := self.deadline - time.monotonic()) > 0:
             try:
-                line = self._lines.get(timeout=max(0.0, self.deadline - time.monotonic()))
+                line = self._lines.get(timeout=left)
             except queue.Empty:
-                raise ProviderUnavailable(
-                    f"The {self.system.label} did not answer in time.",
-                    "Give it more seconds, or ask it for fewer results.",
-                ) from None
+                break
             if not line:
                 raise self._ended()
             if len(line) > MOST_BYTES:
@@ -150,6 +158,10 @@ class ProcessSession(Session):
                 answer = json.loads(line)
                 if isinstance(answer, dict) and answer.get("id") == number:
                     return answer
+        raise ProviderUnavailable(
+            f"The {self.system.label} did not answer in time.",
+            "Give it more seconds, or ask it for fewer results.",
+        )
 
     def _ended(self) -> ProviderUnavailable:
         with contextlib.suppress(subprocess.TimeoutExpired):

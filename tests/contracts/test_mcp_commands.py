@@ -90,19 +90,23 @@ def test_a_command_gets_no_variable_that_is_not_named(monkeypatch):
         system("find", env={"KEY": "the value itself"})
 
 
-def test_a_command_that_fails_says_why_and_leaves_no_process():
-    with pytest.raises(ProviderUnavailable, match="licence"):
-        asked("find", command=f"{COMMAND} --broken")
-    with pytest.raises(ProviderRejected, match="cannot start"):
-        asked("find", command="/nowhere/at-all")
-    slow = system("sleep")
-    with started(slow.model_copy(update={"seconds": 0.3}), {}) as session:
+@pytest.mark.parametrize("tool", ["sleep", "chatter"])
+def test_a_command_that_does_not_answer_in_time_leaves_no_process(tool):
+    late = system(tool).model_copy(update={"seconds": 0.3})
+    with started(late, {}) as session:
         with pytest.raises(ProviderUnavailable, match="in time"):
             session.ask(QUESTION)
         pid = session.process.pid
         os.kill(pid, 0)  # it lives
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_command_that_fails_says_why():
+    with pytest.raises(ProviderUnavailable, match="licence"):
+        asked("find", command=f"{COMMAND} --broken")
+    with pytest.raises(ProviderRejected, match="cannot start"):
+        asked("find", command="/nowhere/at-all")
 
 
 def test_an_evaluation_starts_one_process(workspace):
