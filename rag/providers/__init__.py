@@ -2,7 +2,12 @@
 
 from rag.providers.clients import Clients
 from rag.providers.endpoint import RetryPolicy
-from rag.providers.local_servers import LocalServer, find_local_servers, parameters
+from rag.providers.local_servers import (
+    WORDING,
+    LocalServer,
+    find_local_servers,
+    parameters,
+)
 from rag.providers.making import (
     CHAT_RETRIES,
     STEP_RETRIES,
@@ -33,6 +38,7 @@ __all__ = [
     "CHAT_RETRIES",
     "ROWS",
     "STEP_RETRIES",
+    "WORDING",
     "Clients",
     "LocalServer",
     "Price",

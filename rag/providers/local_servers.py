@@ -27,8 +27,10 @@ GUESSED_SECONDS, CONFIGURED_SECONDS = 0.5, 2.0
 """How long a server may take in all, at its usual address and at one that was set."""
 _MOST_BYTES = 2_000_000
 _MOST_MODELS = 24
-"""Models of Ollama whose kind is asked for: each takes a request."""
+"""Models of a server whose kind or size is asked for: each takes a request."""
 
+WORDING = 0.3e9
+"""Parameters of a model below which it does not even word quotes."""
 _PARAMETER_COUNT = "general.parameter_count"
 """The name of a model's size in what Ollama tells of it."""
 _SIZE = re.compile(
@@ -50,7 +52,8 @@ class LocalServer:
 
     ``configured`` says that a variable names its address; else it is the usual one. ``to_set`` is
     the variable with the value that it needs before it can be used, such as one on the host of this
-    container; "" where it can be used at once.
+    container; "" where it can be used at once. ``too_small`` are chat models that are known to have
+    too few parameters to word quotes: they are offered for nothing.
     """
 
     provider: str
@@ -60,6 +63,7 @@ class LocalServer:
     chat_models: tuple[str, ...]
     embedding_models: tuple[str, ...]
     to_set: str = ""
+    too_small: tuple[str, ...] = ()
 
 
 def find_local_servers(settings: Variables) -> list[LocalServer]:
@@ -143,14 +147,21 @@ def _server(row: ProviderRow, settings: Variables, client: httpx.Client) -> Loca
         ask = partial(_reply, client, server_root(url), headers, time.monotonic() + seconds)
         models = IDENTIFIED[row.name](ask)
         if models is not None:
+            chat_models = [name for name, embeds in models.items() if not embeds]
+            sizes = {
+                name: _named_size(name) or _told_size(row, name, ask) or WORDING
+                for name in chat_models[:_MOST_MODELS]
+            }
+            too_small = tuple(name for name, size in sizes.items() if size < WORDING)
             return LocalServer(
                 row.name,
                 row.label,
                 replace(endpoint, base_url=url).origin,
                 configured,
-                tuple(name for name, embeds in models.items() if not embeds),
+                tuple(name for name in chat_models if name not in too_small),
                 tuple(name for name, embeds in models.items() if embeds),
                 to_set="" if url == usual else f"{row.base_url_variable}={url}",
+                too_small=too_small,
             )
     return None
 

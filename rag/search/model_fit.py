@@ -8,8 +8,6 @@ from rag.recipe import AnswerRecipe, Recipe
 from rag.services import Services
 from rag.types import Decision, Trace
 
-LEAST = 0.3e9
-"""Parameters of a model below which it does not even word quotes."""
 SMALL = 4e9
 """Parameters of a model below which it words quotes, where a recipe leaves that open."""
 CHECKING = 1e9
@@ -55,7 +53,7 @@ def _evidence(services: Services, recipe: Recipe, tries: bool) -> tuple[str, str
     size = models.parameters(answer.provider, answer.model)
     if size is not None:
         why = f"the model has {size / 1e9:.1f} billion parameters"
-        if size < LEAST:
+        if size < providers.WORDING:
             return "quotes alone", f"{why}, too few to word them"
         return "quotes" if size < SMALL else "passages", why
     if providers.may_cost(answer.provider, services.settings):

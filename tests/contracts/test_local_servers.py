@@ -28,6 +28,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "/api/tags": {
             "models": [
                 {"name": "qwen3:1.7b", "details": {"family": "qwen3"}},
+                {"name": "smollm2:135m", "details": {"family": "llama"}},
                 {"name": "qwen3-embedding", "details": {"family": "qwen3"}},
                 {"name": "nomic-embed-text", "details": {"family": "nomic-bert"}},
                 {"name": "gpt-oss:120b-cloud", "remote_host": "https://ollama.com:443"},
@@ -119,6 +120,16 @@ def test_a_server_is_known_by_its_answers(tmp_path, provider):
         assert (server.chat_models, server.embedding_models) == (chat, embedding)
 
 
+def test_a_model_that_is_too_small_to_word_quotes_is_not_offered(tmp_path, capsys, monkeypatch):
+    with answering(ANSWERS["ollama"]) as script:
+        monkeypatch.setenv("OLLAMA_HOST", script.url)
+        monkeypatch.setenv("TOUCHSTONE_FIND_MODELS", "1")
+        (server,) = found(tmp_path, {"OLLAMA_HOST": script.url})
+        assert (server.chat_models, server.too_small) == (("qwen3:1.7b",), ("smollm2:135m",))
+        assert main(["models", "--home", str(tmp_path)]) == 0
+    assert "answer.model=smollm2" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("provider", EXPECTED)
 def test_another_program_at_the_address_of_a_server_is_not_offered(tmp_path, provider):
     with answering(SPRING) as script:
@@ -173,10 +184,11 @@ def test_real_servers_are_found_by_the_command(
     monkeypatch.setenv("OLLAMA_HOST", ollama_proxy)
     assert main(["models", "--json"]) == 0
     servers = {row["provider"]: row for row in json.loads(capsys.readouterr().out)["servers"]}
-    assert servers["llamacpp"]["chat_models"]
+    assert servers["llamacpp"]["too_small"]
+    assert not servers["llamacpp"]["chat_models"]
     assert servers["ollama"]["chat_models"]
     assert main(["models"]) == 0
-    assert "--set answer.provider=llamacpp" in capsys.readouterr().out
+    assert "--set answer.provider=ollama" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

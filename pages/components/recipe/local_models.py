@@ -30,7 +30,7 @@ def offered_server(base: KnowledgeBase) -> LocalServer | None:
 
 def running(server: LocalServer) -> str:
     """Return the sentence about a server and its models, as Markdown."""
-    models = [*server.chat_models[:_MOST], *server.embedding_models[:1]] or ["no model"]
+    models = [*server.chat_models[:_MOST], *server.embedding_models[:1]] or ["no usable model"]
     listed = " and ".join(filter(None, (", ".join(models[:-1]), models[-1])))
     return f"{plain(server.label)} is running here with {plain(listed)}."
 
@@ -62,6 +62,8 @@ def local_servers_view() -> None:
         if server.embedding_models:
             names = (f"{server.provider}:{name}" for name in server.embedding_models)
             facts.append(f"as embedder: {', '.join(names)}")
+        if server.too_small:
+            facts.append(f"too small to word answers: {', '.join(server.too_small)}")
         if server.to_set:
             facts.append(f"to use it, set {server.to_set}")
         details = " · ".join(map(plain, facts))

@@ -28,5 +28,6 @@ def _lines(server: LocalServer) -> list[str]:
         for name in server.chat_models
     ]
     uses += [f"--set index.embedder={server.provider}:{name}" for name in server.embedding_models]
+    uses += [f"{name} has too few parameters to word answers" for name in server.too_small]
     needed = f", usable with {server.to_set}" if server.to_set else ""
     return [f"{server.label} at {server.address}{needed}", *(f"  {use}" for use in uses)]
