@@ -178,7 +178,7 @@ from .providers.embedder_defaults import changed_recipe as changed_recipe
 from .providers.embedder_defaults import with_embedder_weight as with_embedder_weight
 from .questions.edits import QuestionRow as QuestionRow
 from .questions.exchange import Imported as Imported
-from .questions.judging_queue import Unjudged as Unjudged
+from .questions.judging_queue import HitToJudge as HitToJudge
 from .questions.label_edits import HIGHEST_GRADE as HIGHEST_GRADE
 from .questions.label_edits import LONGEST_NUGGET as LONGEST_NUGGET
 from .questions.passage_labels import PassageGrade as PassageGrade
@@ -210,7 +210,6 @@ from .retrieval import stage_title as stage_title
 from .retrieval.caches import CacheFigures as CacheFigures
 from .runs.deciding.decisions import EQUAL_MARGIN as EQUAL_MARGIN
 from .runs.deciding.state import DecisionEntry as DecisionEntry
-from .runs.deciding.state import HitToJudge as HitToJudge
 from .runs.deciding.state import RunDecision as RunDecision
 from .runs.differences import LEFT_OUT as LEFT_OUT
 from .runs.differences import RunDifferences as RunDifferences

@@ -1,32 +1,41 @@
-"""The next hits to judge: the unjudged hits with the most influence on a comparison."""
+"""The next hits to judge: the unjudged hits with the most influence on a comparison, or a sample.
+
+A third purpose, deciding between two runs, has its order in ``rag.evaluation.deciding.design``.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from types import MappingProxyType
 
 Pair = tuple[Sequence[str], Sequence[str]]
 """The ids that two runs retrieved for a question, best first; the second may be empty."""
-
+Ranks = tuple[int | None, int | None]
 
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class OpenHit:
-    """An unjudged hit. Ranks are from 1, None where a run does not have it among its first k.
+    """A hit to judge. Ranks are from 1, None where a run does not have it among its first k.
 
     ``weight`` is what an end of the interval of the difference in nDCG@k moves by on this question
-    when it is judged.
+    when it is judged; for a decision, what the mean difference, first minus second, changes by if
+    the hit is relevant. Decisions alone draw by the others: ``chance`` is the guess of the hit's
+    relevance, ``size`` what the draw is proportional to, and ``probability`` that of its draw among
+    all that were left, 1 for a hit that had a label before.
     """
 
     question_id: str
     item: str
-    ranks: tuple[int | None, int | None]
+    ranks: Ranks
     weight: float
+    chance: float = 0.0
+    size: float = 0.0
+    probability: float = 1.0
 
 
 def judge_next(
@@ -44,25 +53,21 @@ def judge_next(
     of Carterette, Allan and Sitaraman (SIGIR 2006). With one ranking it is the discount. Ties keep
     the order of questions, then of ranks; hits of no weight come last.
     """
-    hits = [
-        _open_hit(question, item, ranks, ideals.get(question) or 1.0)
-        for question, pair in rankings.items()
-        for item, ranks in _ranks(pair, k).items()
-        if item not in judged.get(question, ())
-    ]
+    hits = []
+    for question, item, ranks in ranked(rankings, k):
+        if item not in judged.get(question, ()):
+            mine, theirs = (0.0 if rank is None else 1.0 / log2(1 + rank) for rank in ranks)
+            weight = abs(mine - theirs) / (ideals.get(question) or 1.0)
+            hits.append(OpenHit(question, item, ranks, weight))
     return sorted(hits, key=lambda hit: hit.weight, reverse=True)
 
 
-def _ranks(pair: Pair, k: int) -> dict[str, tuple[int | None, int | None]]:
-    first, second = ({item: rank for rank, item in enumerate(ids[:k], start=1)} for ids in pair)
-    return {item: (first.get(item), second.get(item)) for item in {**first, **second}}
-
-
-def _open_hit(
-    question: str, item: str, ranks: tuple[int | None, int | None], ideal: float
-) -> OpenHit:
-    mine, theirs = (0.0 if rank is None else 1.0 / log2(1 + rank) for rank in ranks)
-    return OpenHit(question, item, ranks, abs(mine - theirs) / ideal)
+def ranked(rankings: Mapping[str, Pair], k: int) -> Iterator[tuple[str, str, Ranks]]:
+    """Each question with each of its first k hits and its ranks in both runs."""
+    for question, pair in rankings.items():
+        first, second = ({item: rank for rank, item in enumerate(ids[:k], start=1)} for ids in pair)
+        for item in {**first, **second}:
+            yield question, item, (first.get(item), second.get(item))
 
 
 def sample_next(
@@ -74,8 +79,9 @@ def sample_next(
     on as if it had not been interrupted.
     """
     hits = judge_next(rankings, judged, k)
-    return sorted(hits, key=lambda hit: _lot(seed, hit))
+    return sorted(hits, key=lambda hit: lot(seed, hit))
 
 
-def _lot(seed: int, hit: OpenHit) -> bytes:
+def lot(seed: int, hit: OpenHit) -> bytes:
+    """32 bytes drawn for a hit, the same at each call."""
     return hashlib.sha256(f"{seed}\0{hit.question_id}\0{hit.item}".encode()).digest()

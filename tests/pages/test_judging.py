@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.labels.judging import where
-from rag import KnowledgeBase, Unjudged, Workspace
+from rag import HitToJudge, KnowledgeBase, Workspace
 
 OpenPage = Callable[..., AppTest]
 
@@ -106,8 +106,8 @@ def test_two_runs_are_judged_where_they_differ(base, open_page):
 
 
 def test_ranks_in_words():
-    def hit(first: int | None, second: int | None) -> Unjudged:
-        return Unjudged("q", "Q?", "d", "d.md", 0, 9, "text", (first, second), 0.5, "")
+    def hit(first: int | None, second: int | None) -> HitToJudge:
+        return HitToJudge("q", "Q?", "i", "d", "d.md", None, 0, 9, "text", (first, second))
 
     assert where(hit(2, None)) == "rank 2"
     assert where(hit(None, 7)) == "rank 7"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from rag.evaluation.deciding.design import DrawnHit, drawn_columns, drawn_hits, worth
+from rag.evaluation.deciding.design import drawn_columns, drawn_hits, worth
 from rag.evaluation.deciding.sequence import LIMIT, Draws
 from rag.evaluation.deciding.verdict import Decision, decide
-from rag.evaluation.judge_next import Pair
+from rag.evaluation.judge_next import OpenHit, Pair
 
 QUESTIONS = 12
 
@@ -25,7 +25,7 @@ def _pairs(seed: int, questions: int = QUESTIONS) -> dict[str, Pair]:
     }
 
 
-def _relevance(hits: list[DrawnHit], lead: float, seed: int) -> np.ndarray:
+def _relevance(hits: list[OpenHit], lead: float, seed: int) -> np.ndarray:
     """Of every hit, more often of those that the first run ranks higher."""
     rng = np.random.default_rng(seed)
     truth = {
@@ -51,7 +51,7 @@ def test_the_true_difference_is_hardly_ever_ruled_out_however_often_somebody_loo
     assert missed <= 15
 
 
-def _place(hit: DrawnHit) -> tuple[str, str]:
+def _place(hit: OpenHit) -> tuple[str, str]:
     return hit.question_id, hit.item
 
 
@@ -160,7 +160,7 @@ def test_the_labels_that_are_missing_are_forecast():
     assert _decided(hits, needed).more is None
 
 
-def _decided(hits: list[DrawnHit], labels: int) -> Decision:
+def _decided(hits: list[OpenHit], labels: int) -> Decision:
     return decide([], hits, _relevance(hits, 0.5, 4)[:labels], 0.1)
 
 

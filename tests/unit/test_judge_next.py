@@ -80,6 +80,9 @@ def test_judging_empties_the_queue(workspace, whole):
         assert (each.document, each.text) == (document.name, document.text[each.start : each.end])
         assert (each.end is None) is whole
         assert "alpha one" not in each.text  # that is judged
+        asked = {"leave", "rotor", "alpha", "beta", "train"}
+        assert {each.text[start:end] for start, end in each.matches} <= asked
+    assert any(each.matches for each in queue)
     results = {item.question_id: item for item in base.runs.results(first)}
     top = queue[0]
     if not whole and top.ranks[0] is not None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import streamlit as st
 
 from pages.components.labels.grading import ALL_GRADES, MISLEADS, grade_name
@@ -9,13 +12,20 @@ from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.permission import offered
-from pages.components.shell.text import lines, plain
-from pages.components.shell.wording import clipped
-from rag import KnowledgeBase, Run, Unjudged, counted, flowing, page_name, place_of, unmarked
+from pages.components.shell.text import marked, plain
+from rag import (
+    HitToJudge,
+    KnowledgeBase,
+    Run,
+    counted,
+    page_name,
+    place_of,
+    without_markup,
+)
 
 _QUEUE, _DONE = "judging_queue", "judging_done"
 _LAST = "judging_last"  # what was judged or skipped last, with the label that it got
-_LONGEST = 1500
+_LONGEST = 3000  # characters of a hit
 
 
 def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> None:
@@ -55,12 +65,9 @@ def _open_queue(base: KnowledgeBase, run: Run, other: Run | None, *, sampled: bo
 
 @st.dialog("Is this relevant?", width="large", icon=":material/gavel:", on_dismiss="rerun")
 def judge(base: KnowledgeBase, set_name: str) -> None:
-    """The first hit of the queue with its question, and a button for each grade.
-
-    A hit is a passage, or a document where the labels of its question name documents.
-    """
+    """The first hit of the queue, and what was judged."""
     notices()
-    queue: list[Unjudged] = st.session_state.get(_QUEUE, [])
+    queue: list[HitToJudge] = st.session_state.get(_QUEUE, [])
     done = int(st.session_state.get(_DONE, 0))
     if not queue:
         st.markdown(
@@ -73,23 +80,62 @@ def judge(base: KnowledgeBase, set_name: str) -> None:
         if filled_button("Close", key="judging_close"):
             st.rerun()
         return
-    hit = queue[0]
-    st.markdown(f"**{plain(hit.question)}**")  # headings in dialogs are smaller than text
-    place = f"{plain(hit.document)}{_page(base, hit)} · {where(hit)}"
-    if hit.end is None:
-        st.caption(
-            f"{place}. The labels of this question name documents: grade the whole document, of "
-            "which you see the beginning."
-        )
-    else:
-        st.caption(place)
-    with st.container(border=True, height=300):
-        st.markdown(lines(unmarked(flowing(clipped(hit.text, _LONGEST)))))
-    _buttons(base, set_name, hit)
+    hit_form(
+        base,
+        queue[0],
+        "judging",
+        ALL_GRADES,
+        partial(_grade, base, set_name),
+        skip=_next,
+        undo=partial(_undo_button, base, set_name),
+    )
     st.caption(f"{counted(done, 'result')} judged, {len(queue):,} to go.")
 
 
-def where(hit: Unjudged) -> str:
+def hit_form(
+    base: KnowledgeBase,
+    hit: HitToJudge,
+    key: str,
+    grades: Sequence[str],
+    grade: Callable[[HitToJudge, int], None],
+    *,
+    skip: Callable[[], None],
+    undo: Callable[[], None],
+    skip_help: str | None = None,
+) -> None:
+    """A hit with its question, and buttons that grade, skip or undo, for whichever purpose.
+
+    A hit is a passage, or a document where the labels of its question name documents. ``key``
+    begins the keys of the buttons; ``undo`` draws its own.
+    """
+    st.markdown(f"**{plain(hit.question)}**")  # headings in dialogs are smaller than text
+    place = f"{plain(hit.document)}{_page(base, hit)} · {where(hit)}"
+    if hit.end is None:
+        place += (
+            ". The labels of this question name documents: grade the whole document, of which you "
+            "see the beginning."
+        )
+    st.caption(place)
+    with st.container(border=True, height=300):
+        text, spans = without_markup(hit.text, hit.matches)
+        st.markdown(marked(text[:_LONGEST], [span for span in spans if span[1] <= _LONGEST]))
+    with st.container(horizontal=True, gap="small"):
+        for name in grades:
+            st.button(
+                grade_name(name),
+                key=f"{key}_grade_{name}",
+                shortcut="M" if name == MISLEADS else name,
+                on_click=grade,
+                args=(hit, int(name)),
+                **offered(base, "questions.label"),
+            )
+        st.button(
+            "Skip", key=f"{key}_skip", type="tertiary", shortcut="S", help=skip_help, on_click=skip
+        )
+        undo()
+
+
+def where(hit: HitToJudge) -> str:
     """The ranks of a hit in the runs that retrieved it."""
     first, second = hit.ranks
     if first is None or second is None:
@@ -97,35 +143,26 @@ def where(hit: Unjudged) -> str:
     return f"rank {first} and rank {second}"
 
 
-def _buttons(base: KnowledgeBase, set_name: str, hit: Unjudged) -> None:
-    with st.container(horizontal=True, gap="small"):
-        for grade in ALL_GRADES:
-            st.button(
-                grade_name(grade),
-                key=f"judging_grade_{grade}",
-                shortcut="M" if grade == MISLEADS else grade,
-                on_click=_grade,
-                args=(base, set_name, hit, int(grade)),
-            )
-        st.button("Skip", key="judging_skip", type="tertiary", shortcut="S", on_click=_next)
-        _undo_button(base, set_name)
-
-
 def _undo_button(base: KnowledgeBase, set_name: str) -> None:
     if _LAST in st.session_state:
-        st.button(
-            "Undo",
-            key="judging_undo",
-            icon=":material/undo:",
-            type="tertiary",
-            shortcut="U",
-            help="Removes the last grade and shows what it was for again.",
-            on_click=_undo,
-            args=(base, set_name),
-        )
+        undo_button("judging", _undo, base, set_name)
 
 
-def _page(base: KnowledgeBase, hit: Unjudged) -> str:
+def undo_button(key: str, undo: Callable[..., None], *args: object) -> None:
+    """A button that takes the last grade back."""
+    st.button(
+        "Undo",
+        key=f"{key}_undo",
+        icon=":material/undo:",
+        type="tertiary",
+        shortcut="U",
+        help="Removes the last grade and shows what it was for again.",
+        on_click=undo,
+        args=args,
+    )
+
+
+def _page(base: KnowledgeBase, hit: HitToJudge) -> str:
     outline = None if hit.end is None else base.outline(hit.document_id)
     if outline is None:
         return ""
@@ -133,7 +170,7 @@ def _page(base: KnowledgeBase, hit: Unjudged) -> str:
     return page_name(hit.document, place.page, place.heading, " · ", place.label)
 
 
-def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> None:
+def _grade(base: KnowledgeBase, set_name: str, hit: HitToJudge, grade: int) -> None:
     with guard(in_dialog=True):
         place = hit.document_id, hit.start, hit.end
         label = base.questions.label(set_name, hit.question_id, *place, grade, hit.origin)

@@ -8,7 +8,8 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.labels.grading import GRADES, grade_name
+from pages.components.labels.grading import GRADES
+from pages.components.labels.judging import hit_form, undo_button
 from pages.components.runs.agreement import cutoff
 from pages.components.runs.verdict_meter import verdict_line, verdict_meter
 from pages.components.shell.buttons import action_button, switch
@@ -16,7 +17,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.notices import later, notices
 from pages.components.shell.permission import offered, refusal
 from pages.components.shell.session import cache_data
-from pages.components.shell.text import marked, plain
+from pages.components.shell.text import plain
 from rag import (
     EQUAL_MARGIN,
     DecisionEntry,
@@ -26,13 +27,10 @@ from rag import (
     RunComparison,
     RunDecision,
     counted,
-    page_name,
-    without_markup,
 )
 
 _MOST_K = 100
 _RANKED = ("ndcg", "mrr", "map")
-_LONGEST = 3000  # characters of a hit
 _KEPT = "Somebody graded this passage meanwhile. That grade stays."
 
 
@@ -184,40 +182,24 @@ def _page_again(pair: Pair, state: RunDecision) -> None:
 
 
 def _hit(pair: Pair, state: RunDecision, hit: HitToJudge) -> None:
-    st.markdown(f"### {plain(hit.question)}")
-    page = page_name(hit.document, hit.page, before=" · ")
-    st.caption(f"{plain(hit.document)}{page}")
-    with st.container(border=True, height=300):
-        text, spans = without_markup(hit.text, hit.matches)
-        st.markdown(marked(text[:_LONGEST], [span for span in spans if span[1] <= _LONGEST]))
-    with st.container(horizontal=True, gap="small"):
-        for grade in GRADES:
-            st.button(
-                grade_name(grade),
-                key=f"{pair.key}_grade_{grade}",
-                shortcut=grade,
-                on_click=_grade,
-                args=(pair, hit, int(grade)),
-                **offered(pair.base, "runs.judge_decision"),
-            )
+    hit_form(
+        pair.base,
+        hit,
+        pair.key,
+        GRADES,
+        partial(_grade, pair),
+        skip=partial(_skip, pair, hit),
+        undo=partial(_undo_button, pair),
+        skip_help="Shows another passage. The verdict waits for this one.",
+    )
+    if st.session_state[f"{pair.key}_skipped"]:
         st.button(
-            "Skip",
-            key=f"{pair.key}_skip",
+            "Show skipped",
+            key=f"{pair.key}_skipped_again",
             type="tertiary",
-            shortcut="S",
-            help="Shows another passage. The verdict waits for this one.",
-            on_click=_skip,
-            args=(pair, hit),
+            help="Grades count in the order of the draw: later ones wait for skipped ones.",
+            on_click=st.session_state[f"{pair.key}_skipped"].clear,
         )
-        _undo_button(pair)
-        if st.session_state[f"{pair.key}_skipped"]:
-            st.button(
-                "Show skipped",
-                key=f"{pair.key}_skipped_again",
-                type="tertiary",
-                help="Grades count in the order of the draw: later ones wait for skipped ones.",
-                on_click=st.session_state[f"{pair.key}_skipped"].clear,
-            )
     st.caption(
         f"{state.state.labels:,} of {state.state.pool:,} passages judged. The keys 0 to 3 grade, "
         "S skips, U undoes. Other people can judge at the same time."
@@ -234,16 +216,7 @@ def _finished(pair: Pair, state: RunDecision) -> None:
 
 def _undo_button(pair: Pair) -> None:
     if st.session_state.get(f"{pair.key}_done"):
-        st.button(
-            "Undo",
-            key=f"{pair.key}_undo",
-            icon=":material/undo:",
-            type="tertiary",
-            shortcut="U",
-            help="Removes your last grade and shows its passage again.",
-            on_click=_undo,
-            args=(pair,),
-        )
+        undo_button(pair.key, _undo, pair)
 
 
 def _grade(pair: Pair, hit: HitToJudge, grade: int) -> None:

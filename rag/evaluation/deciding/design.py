@@ -10,15 +10,14 @@ and never the validity of the interval.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
-from rag.evaluation.judge_next import Pair
+from rag.evaluation.judge_next import OpenHit, Pair, Ranks, lot, ranked
 from rag.types import Floats
 
 MEASURES = ("dcg", "precision")
@@ -28,25 +27,6 @@ _TOP_CHANCE = 0.5  # that a first hit is relevant, before anything is known
 _LEAST_VARIANCE = 0.01  # of relevance, so that no hit is drawn too seldom
 _TRUST = 6.0  # the likelihood ratio of a model's verdict
 _NONE: Mapping[tuple[str, str], bool] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnHit:
-    """A hit that counts differently in two runs; ranks are from 1, None where a run lacks it.
-
-    ``weight`` is what the mean difference, first minus second, changes by if it is relevant.
-    ``chance`` is the guess of its relevance and ``size`` what the draw is proportional to.
-    ``probability`` is that of its draw among all that were left; 1 for a hit that had a label
-    before.
-    """
-
-    question_id: str
-    item: str
-    ranks: tuple[int | None, int | None]
-    weight: float
-    chance: float
-    size: float
-    probability: float = 1.0
 
 
 def worth(measure: str, k: int) -> Floats:
@@ -63,61 +43,34 @@ def drawn_hits(
     k: int,
     seed: int,
     verdicts: Mapping[tuple[str, str], bool] = _NONE,
-) -> list[DrawnHit]:
+) -> list[OpenHit]:
     """Return hits in the order of judging: first those with a label, then the others as drawn.
 
     The order follows from ``seed``, questions and hits alone. ``verdicts`` has what a model says of
     a question's hit: it moves the guess, and the confidence sequence corrects it.
     """
-    hits = [
-        hit
-        for question, pair in rankings.items()
-        for hit in _differing(question, pair, worth(measure, k), len(rankings), verdicts)
-    ]
+    hits = []
+    worths = worth(measure, k)
+    for question, item, ranks in ranked(rankings, k):
+        mine, theirs = (0.0 if rank is None else float(worths[rank - 1]) for rank in ranks)
+        if mine != theirs:
+            weight = (mine - theirs) / len(rankings)
+            chance = _chance(ranks, verdicts.get((question, item)))
+            deviation = math.sqrt(max(chance * (1.0 - chance), _LEAST_VARIANCE))
+            hits.append(OpenHit(question, item, ranks, weight, chance, abs(weight) * deviation))
     labelled = [hit for hit in hits if hit.item in judged.get(hit.question_id, ())]
     places = {(hit.question_id, hit.item) for hit in labelled}
     rest = [hit for hit in hits if (hit.question_id, hit.item) not in places]
-    rest.sort(key=lambda hit: _lot(seed, hit) / hit.size)
+    rest.sort(key=lambda hit: _exponential(seed, hit) / hit.size)
     left = np.cumsum([hit.size for hit in reversed(rest)])[::-1]
     drawn = [
-        DrawnHit(
-            hit.question_id,
-            hit.item,
-            hit.ranks,
-            hit.weight,
-            hit.chance,
-            hit.size,
-            min(hit.size / total, 1.0),
-        )
+        replace(hit, probability=min(hit.size / total, 1.0))
         for hit, total in zip(rest, left.tolist(), strict=True)
     ]
     return [*labelled, *drawn]
 
 
-def _differing(
-    question: str,
-    pair: Pair,
-    worths: Floats,
-    questions: int,
-    verdicts: Mapping[tuple[str, str], bool],
-) -> list[DrawnHit]:
-    first, second = (
-        {item: rank for rank, item in enumerate(ids[: len(worths)], start=1)} for ids in pair
-    )
-    hits = []
-    for item in {**first, **second}:
-        ranks = first.get(item), second.get(item)
-        mine, theirs = (0.0 if rank is None else float(worths[rank - 1]) for rank in ranks)
-        if mine == theirs:
-            continue
-        weight = (mine - theirs) / questions
-        chance = _chance(ranks, verdicts.get((question, item)))
-        deviation = math.sqrt(max(chance * (1.0 - chance), _LEAST_VARIANCE))
-        hits.append(DrawnHit(question, item, ranks, weight, chance, abs(weight) * deviation))
-    return hits
-
-
-def _chance(ranks: tuple[int | None, int | None], verdict: bool | None) -> float:
+def _chance(ranks: Ranks, verdict: bool | None) -> float:
     """A guess: less likely further down, more likely in both, and moved by what a model says."""
     missed = math.prod(1.0 - _TOP_CHANCE / math.sqrt(rank) for rank in ranks if rank)
     odds = (1.0 - missed) / missed
@@ -126,13 +79,12 @@ def _chance(ranks: tuple[int | None, int | None], verdict: bool | None) -> float
     return odds / (1.0 + odds)
 
 
-def _lot(seed: int, hit: DrawnHit) -> float:
+def _exponential(seed: int, hit: OpenHit) -> float:
     """An exponential variable: the smallest, divided by their sizes, are a draw by size."""
-    digest = hashlib.sha256(f"{seed}\0{hit.question_id}\0{hit.item}".encode()).digest()
-    return -math.log((int.from_bytes(digest[:8], "big") + 0.5) / 2.0**64)
+    return -math.log((int.from_bytes(lot(seed, hit)[:8], "big") + 0.5) / 2.0**64)
 
 
-def drawn_columns(hits: Sequence[DrawnHit]) -> tuple[Floats, Floats, Floats]:
+def drawn_columns(hits: Sequence[OpenHit]) -> tuple[Floats, Floats, Floats]:
     """Weights, sizes and chances of hits, each of shape (n,)."""
     rows = np.array([(hit.weight, hit.size, hit.chance) for hit in hits], np.float64)
     columns = rows.reshape(-1, 3)

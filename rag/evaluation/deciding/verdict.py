@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from rag.evaluation.deciding.design import DrawnHit, drawn_columns
+from rag.evaluation.deciding.design import drawn_columns
 from rag.evaluation.deciding.sequence import LIMIT, Draws
 from rag.evaluation.intervals import Interval
+from rag.evaluation.judge_next import OpenHit
 from rag.types import Floats
 
 Verdict = Literal["better", "worse", "equal", "open"]
@@ -59,8 +60,8 @@ class Decision:
 
 
 def decide(
-    labelled: Sequence[tuple[DrawnHit, float]],
-    drawn: Sequence[DrawnHit],
+    labelled: Sequence[tuple[OpenHit, float]],
+    drawn: Sequence[OpenHit],
     relevance: Sequence[float] | Floats,
     margin: float,
 ) -> Decision:

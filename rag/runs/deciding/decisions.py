@@ -7,30 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rag.errors import InvalidInput, NotFound, TouchstoneError
-from rag.evaluation.deciding.design import MEASURES, DrawnHit, drawn_hits
+from rag.evaluation.deciding.design import MEASURES, drawn_hits
 from rag.evaluation.deciding.verdict import decide
-from rag.evaluation.judge_next import Pair
-from rag.evaluation.relevance import Passage, best_grades, relevant_chunks
-from rag.evaluation.unjudged import judged_passages
-from rag.lexical.analyzers import Analyzer, analyzer
-from rag.lexical.explain import term_spans
+from rag.evaluation.judge_next import OpenHit, Pair
 from rag.operation import operation
-from rag.questions.judging_queue import origin_of
+from rag.questions.judging_queue import JudgingPool, Place, Places
 from rag.questions.label_edits import label_span, store_label
 from rag.questions.sets import counted_edit
-from rag.recipe import IndexRecipe
 from rag.results import FOREIGN, Run
-from rag.runs.deciding.state import DecisionEntry, HitToJudge, RunDecision
-from rag.runs.loaded import Loaded
+from rag.runs.deciding.state import DecisionEntry, RunDecision
 from rag.runs.stored import StoredRuns
-from rag.storage import Connection, builds, documents, passages, runs
-from rag.storage import questions as rows
+from rag.storage import Connection, documents, runs
 from rag.storage.quality import decisions, judgements
 from rag.storage.quality.decisions import StoredDecision, StoredHit
-from rag.types import Question
 
 EQUAL_MARGIN = 0.05
-_SHOWN = 1500  # characters of a document that is judged whole
 _MOST_K = 100
 _AGAIN = "Measure both runs again, and decide between the new runs."
 
@@ -53,17 +44,29 @@ class Decisions(StoredRuns):
         with self._database.write() as connection:
             if decisions.of_runs(connection, self._base_id, (run_id, other_id), metric):
                 return
-            pair = self._pair(connection, run_id, other_id, k)
-            questions = self._questions(connection, pair[0].run.question_set)
-            rankings = _rankings(pair, questions, k)
-            places = self._spans_of_hits(connection, pair, rankings)
-            grades = self._grades(
-                connection, [item.run for item in pair], questions, places.values()
-            )
+            pool = self._pool(connection, run_id, other_id, k)
+            rankings = pool.rankings(k)
+            if not rankings:
+                raise InvalidInput("The two runs share no question of the set.", _AGAIN)
+            places = pool.places(rankings)
+            _check_places(pool.runs, rankings, places)
+            grades = pool.grades(places)
             seed = _seed(run_id, other_id, metric)
             verdicts = _verdicts(connection, run_id, other_id)
-            drawn = drawn_hits(rankings, grades, measure, k, seed, verdicts)
-            hits = [_stored(hit, places, grades) for hit in drawn]
+            hits = [
+                StoredHit(
+                    hit.question_id,
+                    hit.item,
+                    *places[hit.question_id, hit.item][:3],
+                    *hit.ranks,
+                    hit.weight,
+                    hit.chance,
+                    hit.size,
+                    hit.probability,
+                    hit.item in grades.get(hit.question_id, ()),
+                )
+                for hit in drawn_hits(rankings, grades, measure, k, seed, verdicts)
+            ]
             ids = (run_id, other_id)
             decisions.add(connection, self._base_id, ids, metric, seed, len(rankings), hits)
 
@@ -132,23 +135,25 @@ class Decisions(StoredRuns):
         most: int,
     ) -> RunDecision:
         stored, hits = self._stored(connection, *run_ids, metric)
-        pair = [runs.get(connection, self._base_id, name) for name in run_ids]
-        questions = self._questions(connection, pair[0].question_set, answerable=False)
-        grades = self._grades(connection, pair, questions, hits)
+        pool = JudgingPool.read(connection, self._base_id, run_ids)
+        grades = pool.grades(_places(hits))
         before, drawn, relevance = _judged(hits, grades)
         state = decide(before, [_drawn(hit) for hit in drawn], relevance, margin)
         left = [hit for hit in drawn if hit.item not in grades.get(hit.question_id, ())]
-        shown = left[:most] if state.verdict == "open" else []
-        recipes = [run.recipe.index for run in pair if run.recipe] or [IndexRecipe()]
-        words = analyzer(recipes[0].analyzer)
+        next_hits = []
+        for hit in left[:most] if state.verdict == "open" else []:
+            if documents.exists(connection, self._base_id, hit.document_id) is None:
+                raise InvalidInput("The document of a hit to judge no longer exists.", _AGAIN)
+            place = Place(hit.document_id, hit.start, hit.end)
+            next_hits.append(pool.to_judge(_drawn(hit), place, pool.origin))
         return RunDecision(
             *run_ids,
             metric,
-            pair[0].question_set,
+            pool.runs[0].question_set,
             stored.questions,
             len(before),
             state,
-            tuple(self._to_judge(connection, hit, questions, words) for hit in shown),
+            tuple(next_hits),
         )
 
     @operation("labeller", audit="labels")
@@ -169,11 +174,10 @@ class Decisions(StoredRuns):
         """
         with self._database.read() as connection:
             _, hits = self._stored(connection, run_id, other_id, metric)
-            pair = [runs.get(connection, self._base_id, name) for name in (run_id, other_id)]
-        question_set = pair[0].question_set
+            pool = JudgingPool.read(connection, self._base_id, (run_id, other_id))
         stored: list[int | None] = []
         places = {(hit.question_id, hit.item): hit for hit in hits}
-        origin = origin_of((run_id, other_id))
+        question_set = pool.runs[0].question_set
         with counted_edit(self._database, self._base_id, question_set) as (connection, set_id):
             for question_id, item, grade in grades:
                 hit = places.get((question_id, item))
@@ -182,20 +186,17 @@ class Decisions(StoredRuns):
                         f"Passage {item!r} of question {question_id!r} is no hit of this decision.",
                         "Use the ids of the hits to judge next.",
                     )
-                if not replace_labels and self._is_judged(connection, pair, hit):
-                    stored.append(None)
-                    continue
+                if not replace_labels:
+                    today = JudgingPool.read(connection, self._base_id, (run_id, other_id))
+                    if item in today.grades(_places([hit])).get(question_id, ()):
+                        stored.append(None)
+                        continue
                 span = label_span(
                     connection, self._base_id, hit.document_id, hit.start, hit.end, grade
                 )
-                label = replace(span, origin=origin)
+                label = replace(span, origin=pool.origin)
                 stored.append(store_label(connection, set_id, question_id, label))
         return stored
-
-    def _is_judged(self, connection: Connection, pair: Sequence[Run], hit: StoredHit) -> bool:
-        questions = self._questions(connection, pair[0].question_set, answerable=False)
-        grades = self._grades(connection, pair, questions, [hit])
-        return hit.item in grades.get(hit.question_id, ())
 
     def _stored(
         self, connection: Connection, run_id: str, other_id: str, metric: str
@@ -210,123 +211,20 @@ class Decisions(StoredRuns):
         hits = decisions.hits(connection, stored.id)
         return stored, hits if stored.run_id == run_id else [_turned(hit) for hit in hits]
 
-    def _pair(
-        self, connection: Connection, run_id: str, other_id: str, k: int
-    ) -> tuple[Loaded, Loaded]:
-        run, other = (
-            Loaded.read(connection, self._base_id, name, k) for name in (run_id, other_id)
-        )
+    def _pool(self, connection: Connection, run_id: str, other_id: str, k: int) -> JudgingPool:
+        """The pool of two runs that can be decided at a cutoff. Raises NotFound, InvalidInput."""
         if run_id == other_id:
+            runs.get(connection, self._base_id, run_id)
             raise InvalidInput("A run cannot be compared with itself.", "Name another run.")
-        if run.run.question_set != other.run.question_set:
-            raise InvalidInput(
-                "The two runs measured different question sets.",
-                "Compare runs of one question set.",
-            )
-        for loaded in (run, other):
-            depths = [int(name[5:]) for name in loaded.run.metrics if name.startswith("ndcg@")]
+        pool = JudgingPool.read(connection, self._base_id, (run_id, other_id))
+        for run in pool.runs:
+            depths = [int(name[5:]) for name in run.metrics if name.startswith("ndcg@")]
             if depths and max(depths) < k:
                 raise InvalidInput(
-                    f"Run {loaded.run.id} was measured down to rank {max(depths)}.",
+                    f"Run {run.id} was measured down to rank {max(depths)}.",
                     "Choose a smaller cutoff, or evaluate again with --k.",
                 )
-        return run, other
-
-    def _questions(
-        self, connection: Connection, set_name: str, *, answerable: bool = True
-    ) -> dict[str, Question]:
-        """The questions of a set by id; only those not known to be unanswerable if asked for."""
-        question_set = rows.get_question_set(connection, self._base_id, set_name)
-        usable = rows.usable(connection, self._base_id, question_set.id)
-        return {item.id: item for item in usable if item.answerable or not answerable}
-
-    def _spans_of_hits(
-        self, connection: Connection, pair: Sequence[Loaded], rankings: Mapping[str, Pair]
-    ) -> dict[tuple[str, str], StoredHit]:
-        """The spans of ranked passages and documents, by question and id. Raises InvalidInput."""
-        present = set(documents.ids_by_name(connection, self._base_id).values())
-        spans: dict[str, tuple[str, int, int | None]] = {}
-        for number, loaded in enumerate(pair):
-            ids = {item for both in rankings.values() for item in both[number]}
-            if any(item.startswith(FOREIGN) for item in ids):
-                raise InvalidInput(
-                    f"Run {loaded.run.id} has texts that are in no document, so they cannot be "
-                    "labelled.",
-                    "Add the documents that the system searches, and evaluate it again.",
-                )
-            cut = loaded.run.cut
-            chunks = passages.passages_by_id(connection, self._base_id, cut, ids)
-            spans |= {
-                name: (chunk.document_id, chunk.start, chunk.end) for name, chunk in chunks.items()
-            }
-            spans |= {name: (name, 0, None) for name in ids & present}
-            if ids - spans.keys():
-                raise InvalidInput(
-                    f"Passages of run {loaded.run.id} no longer exist: documents changed.", _AGAIN
-                )
-        return {
-            (name, item): StoredHit(name, item, *spans[item], None, None, 0.0, 0.0, 0.0, 1.0, False)
-            for name, both in rankings.items()
-            for item in {*both[0], *both[1]}
-        }
-
-    def _grades(
-        self,
-        connection: Connection,
-        pair: Sequence[Run],
-        questions: Mapping[str, Question],
-        hits: Iterable[StoredHit],
-    ) -> dict[str, dict[str, int]]:
-        """Grades of the judged ones among some hits, by question and id."""
-        by_question: dict[str, list[StoredHit]] = {}
-        for hit in hits:
-            by_question.setdefault(hit.question_id, []).append(hit)
-        labelled = sorted(
-            {
-                item.document_id
-                for name in by_question
-                if name in questions
-                for item in questions[name].evidence
-            }
-        )
-        spans: dict[str, set[tuple[int, int, int]]] = {}
-        for cut in {run.cut for run in pair}:
-            cut_id = builds.cut_id(connection, self._base_id, cut)
-            spans_of_cut = passages.spans(connection, self._base_id, cut_id, labelled)
-            for name, triples in spans_of_cut.items():
-                spans.setdefault(name, set()).update(triples)
-        return {
-            name: _graded(questions[name], mine, spans)
-            for name, mine in by_question.items()
-            if name in questions
-        }
-
-    def _to_judge(
-        self,
-        connection: Connection,
-        hit: StoredHit,
-        questions: Mapping[str, Question],
-        words: Analyzer,
-    ) -> HitToJudge:
-        if documents.exists(connection, self._base_id, hit.document_id) is None:
-            raise InvalidInput("The document of a hit to judge no longer exists.", _AGAIN)
-        outline = documents.outline(connection, self._base_id, hit.document_id)
-        end = _SHOWN if hit.end is None else hit.end
-        text = documents.stretch(connection, self._base_id, hit.document_id, hit.start, end)
-        question = questions[hit.question_id].text
-        return HitToJudge(
-            question_id=hit.question_id,
-            question=question,
-            item=hit.item,
-            document_id=hit.document_id,
-            document=outline.name,
-            page=outline.page_at(hit.start),
-            start=hit.start,
-            end=hit.end,
-            text=text,
-            ranks=(hit.rank, hit.other_rank),
-            matches=tuple(term_spans(words, text, set(words.query_tokens(question)))),
-        )
+        return pool
 
 
 def _cutoff(metric: str) -> tuple[str, int]:
@@ -346,15 +244,19 @@ def _seed(run_id: str, other_id: str, metric: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 
-def _rankings(pair: Sequence[Loaded], questions: Mapping[str, Question], k: int) -> dict[str, Pair]:
-    first, second = (
-        {name: [key for key, *_ in item.ranking[:k]] for name, item in loaded.results.items()}
-        for loaded in pair
-    )
-    shared = [name for name in first if name in second and name in questions]
-    if not shared:
-        raise InvalidInput("The two runs share no question of the set.", _AGAIN)
-    return {name: (first[name], second[name]) for name in shared}
+def _check_places(pair: Sequence[Run], rankings: Mapping[str, Pair], places: Places) -> None:
+    """Raise InvalidInput for hits that are in no document, or no longer."""
+    for number, run in enumerate(pair):
+        hits = {(name, item) for name, both in rankings.items() for item in both[number]}
+        if any(item.startswith(FOREIGN) for _, item in hits):
+            raise InvalidInput(
+                f"Run {run.id} has texts that are in no document, so they cannot be labelled.",
+                "Add the documents that the system searches, and evaluate it again.",
+            )
+        if hits - places.keys():
+            raise InvalidInput(
+                f"Passages of run {run.id} no longer exist: documents changed.", _AGAIN
+            )
 
 
 def _verdicts(connection: Connection, *run_ids: str) -> dict[tuple[str, str], bool]:
@@ -368,58 +270,16 @@ def _verdicts(connection: Connection, *run_ids: str) -> dict[tuple[str, str], bo
     return {hit: 2 * sum(given) > len(given) for hit, given in votes.items()}
 
 
-def _graded(
-    question: Question, hits: Sequence[StoredHit], spans: Mapping[str, set[tuple[int, int, int]]]
-) -> dict[str, int]:
-    """Grades of the judged ones among the hits of a question, by id.
-
-    Its passages count beside those of today's cuts, since a document may have been cut again.
-    """
-    if not question.answerable:
-        return dict.fromkeys((hit.item for hit in hits), 0)
-    whole = best_grades(question)
-    grades = {hit.item: whole[hit.item] for hit in hits if hit.end is None and hit.item in whole}
-    cut = {
-        (key, name, start, end)
-        for name in {item.document_id for item in question.evidence}
-        for key, start, end in spans.get(name, ())
-    }
-    own = [
-        (int(hit.item, 16), hit.document_id, hit.start, hit.end)
-        for hit in hits
-        if hit.end is not None
-    ]
-    rows: list[Passage] = sorted(cut | set(own))
-    # A relevant document does not say which of its passages are relevant.
-    telling = [item for item in question.evidence if item.end is not None or item.grade <= 0]
-    judged = judged_passages(replace(question, evidence=tuple(telling)), rows)
-    relevant = relevant_chunks(telling, rows)
-    return grades | {f"{key:016x}": relevant.get(key, 0) for key, *_ in own if key in judged}
-
-
-def _stored(
-    hit: DrawnHit,
-    places: Mapping[tuple[str, str], StoredHit],
-    grades: Mapping[str, Mapping[str, int]],
-) -> StoredHit:
-    return replace(
-        places[hit.question_id, hit.item],
-        rank=hit.ranks[0],
-        other_rank=hit.ranks[1],
-        weight=hit.weight,
-        chance=hit.chance,
-        size=hit.size,
-        probability=hit.probability,
-        labelled=hit.item in grades.get(hit.question_id, ()),
-    )
+def _places(hits: Iterable[StoredHit]) -> Places:
+    return {(hit.question_id, hit.item): Place(hit.document_id, hit.start, hit.end) for hit in hits}
 
 
 def _turned(hit: StoredHit) -> StoredHit:
     return replace(hit, weight=-hit.weight, rank=hit.other_rank, other_rank=hit.rank)
 
 
-def _drawn(hit: StoredHit) -> DrawnHit:
-    return DrawnHit(
+def _drawn(hit: StoredHit) -> OpenHit:
+    return OpenHit(
         hit.question_id,
         hit.item,
         (hit.rank, hit.other_rank),
@@ -432,7 +292,7 @@ def _drawn(hit: StoredHit) -> DrawnHit:
 
 def _judged(
     hits: Sequence[StoredHit], grades: Mapping[str, Mapping[str, int]]
-) -> tuple[list[tuple[DrawnHit, float]], list[StoredHit], list[float]]:
+) -> tuple[list[tuple[OpenHit, float]], list[StoredHit], list[float]]:
     """Hits with earlier labels, the drawn ones, and the relevance of their judged beginning.
 
     Labels further down count once the hits before them are judged: those were drawn first.

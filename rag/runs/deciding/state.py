@@ -8,28 +8,7 @@ from datetime import datetime
 from rag.evaluation.deciding.verdict import Decision
 from rag.evaluation.intervals import signed
 from rag.evaluation.report.words import counted
-
-
-@dataclass(frozen=True, slots=True)
-class HitToJudge:
-    """A hit of a decision without a label. ``item`` is the id of the passage or document.
-
-    ``end`` None is for a whole document; ``text`` is then its beginning. ``ranks`` (from 1) are
-    those in the two runs, None where a run does not have it among the first k. ``matches`` are the
-    spans of ``text`` with words of the question.
-    """
-
-    question_id: str
-    question: str
-    item: str
-    document_id: str
-    document: str
-    page: int | None
-    start: int
-    end: int | None
-    text: str
-    ranks: tuple[int | None, int | None]
-    matches: tuple[tuple[int, int], ...] = ()
+from rag.questions.judging_queue import HitToJudge
 
 
 @dataclass(frozen=True, slots=True)

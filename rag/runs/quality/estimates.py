@@ -20,22 +20,19 @@ from rag.evaluation.pooling.sampling import (
 )
 from rag.evaluation.report.words import counted
 from rag.operation import operation
-from rag.questions.judging_queue import JudgingQueue, origin_of
+from rag.questions.judging_queue import JudgingPool
 from rag.runs.stored import StoredRuns
-from rag.storage import Connection, passages, runs
+from rag.storage import Connection
 from rag.storage import questions as question_rows
 from rag.storage.labels import SAMPLED
 from rag.storage.quality import judgements as rows
 from rag.types import percent
 
-_ALL = 1_000_000
 CUTOFF = 10
 """Hits of every question that are judged."""
 RELEVANT = 2
 """The least grade of the judge's rubric that counts as relevant: it holds a part of the answer."""
 
-Place = tuple[str, int, int | None]
-"""A document, and the span of a passage in it."""
 Hit = tuple[str, str]
 """A question's id, and the passage or document."""
 
@@ -139,24 +136,23 @@ class Estimates(StoredRuns):
         If ``judge`` is None, the judge with the most judgements is used. Raises NotFound and
         InvalidInput in the same cases as ``JudgingQueue.judging_queue``.
         """
-        open_now = JudgingQueue(self._database, self._base_id).judging_queue(
-            run_id, other_id, limit=_ALL, sampled=True
-        )
         run_ids = [run_id] if other_id is None else [run_id, other_id]
         with self._database.read() as connection:
-            places = self._places(connection, run_ids)
+            pool = JudgingPool.read(connection, self._base_id, run_ids)
+            rankings = pool.rankings(None)
+            items = {place[:3]: item for (_, item), place in pool.places(rankings).items()}
+            open_now, _ = pool.open_hits(CUTOFF, sampled=True)
             # The human judgements of the random sample by hit: 1 relevant, 0 not
-            run = runs.get(connection, self._base_id, run_ids[0])
             question_set = question_rows.get_question_set(
-                connection, self._base_id, run.question_set
+                connection, self._base_id, pool.runs[0].question_set
             )
-            origin = SAMPLED + origin_of(run_ids)
+            origin = SAMPLED + pool.origin
             people: dict[Hit, float] = {}
             for question in question_rows.list_labelled_questions(connection, question_set.id):
                 for label in question.labels:
                     if label.origin == origin and label.document_id is not None:
                         place = label.document_id, label.start, label.end
-                        item = places.get(place, label.document_id)
+                        item = items.get(place, label.document_id)
                         people[question.id, item] = float(label.grade > 0)
             name, verdicts, models = _verdicts(connection, run_ids, judge)
             by_judge = {
@@ -164,41 +160,14 @@ class Estimates(StoredRuns):
                 for run_id in run_ids
                 for other, _ in rows.judges(connection, run_id)
             }
-            answerable = self._answerable_questions(connection, run_id) if other_id is None else 0
-        rest = [
-            (
-                hit.question_id,
-                places.get((hit.document_id, hit.start, hit.end), hit.document_id),
-            )
-            for hit in open_now
-        ]
-        pool = list(dict.fromkeys([*people, *rest]))
+        hits = list(dict.fromkeys([*people, *((hit.question_id, hit.item) for hit in open_now)]))
         compared = {other: _agreed(people, votes) for other, votes in by_judge.items()}
         return replace(
-            _estimated(people, pool, name, verdicts),
-            questions=answerable,
+            _estimated(people, hits, name, verdicts),
+            questions=0 if other_id else len(rankings),
             models=models,
             judges={other: agreed for other, agreed in compared.items() if agreed},
         )
-
-    def _answerable_questions(self, connection: Connection, run_id: str) -> int:
-        """Count the answerable questions that a run was asked."""
-        run = runs.get(connection, self._base_id, run_id)
-        question_set = question_rows.get_question_set(connection, self._base_id, run.question_set)
-        usable = question_rows.usable(connection, self._base_id, question_set.id)
-        answerable = {question.id for question in usable if question.answerable}
-        return sum(result.question_id in answerable for result in runs.results(connection, run_id))
-
-    def _places(self, connection: Connection, run_ids: list[str]) -> dict[Place, str]:
-        """Ids of ranked passages by document and span."""
-        places: dict[Place, str] = {}
-        for run_id in run_ids:
-            run = runs.get(connection, self._base_id, run_id)
-            ids = {key for item in runs.results(connection, run_id) for key, *_ in item.ranking}
-            chunks = passages.passages_by_id(connection, self._base_id, run.cut, ids)
-            for key, chunk in chunks.items():
-                places[chunk.document_id, chunk.start, chunk.end] = key
-        return places
 
 
 def _verdicts(
