@@ -102,6 +102,18 @@ def test_only_an_answer_without_doubt_contains_the_expected_one():
     assert containment(_answer("refused")) == 0.0
 
 
+def test_a_quote_that_is_folded_below_the_answer_is_no_answer():
+    one, other = hits("Nine days.", "Eight days.")
+    citations = Citation(1, one, answers=True), Citation(2, other)
+    quotes = replace(
+        _answer(text="“Nine days.” [1]\n\n“Eight days.” [2]"), citations=citations, mode="quotes"
+    )
+    folded = measured(_question(), quotes, HashingEmbedder())
+    assert (folded["answer_containment"], folded["token_f1"]) == (0.0, 0.5)
+    unfolded = replace(quotes, citations=tuple(replace(one, answers=True) for one in citations))
+    assert measured(_question(), unfolded, HashingEmbedder())["answer_containment"] == 1.0
+
+
 def test_an_answer_lacks_the_expected_one_unless_a_judge_calls_it_right():
     lacking = {"answer_containment": 0.0, "false_doubt": 0.0, "refusal_correctness": 1.0}
     assert lacks_expected(lacking)

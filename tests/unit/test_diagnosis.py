@@ -239,6 +239,29 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(workspa
     )
 
 
+def test_an_expected_answer_that_only_a_folded_quote_has_is_not_the_answer(workspace):
+    two = WORDS.with_fields({"search.top_k": 2})
+    base = workspace.create("folded", two)
+    first, second = (
+        "On Saturdays, the library opens at 11:00.",
+        "The library opens at 9:00 on weekdays.",
+    )
+    add(workspace, base, {"saturdays.md": first, "weekdays.md": second})
+    question = "When does the library open?"
+    answer = base.ask(question, two).answer
+    assert [citation.quote for citation in answer.citations if citation.answers] == [first]
+    assert second in answer.text
+    line = {**_line("open", question, "saturdays.md", first), "answer": "9:00"}
+    base.questions.import_file("folded", "x.jsonl", json.dumps(line))
+    assert workspace.jobs.run(base.runs.start_answers("folded", two)).status == "done"
+    (run,) = base.runs.list_all()
+    assert run.metrics["answer_containment"] == 0.0
+    (failure,) = base.diagnoses.diagnose("folded", two).questions
+    assert failure.cause == "unexpected"
+    assert f"Answered: “{first}”" in failure.finding.evidence
+    assert second not in failure.finding.evidence
+
+
 def test_synonyms_are_a_fix_where_the_label_has_one(workspace):
     off = WORDS.with_fields({"index.chunk_size": 400, "search.synonyms": False})
     base = workspace.create("rentals", off)

@@ -32,10 +32,9 @@ ANSWER_CARDS = (
         "Answers that contain the expected one: all its figures and dates, written in any way, "
         "its paths and other codes as wholes, and half of its words by their stems (more than "
         "half without figures). What the question says already does not count. What was "
-        "not answered contains nothing. Without a language model every quote counts, also those "
-        "that the chat folds. Words are compared, not meaning: to accept other "
-        "words, let a model judge the answers. Known as answer containment or *has answer*, "
-        "with token recall for the words.",
+        "not answered contains nothing, and quotes that are folded below the answer do not count. "
+        "Words are compared, not meaning: to accept other words, let a model judge the answers. "
+        "Known as answer containment or *has answer*, with token recall for the words.",
         percent=True,
     ),
     Card(

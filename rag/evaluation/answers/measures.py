@@ -13,6 +13,7 @@ import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from rag.answering.quoting import answer_and_more
 from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.relevance import judged_by_document
 from rag.protocols import Embedder
@@ -32,12 +33,14 @@ def measured(question: Question, answer: Answer, embedder: Embedder) -> dict[str
 
     A question that the documents do not answer has ``refusal_correctness`` alone: 1 where it was
     refused. One that they answer has 0 for an answer that was refused, in every measure. A doubtful
-    answer does not contain the expected one: it shows the nearest passages.
+    answer does not contain the expected one: it shows the nearest passages. Of quotes, the one that
+    answers is compared with the question and the expected answer; groundedness and citations are
+    those of all.
     """
     refused = answer.status == "refused"
     if not question.answerable:
         return {"refusal_correctness": float(refused)}
-    answer_text = "" if refused else plain_answer(answer.text)
+    answer_text = "" if refused else plain_answer(quote_that_answers(answer))
     values = {
         "refusal_correctness": float(not refused),
         "groundedness": 0.0 if refused else groundedness(answer.sentences),
@@ -72,6 +75,11 @@ def lacks_expected(metrics: Mapping[str, float]) -> bool:
 def has_expected(metrics: Mapping[str, float]) -> bool:
     """Whether an answer without doubt contains the expected one, by its measures."""
     return metrics.get(CONTAINMENT) == 1 and not metrics.get("false_doubt")
+
+
+def quote_that_answers(answer: Answer) -> str:
+    """The text of an answer without the quotes that stand folded below the one that answers."""
+    return answer_and_more(answer.text, [one.n for one in answer.citations if one.answers])[0]
 
 
 def plain_answer(text: str) -> str:

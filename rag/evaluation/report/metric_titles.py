@@ -88,7 +88,7 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "citation_recall": "The share of the relevant labels whose passage is cited.",
     "answer_containment": "The share of answers that contain the expected one: all its figures, "
     "dates and codes, in any usual format, and half of its words by their stems. What was not "
-    "answered does not.",
+    "answered does not, and quotes folded below the answer do not count.",
     "exact_match": "The share of answers that equal the expected one, ignoring case, punctuation "
     "and articles.",
     "token_f1": "The harmonic mean of two shares: the answer's words that the expected answer has, "

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Protocol
 
 from rag.answering import AnswerStream
-from rag.evaluation.answers.measures import measured, plain_answer
+from rag.evaluation.answers.measures import measured, plain_answer, quote_that_answers
 from rag.evaluation.judges import RUBRICS, NoGrade
 from rag.jobs import JobRow, Jobs, Reporter, StoredRecipe
 from rag.operation import operation
@@ -275,7 +275,7 @@ def judged(question: Question, answer: Answer, judge: NamedJudge) -> Judged:
             values["judged_groundedness"] = fmean(grades)
         if question.answer:
             parts = {"question": question.text, "expected": question.answer}
-            parts["answer"] = plain_answer(answer.text)
+            parts["answer"] = plain_answer(quote_that_answers(answer))
             judgement = judge.grade("correctness", parts)
             values["judged_correctness"] = judgement.grade / RUBRICS["correctness"].highest
             spent += judgement.usage

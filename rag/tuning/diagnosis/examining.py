@@ -9,6 +9,7 @@ from textwrap import shorten
 
 import numpy as np
 
+from rag.answering.quoting import answer_and_more
 from rag.errors import NotFound
 from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.answers.excerpts import nearest_part
@@ -154,9 +155,14 @@ class Examination:
         The passage of the outcome is the first result that has the expected answer.
         """
         question, score = self.questions[number], float(self.scores[number])
+        is_folded = contains_answer(plain_answer(answer), question.answer, question.text)
+        if is_folded:  # in a quote below the one that answers, which is the first
+            answer, _ = answer_and_more(answer, [1])
         message = (
             f"Expected: {_shortened(question.answer)}. Answered: {_part(answer, question.answer)}."
         )
+        if is_folded:
+            message += " A quote that is folded below the answer has what is expected."
         keys = self.searched[number].keys.tolist()
         looked_up = self._setting.corpus.lookup(keys)
         for rank, key in enumerate(keys, 1):
