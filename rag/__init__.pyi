@@ -225,6 +225,7 @@ from .runs.quality.failing import PASSING as PASSING
 from .runs.quality.failing import failing_depth as failing_depth
 from .runs.quality.failing import first_failure as first_failure
 from .runs.quality.failing import ranks_low as ranks_low
+from .runs.quality.judge_calibration import JudgeCalibration as JudgeCalibration
 from .runs.quality.preference_job import Preferences as Preferences
 from .runs.quality.spending import Budget as Budget
 from .runs.quality.spending import cost_text as cost_text

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from rag.types import Delta, Keys, Message, Scores, Vectors
+    from rag.types import Delta, Keys, Message, Scores, StatedProbability, Vectors
 
 InputType = Literal["query", "document"]
 
@@ -69,6 +69,14 @@ class Reranker(Protocol):
 
         Scores compare within one call, not between questions. Raises ProviderError.
         """
+        ...
+
+
+class DecisionModel(Protocol):
+    """A model that answers yes-or-no questions about a text by a probability."""
+
+    def decide(self, question: str, text: str) -> StatedProbability:
+        """The probability of yes. Raises ProviderError."""
         ...
 
 

@@ -17,7 +17,7 @@ from rag.errors import InvalidInput, InvalidRecipe, StorageError
 from rag.indexing.indexes import Background, Indexes
 from rag.indexing.servers import Servers
 from rag.lexical import analyzer
-from rag.protocols import ChatModel, Embedder, Reranker
+from rag.protocols import ChatModel, DecisionModel, Embedder, Reranker
 from rag.providers import (
     CHAT_RETRIES,
     STEP_RETRIES,
@@ -201,6 +201,14 @@ class Models:
                 reranker = providers.reranker(name, batch, self._settings)
                 self._rerankers[name, batch] = reranker
             return self._rerankers[name, batch]
+
+    def decider(self, name: str, *, for_answer: bool = False) -> DecisionModel | None:
+        """The decision model of that name, None where its provider is of another kind.
+
+        One for an answer is given up on sooner. Raises InvalidRecipe.
+        """
+        retry_policy = STEP_RETRIES if for_answer else CHAT_RETRIES
+        return providers.decision_model(name, self._settings, retry_policy)
 
     def can_rerank(self, recipe: AnswerRecipe) -> bool:
         """Whether a step that reranks could work with these settings; nothing is asked."""

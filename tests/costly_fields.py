@@ -19,6 +19,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "answer.provider": st.sampled_from(["extractive", "openai", "vertex"]),
     "answer.model": st.sampled_from([None, "large"]),
     "answer.mode": st.sampled_from(["strict", "auto", "general"]),
+    "answer.decider": st.sampled_from([None, "decisions:m", "systemone"]),
     "answer.max_tokens": st.sampled_from([800, 9000]),
     "answer.context_tokens": st.sampled_from([4000, 90000]),
     "answer.memory": st.integers(0, 10),
@@ -43,7 +44,7 @@ class _Embedder:
 def spied_providers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of providers that somebody came to ask, but for those of this computer."""
     sent: list[str] = []
-    for kind in ("embedder", "chat_model", "reranker"):
+    for kind in ("embedder", "chat_model", "reranker", "decision_model"):
         make = getattr(providers, kind)
 
         def spied(name: str, *rest: Any, kind: str = kind, make: Any = make, **named: Any) -> Any:

@@ -3,6 +3,7 @@
 from rag.answering.asking.continuing import Continuing, renumbered
 from rag.answering.asking.prompt import Beside
 from rag.answering.asking.reading_probe import READING_QUESTIONS, right_readings
+from rag.answering.assessing.assess import Sufficiency
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
 from rag.answering.examples import passage_budget
@@ -28,6 +29,7 @@ __all__ = [
     "Mention",
     "PassageReader",
     "QuotesExplanation",
+    "Sufficiency",
     "Vocabulary",
     "answer",
     "explain_quotes",

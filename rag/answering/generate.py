@@ -13,7 +13,7 @@ from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.shown_quotes import answering_quotes
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.asking.wording import Wording
-from rag.answering.assessing.assess import Assessor, with_assessment
+from rag.answering.assessing.assess import Assessor, Sufficiency, with_assessment
 from rag.answering.checking import with_checks
 from rag.answering.dating import Dated
 from rag.answering.extractive import quoted
@@ -43,6 +43,7 @@ def answer(
     examples: Sequence[Example] = (),
     beside: Beside | None = None,
     tools: Sequence[AnswerTool] = (),
+    sufficiency: Sufficiency | None = None,
 ) -> AnswerStream:
     """Answers the question of ``trace`` from ``trace.context``, or as the recipe's mode says.
 
@@ -56,20 +57,20 @@ def answer(
     that went away meanwhile. ``words`` are those of the index that was searched.
     ``examples`` are past interactions for a model: as many as fit their share of the budget are
     shown to it, and stand in the answer. Quotes and refusals have no use for any.
+    ``sufficiency`` checks an answer without doubt once more.
     """
     words = (words or Vocabulary()).for_question(trace.corrections)
     reader = PassageReader(sources)
     choose = partial(choose_quotes, trace, embedder, reader, words)
     if chat is not None and words_quotes(recipe, trace):
-        quote = partial(_quotes_answer, trace, embedder, sources, reader, words)
+        quote = partial(_quotes_answer, trace, embedder, sources, reader, words, sufficiency)
         sentence = QuoteSentence(
             trace, recipe, chat, quote, embedder=embedder, words=words, beside=beside or Beside()
         )
         return sentence.stream()
     if chat is not None:
-        parts = Parts(
-            embedder, sources, words, replace(beside or Beside(), examples=tuple(examples)), tools
-        )
+        shown = replace(beside or Beside(), examples=tuple(examples))
+        parts = Parts(embedder, sources, words, shown, tools, sufficiency)
         return ModelAnswer(trace, recipe, chat, parts).stream()
     if recipe.mode == "general":
         message = f"An answer from general knowledge {_NEEDS_MODEL}"
@@ -79,7 +80,8 @@ def answer(
         return _refused(
             trace, text, " ".join(filter(None, (trace.read_as, note, _unmet(recipe.mode))))
         )
-    return _quoted(trace, choose, embedder, sources, reader, words, _unmet(recipe.mode))
+    unmet = _unmet(recipe.mode)
+    return _quoted(trace, choose, embedder, sources, reader, words, unmet, sufficiency)
 
 
 def words_quotes(recipe: AnswerRecipe, trace: Trace) -> bool:
@@ -126,6 +128,7 @@ def explain_quotes(
     embedder: Embedder,
     sources: Sources | None = None,
     words: Vocabulary | None = None,
+    sufficiency: Sufficiency | None = None,
 ) -> QuotesExplanation:
     """Explain what ``answer`` says to the question of ``trace`` without a language model.
 
@@ -137,7 +140,7 @@ def explain_quotes(
     words = (words or Vocabulary()).for_question(trace.corrections)
     reader = PassageReader(sources)
     choice = choose_quotes(trace, embedder, reader, words)
-    shown = _quoted(trace, lambda: choice, embedder, sources, reader, words, "")
+    shown = _quoted(trace, lambda: choice, embedder, sources, reader, words, "", sufficiency)
     return QuotesExplanation(shown.answer.assessment, quote_fates(trace, choice))
 
 
@@ -161,9 +164,10 @@ def _quotes_answer(
     sources: Sources | None,
     reader: PassageReader,
     words: Vocabulary,
+    sufficiency: Sufficiency | None = None,
 ) -> QuotesAnswer:
     choice = choose_quotes(trace, embedder, reader, words)
-    stream = _quoted(trace, lambda: choice, embedder, sources, reader, words, "")
+    stream = _quoted(trace, lambda: choice, embedder, sources, reader, words, "", sufficiency)
     return QuotesAnswer(stream.answer, choice.selection, sources)
 
 
@@ -175,6 +179,7 @@ def _quoted(
     reader: PassageReader,
     words: Vocabulary,
     unmet: str,
+    sufficiency: Sufficiency | None = None,
 ) -> AnswerStream:
     all_citations = list[Citation]()
     editions = list[Dated]()
@@ -194,5 +199,5 @@ def _quoted(
         return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)
 
     checked = with_checks(finish, embedder, reader, words, quoted=True)
-    assessor = Assessor(embedder, reader, words, lambda: next(iter(editions), None))
+    assessor = Assessor(embedder, reader, words, lambda: next(iter(editions), None), sufficiency)
     return AnswerStream(deltas(), with_assessment(checked, assessor), trace)

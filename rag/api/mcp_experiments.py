@@ -182,12 +182,9 @@ class GateOutcomeData(Schema):
     failures: list[str]
 
 
-class SystemAuditData(Schema):
+class SystemAuditData(TunedData):
     """A system's results as they were located in the documents, beside its figures."""
 
-    sentence: str
-    run: str
-    metrics: dict[str, float]
     located: dict[str, int]
     repeated: int
     failed: int
@@ -605,21 +602,19 @@ def audit_system(
     Results that no document contains, that repeat, or that failed show a wrong mapping, another
     corpus, or a system that breaks.
     """
-    base = call.base(knowledge_base)
-    name = _set(base, question_set)
-    job = base.systems.start_evaluation(name, system)
-    call.finish(job)
-    tuned = base.runs.on_tuning(call.workspace.jobs.get(job).payload["run"], metric)
-    base.runs.note_trial(name, tuned.run.source_hash, metric)
-    source = tuned.run.system
+    measured = evaluate.work(
+        call, reason, knowledge_base, question_set, system=system, metric=metric
+    ).dump()
+    source = call.base(knowledge_base).runs.get(measured["run"]).system
     located = dict(source.located) if source else {}
-    total, foreign = sum(located.values()), located.get("foreign", 0)
     errors = dict(source.errors) if source else {}
+    total = sum(located.values())
+    measured["sentence"] = (
+        f"{total - located.get('foreign', 0)} of {total} results are in these documents; "
+        f"{len(errors)} questions failed."
+    )
     return SystemAuditData(
-        sentence=f"{total - foreign} of {total} results are in these documents; "
-        f"{len(errors)} questions failed.",
-        run=tuned.run.id,
-        metrics=dict(tuned.metrics),
+        **measured,
         located=located,
         repeated=source.repeated if source else 0,
         failed=len(errors),

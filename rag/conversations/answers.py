@@ -70,6 +70,7 @@ class Answers:
             ),
             examples=examples,
             tools=answer_tools(services, recipe) if asks_tools else (),
+            sufficiency=self._sufficiency(recipe.answer),
         )
         for decision in decisions:
             stream = stream.deciding(decision)
@@ -79,6 +80,13 @@ class Answers:
                 start = partial(services.models.background.start, what, try_model)
                 stream = stream.followed_by(start)
         return stream if price is None else stream.priced(price.of)
+
+    def _sufficiency(self, recipe: AnswerRecipe) -> answering.Sufficiency | None:
+        if recipe.decider is None:
+            return None
+        model = self._services.models.decider(recipe.decider, for_answer=True)
+        question = self._prompts.wording().text("sufficient")
+        return answering.Sufficiency(model, question, recipe.sufficient) if model else None
 
     def explain_quotes(
         self, trace: Trace, recipe: Recipe, index: Index
@@ -100,6 +108,7 @@ class Answers:
             embedder=services.remembering(recipe.index.embedder),
             sources=self._sources,
             words=answering.Vocabulary(index.lexical, len(index.passages)),
+            sufficiency=self._sufficiency(recipe.answer),
         )
 
     def unknown_words(self, trace: Trace, index: Index) -> tuple[str, ...]:

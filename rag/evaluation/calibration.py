@@ -164,6 +164,22 @@ def fit(
     )
 
 
+def stated_threshold(stated: Floats, relevant: Mask, owner: Rows) -> float:
+    """The stated probability from which at least half are relevant (Platt 1999), between 0 and 1.
+
+    All have shape (n,); ``owner`` has the place of the question of each. Raises NotEnoughLabels as
+    ``fit`` does, and InvalidInput where the probabilities do not rise with relevance.
+    """
+    _refuse_fewer(int(relevant.sum()), len(np.unique(owner[relevant])), 1)
+    inside = np.clip(stated, 0.001, 0.999)
+    weights, intercept = _fit_logistic(np.log(inside / (1 - inside))[:, None], relevant)
+    if relevant.all() or weights[0] <= 0:
+        raise InvalidInput(
+            "The stated probabilities do not rise with relevance.", "Label more, or another judge."
+        )
+    return float(_sigmoid(np.array(-intercept / weights[0])))
+
+
 def cross_validated(
     candidates: CandidateArrays,
     relevant: Mask,

@@ -6,7 +6,7 @@ from functools import partial
 
 from rag import telemetry
 from rag.errors import InvalidRecipe
-from rag.protocols import ChatModel, Embedder, Reranker
+from rag.protocols import ChatModel, DecisionModel, Embedder, Reranker
 from rag.providers.clients import Clients
 from rag.providers.counted import CountedChat, OnCut
 from rag.providers.cross_encoders import OnnxCrossEncoder, TorchCrossEncoder
@@ -25,10 +25,12 @@ from rag.providers.table import (
     embedding_row,
     reranking_names,
     reranking_row,
+    row_named,
     traits,
     vector_space,
 )
 from rag.providers.wires.bedrock_wire import BedrockReranker, BedrockWire
+from rag.providers.wires.decision_wire import DecisionService
 from rag.providers.wires.embedding_forms import FORMS
 from rag.providers.wires.google_ranking import GoogleRanking
 from rag.providers.wires.ollama_wire import OllamaWire
@@ -143,6 +145,18 @@ def reranker(
         f"Rerankers: {', '.join(reranking_names())} (also as NAME:MODEL), chat, onnx:PATH, "
         "cross-encoder:PATH.",
     )
+
+
+def decision_model(
+    name: str, settings: Variables, retry_policy: RetryPolicy = CHAT_RETRIES
+) -> DecisionModel | None:
+    """The decision model ``PROVIDER[:MODEL]``; None where the provider is of another kind.
+
+    Raises InvalidRecipe for an unknown provider.
+    """
+    provider, _, model = name.partition(":")
+    row = row_named(provider)
+    return DecisionService(resolve(row, settings, retry_policy), model) if row.decides else None
 
 
 def _wire(

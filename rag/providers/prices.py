@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import InvalidFile
-from rag.providers.table import Variables, chat_row, embedding_row
+from rag.providers.table import Variables, embedding_row, row_named
 from rag.types import Cost, Usage
 
 _TABLE = Path(__file__).with_name("table.toml")
@@ -48,9 +48,9 @@ def price_of(
 ) -> Price | None:
     """The price of a model, of the provider's default where it is None; None where none is known.
 
-    ``own`` go before those of the table. Raises InvalidRecipe for a provider that does not answer.
+    ``own`` go before those of the table. Raises InvalidRecipe for an unknown provider.
     """
-    row = chat_row(provider)
+    row = row_named(provider)
     set_by_user = variables.variable(row.model_variable) if row.model_variable else None
     return _listed_price(provider, model or set_by_user or row.chat_model, own)
 

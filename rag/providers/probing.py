@@ -15,7 +15,7 @@ from rag.providers.clients import Clients
 from rag.providers.e5.weights import PACKAGE as E5_PACKAGE
 from rag.providers.endpoint import RetryPolicy, resolve
 from rag.providers.local_servers import IDENTIFIED
-from rag.providers.making import chat_model, embedder, reranker
+from rag.providers.making import chat_model, decision_model, embedder, reranker
 from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named
 from rag.types import Message
 
@@ -52,6 +52,7 @@ class ProviderStatus:
     chat_model: str
     note: str
     reranks: bool = False
+    decides: bool = False
     for_trials: bool = False
     runtime: str = ""
     findable: bool = False
@@ -81,6 +82,7 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
         chat_model=row.chat_model or named,
         note=row.note,
         reranks=row.reranks,
+        decides=row.decides,
         for_trials=row.wire == "hash",
         runtime=runtimes.installed_runtime() if row.wire in ("onnx", "onnx-fast", "e5") else "",
         findable=row.name in IDENTIFIED,
@@ -126,6 +128,9 @@ def check(
     row = row_named(provider)
     if row.reranks and service is None and not row.embeds:
         return _check_reranking(name, settings)
+    if (decider := decision_model(name, settings, PROBE_RETRIES)) is not None:
+        stated = decider.decide("Does it state a number?", "Annual leave is 29 days.")
+        return f"{row.label} ({stated.model or 'no version'}) answers {stated.value:.2f}."
     if service == "embedding" or (service is None and row.embeds):
         return _check_embedding(name, settings)
     if not row.chats:

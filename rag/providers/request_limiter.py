@@ -16,7 +16,7 @@ from rag.errors import ProviderRejected
 from rag.providers.endpoint import LONGEST_WAIT, Busy, Endpoint, with_retries
 
 T = TypeVar("T")
-Service = Literal["embedding", "chat", "reranking"]
+Service = Literal["embedding", "chat", "reranking", "decision"]
 
 FAILURES_IN_A_ROW = 5
 PAUSE = 30.0

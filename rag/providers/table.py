@@ -24,6 +24,8 @@ Wire = Literal[
     "ollama",
     "bedrock",
     "rerank",
+    "decisions",
+    "systemone",
 ]
 Form = Literal["", "cohere", "gemini", "vertex"]
 LOCAL_WIRES: tuple[Wire, ...] = ("onnx", "onnx-fast", "e5", "static", "hash", "extractive")
@@ -99,6 +101,11 @@ class ProviderRow:
     def reranks(self) -> bool:
         """Whether it can put passages in order."""
         return self.wire == "rerank" or bool(self.rerank_model)
+
+    @property
+    def decides(self) -> bool:
+        """Whether it answers questions by a probability."""
+        return self.wire in ("decisions", "systemone")
 
     @property
     def for_reranking(self) -> ProviderRow:

@@ -467,6 +467,20 @@ class AnswerRecipe(RecipePart):
         "answer without a model, which it words in one sentence that is checked against them; "
         "passages, all of them; auto, what suits the model: by its size, else by three questions",
     )
+    decider: Annotated[Name | None, Asks("decider"), Url("decider"), Since(2, None)] = Field(
+        None,
+        title="Checked by",
+        pattern=r"^(decisions|systemone)(:.+)?$",
+        description="the decision model that says whether the quotes answer the question, as "
+        "decisions:MODEL or systemone:MODEL; an answer below answer.sufficient is doubtful",
+    )
+    sufficient: Annotated[float, Url("sufficient"), Since(2, 0.5)] = Field(
+        0.5,
+        title="Least probability that quotes answer",
+        ge=0,
+        le=1,
+        description="decider: the least probability of an answer without doubt",
+    )
     temperature: Annotated[float, Url("temperature")] = Field(0.0, title="Temperature", ge=0, le=2)
     max_tokens: Annotated[int, AsksChat, Url("length")] = Field(
         800, title="Maximum answer length, tokens", ge=1, le=100_000, description="longest answer"

@@ -32,7 +32,7 @@ class Asks:
     more at this value than at others.
     """
 
-    whom: Literal["embedder", "chat", "reranker", "tool"]
+    whom: Literal["embedder", "chat", "reranker", "decider", "tool"]
     amounts: tuple[str, ...] = ()
     only: str | None = None
 

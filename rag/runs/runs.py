@@ -20,6 +20,7 @@ from rag.runs.loaded import Loaded
 from rag.runs.quality.answer_job import AnswerEvaluations
 from rag.runs.quality.estimates import Estimates
 from rag.runs.quality.failing import failing
+from rag.runs.quality.judge_calibration import JudgeCalibrations
 from rag.runs.quality.judge_job import Judgements
 from rag.runs.quality.preference_job import PairwiseComparisons
 from rag.runs.rankings import DEPTH, RankedSpan, Rankings, ranked_span, renamed
@@ -178,6 +179,7 @@ class Runs(
     Evaluations,
     AnswerEvaluations,
     Judgements,
+    JudgeCalibrations,
     PairwiseComparisons,
     Decisions,
     Reports,

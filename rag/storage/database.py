@@ -32,7 +32,7 @@ from rag.storage.shared.pool import SECONDS_OF_A_REQUEST, PatientPool
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0055"
+HEAD = "0056"
 _VERSION = "SELECT version_num FROM alembic_version"
 _INCREMENTAL = 2  # as ``PRAGMA auto_vacuum`` names it
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}

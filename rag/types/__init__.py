@@ -22,6 +22,7 @@ from rag.types.answers import (
     Message,
     SentenceCheck,
     SentenceVerdict,
+    StatedProbability,
     Usage,
 )
 from rag.types.arrays import (
@@ -110,6 +111,7 @@ __all__ = [
     "Span",
     "Stage",
     "StageName",
+    "StatedProbability",
     "Table",
     "Trace",
     "Usage",

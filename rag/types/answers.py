@@ -118,6 +118,15 @@ citations or with a shorter prompt, what counts as general knowledge, and what a
 
 
 @dataclass(frozen=True, slots=True)
+class StatedProbability:
+    """A probability between 0 and 1 that a model states; ``model`` is its version, "" unknown."""
+
+    value: float
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """A choice on the way to an answer: what was ``chosen``, and why, in words for the reader.
 

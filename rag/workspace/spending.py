@@ -100,7 +100,7 @@ def _costs(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_
                 services = embedder
             elif mark.whom == "reranker" and value == "chat":
                 services = chat
-            elif mark.whom == "reranker" and value and _reranker_costs(value, variables):
+            elif mark.whom in ("reranker", "decider") and value and _named_costs(value, variables):
                 services = (value,)
             if services:
                 number = [int(value)] if is_number else []
@@ -109,8 +109,8 @@ def _costs(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_
                 yield _Cost(f"{part_name}.{name}", (*services, *named), amounts)
 
 
-def _reranker_costs(reranker: str, variables: Variables) -> bool:
-    kind = reranker.partition(":")[0]
+def _named_costs(model: str, variables: Variables) -> bool:
+    kind = model.partition(":")[0]
     return kind in _BY_PATH or providers.may_cost(kind, variables)
 
 

@@ -1,11 +1,16 @@
 """The metrics page measures answers too, and lets a model judge hits."""
 
+import json
+
+import pytest
+
 from pages.components.metrics.failures import _answer, _counts
 from pages.components.shell.text import plain
 from rag import QuestionResult
 from tests.answer_runs import Chat, with_chat
 from tests.handbook import texts
 from tests.pages.conftest import finished
+from tests.servers import Reply, scripted
 
 
 def test_answers_are_measured_beside_retrieval(labelled, open_page):
@@ -150,6 +155,35 @@ def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(labelled, op
     app.text_input(key="metrics_judge").set_value("nobody:knows").run()
     app.button(key=f"metrics_judge_start_{run.id}").click().run()
     assert "nobody" in texts(app)
+
+
+def test_a_decision_model_is_tried_and_its_reliability_is_drawn(labelled, open_page, monkeypatch):
+    base = labelled.base("notes")
+    run = base.runs.evaluate("checks", base.recipe()).run
+    answer = {"type": "predicate", "name": "asked", "probability": 0.8}
+    reply = Reply(body=json.dumps({"model": "m-1", "answers": [answer]}))
+    with scripted(reply) as server:
+        monkeypatch.setenv("TOUCHSTONE_DECISIONS_URL", server.url)
+        app = open_page("metrics.py")
+        app.session_state[f"metrics_judge_{run.id}"] = True
+        app.run()
+        app.text_input(key="metrics_judge").set_value("decisions:m").run()
+        app.button(key=f"metrics_judge_try_{run.id}").click().run()
+        assert not app.exception
+        assert plain("decisions:m agrees with people on 3 of 3") in texts(app)
+        assert base.runs.judge_calibration(run.id, "decisions:m") is None
+        app.button(key=f"metrics_judge_start_{run.id}").click().run()
+        assert finished(labelled, "judge").status == "done"
+        app.run()
+    calibration = base.runs.judge_calibration(run.id, "decisions:m")
+    assert calibration.hits > 0
+    assert plain(calibration.sentence) in texts(app)
+    (chart,) = (
+        one for one in app.get("plotly_chart") if one.proto.id.endswith("judge_reliability")
+    )
+    points = json.loads(chart.proto.spec)["data"][-1]
+    assert points["x"] == pytest.approx([0.8])
+    assert points["customdata"] == [calibration.hits]
 
 
 def test_a_choice_that_is_kept_is_that_of_its_knowledge_base(labelled, open_page):

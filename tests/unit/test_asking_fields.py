@@ -14,12 +14,13 @@ PARTS = {"index": IndexRecipe, "search": SearchRecipe, "answer": AnswerRecipe}
 ASKING = [
     f"{name}.{field}"
     for name, part in PARTS.items()
-    for field in part.asking("embedder", "chat", "reranker", "tool")
+    for field in part.asking("embedder", "chat", "reranker", "decider", "tool")
 ]
 ASKS_NOBODY = {
     *(f"index.{name}" for name in ("chunker", "chunk_size", "chunk_overlap", "chunk_unit")),
     *(f"index.{name}" for name in ("analyzer", "vector_index", "context")),
     *("index.breakpoint_percentile", "answer.temperature", "answer.evidence"),
+    "answer.sufficient",
     *(f"search.{name}" for name in ("mode", "top_k", "threshold", "relevance", "exact_codes")),
     *(f"search.{name}" for name in ("refuse", "other_languages", "candidates", "fusion")),
     *(f"search.{name}" for name in ("dense_weight", "rrf_k", "bm25_pivot", "k1", "b")),
@@ -42,6 +43,7 @@ COSTLY: dict[str, tuple[dict[str, Any], Recipe]] = {
     "answer.provider": ({"answer.provider": "openai"}, QUICK),
     "answer.model": ({"answer.model": "large"}, SAVED),
     "answer.mode": ({"answer.mode": "auto"}, SAVED),
+    "answer.decider": ({"answer.decider": "decisions:m"}, QUICK),
     "answer.max_tokens": ({"answer.max_tokens": 801}, SAVED),
     "answer.context_tokens": ({"answer.context_tokens": 4001}, SAVED),
     "answer.memory": ({"answer.memory": 1}, QUICK.with_fields({"index.embedder": "openai"})),
@@ -60,9 +62,12 @@ def test_every_field_is_declared_to_ask_somebody_or_nobody():
 @pytest.mark.parametrize("field", ASKING)
 def test_a_field_that_asks_is_refused_beyond_the_saved_recipe(field):
     changes, saved = COSTLY[field]
-    asked, nothing = saved.with_fields(changes), Settings.from_env({})
-    assert beyond(saved, lambda: saved, nothing, answers=True) == ""
-    named = beyond(asked, lambda: saved, nothing, answers=True)
+    asked, keyed = (
+        saved.with_fields(changes),
+        Settings.from_env({"TOUCHSTONE_DECISIONS_API_KEY": "k"}),
+    )
+    assert beyond(saved, lambda: saved, keyed, answers=True) == ""
+    named = beyond(asked, lambda: saved, keyed, answers=True)
     assert named == {"answer.model": "answer.provider"}.get(field, field)
 
 

@@ -2,17 +2,18 @@
 
 import pytest
 
+from rag.answering.asking.wording import Wording
 from rag.errors import ProviderMisbehaved
-from rag.evaluation.judges import RUBRICS, ask
+from rag.evaluation.judges import RUBRICS, ask, passage_rubric
 from rag.evaluation.judges.asking import prefer
 from tests.scripted_chat import ScriptedChat
 
-RELEVANCE = RUBRICS["relevance"]
+RELEVANCE = passage_rubric(Wording())
 PARTS = {"question": "How long?", "passage": "Eight days."}
 
 
 def test_every_rubric_names_its_version_and_its_grades():
-    for rubric in RUBRICS.values():
+    for rubric in (RELEVANCE, *RUBRICS.values()):
         assert rubric.name.rpartition("-")[2].isdigit()
         assert f"{rubric.highest} - " in rubric.text
         assert f"{rubric.highest + 1} - " not in rubric.text

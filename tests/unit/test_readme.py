@@ -222,7 +222,7 @@ def test_planted_faults_are_found():
     ]
     assert field_problems("| `search.top_k` | `6` | x |")[:2] == [
         "answer.context_tokens",
-        "answer.evidence",
+        "answer.decider",
     ]
     assert missing_names("`Grid`, `Flask`, `ROWS`", "class Grid:\nROWS = 3") == ["Flask"]
     assert missing_sources("`rag/flask.py`, `rag.flask`, `rag.recipe`") == [

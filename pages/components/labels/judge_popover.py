@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.components.labels.judging import judge_button
 from pages.components.shell.buttons import action_button
+from pages.components.shell.charts import draw_chart, reliability_diagram
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
 from pages.components.shell.permission import offered
@@ -14,6 +15,10 @@ from rag import KnowledgeBase, Recipe, Run, UnjudgedShare, percent
 
 _JUDGE = "metrics_judge"
 _QUOTING = "extractive"
+_TRIAL = (
+    "Compares its grades with those of people, and stores nothing. Change its wording on Settings, "
+    "under Prompts."
+)
 
 
 def judge_popover(
@@ -48,6 +53,16 @@ def judge_popover(
                 _judge(base, run, recipe)
 
 
+def _try(base: KnowledgeBase, run: Run, judge: str) -> None:
+    """Draw the trial of a judge on passages that people graded, before it grades thousands."""
+    options = offered(base, "runs.try_judge", disabled=not judge, help=_TRIAL)
+    if st.button(
+        "Try on 20 passages", key=f"metrics_judge_try_{run.id}", type="tertiary", **options
+    ):
+        with st.spinner(f"Asking {plain(judge)} …"):
+            st.markdown(plain(base.runs.try_judge(run.question_set, judge).sentence))
+
+
 def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
     answer = recipe.answer
     named = "" if answer.provider == _QUOTING else f"{answer.provider}:{answer.model or ''}"
@@ -73,6 +88,11 @@ def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
             judge,
             **offered(base, "runs.start_judging", disabled=not judge),
         )
+        _try(base, run, judge)
     judgements = base.runs.open_hits(run.id, judge=judge or None)
     for sentence in judgements.sentences:
         st.markdown(plain(sentence))
+    calibration = base.runs.judge_calibration(run.id, judgements.judge)
+    if calibration is not None:
+        st.markdown(plain(calibration.sentence))
+        draw_chart(reliability_diagram(calibration.bins), "judge_reliability", calibration.sentence)

@@ -52,7 +52,7 @@ MOST_SHOWN = 50
 _ABOVE = {"mode", "by", "w", THRESHOLD, "k"}
 _OF_ANSWERS = {
     *("provider", "model", "draws_on", "reads"),
-    *("tool_calls", "may_call", "temperature", "length"),
+    *("tool_calls", "may_call", "temperature", "length", "decider", "sufficient"),
 }
 _DRAWS_ON = {
     "strict": "Strict: the passages alone.",
@@ -303,6 +303,12 @@ class _Panel(Widgets):
             [status.name for status in statuses if status.ready and status.chat_model],
             help="*extractive* quotes the passages and needs no language model.",
         )
+        if self.recipe.answer.decider or any(one.ready and one.decides for one in statuses):
+            names = (lambda name: name or ""), (lambda text: text or None)
+            hint = "A decision model that says whether the quotes answer the question."
+            self.draw("decider", st.text_input, *names, placeholder="decisions:MODEL", help=hint)
+            if self.recipe.answer.decider:
+                self.slider("sufficient", step=0.05)
         if self.recipe.answer.provider == "extractive":
             return
         self.draw(

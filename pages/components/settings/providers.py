@@ -69,6 +69,7 @@ def _row(status: ProviderStatus, *, absent: bool) -> dict[str, str]:
         "embeds": status.embedding_model,
         "answers": status.chat_model,
         "reranks": status.reranks,
+        "decides": status.decides,
     }
     state = "ready"
     if status.missing:

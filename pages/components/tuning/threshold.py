@@ -10,8 +10,7 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
-from pages.components.shell.charts import Figure, draw_chart, empty_figure
-from pages.components.shell.palette import palette
+from pages.components.shell.charts import draw_chart, reliability_diagram
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago
@@ -207,7 +206,7 @@ def _reliability(fitted: FittedCalibration) -> None:
     summary = _takeaway(fitted)
     st.caption(summary)
     alt = f"Reliability: observed shares against predicted probabilities. {summary}"
-    draw_chart(_diagram(fitted), "tuning_reliability", alt)
+    draw_chart(reliability_diagram(fitted.bins), "tuning_reliability", alt)
 
 
 def _takeaway(fitted: FittedCalibration) -> str:
@@ -222,32 +221,3 @@ def _takeaway(fitted: FittedCalibration) -> str:
     return (
         f"{sentence}. Its errors (Brier) are {percent(better)} smaller than those of the base rate."
     )
-
-
-def _diagram(fitted: FittedCalibration) -> Figure:
-    colours, bins = palette(), fitted.bins
-    figure = empty_figure(colours, height=300, showlegend=False)
-    ideal = {"color": colours.muted, "dash": "dot", "width": 1}
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=ideal, hoverinfo="skip")
-    figure.add_scatter(
-        x=[point.predicted for point in bins],
-        y=[point.observed for point in bins],
-        customdata=[point.count for point in bins],
-        mode="markers",
-        marker={"size": 9, "color": colours.accent},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [point.interval.high - point.observed for point in bins],
-            "arrayminus": [point.observed - point.interval.low for point in bins],
-            "color": colours.muted,
-            "thickness": 1.2,
-        },
-        hovertemplate="says %{x:.0%}: %{y:.0%} of %{customdata:,} relevant<extra></extra>",
-    )
-    share = {"range": [-0.02, 1.02], "tickformat": ".0%"}
-    figure.update_layout(
-        xaxis={"title": "predicted probability", "dtick": 0.25} | share,
-        yaxis={"title": "relevant in fact"} | share,
-    )
-    return figure

@@ -11,7 +11,7 @@ from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.sourcing import Sourcing
 from rag.answering.asking.suspicious import count_suspicious
-from rag.answering.assessing.assess import Assessor, with_assessment
+from rag.answering.assessing.assess import Assessor, Sufficiency, with_assessment
 from rag.answering.checking import with_checks
 from rag.answering.checking.figures import blank_mentions
 from rag.answering.citations import check, in_order, mentions
@@ -54,6 +54,7 @@ class Parts:
     words: Vocabulary
     beside: Beside
     tools: Sequence[AnswerTool] = ()
+    sufficiency: Sufficiency | None = None
 
 
 class ModelAnswer:
@@ -93,7 +94,9 @@ class ModelAnswer:
         """The answer, piece by piece. Nothing happens before it is read."""
         parts = self._parts
         checked = with_checks(self._finish, parts.embedder, self._reader, parts.words)
-        assessor = Assessor(parts.embedder, self._reader, parts.words)
+        assessor = Assessor(
+            parts.embedder, self._reader, parts.words, sufficiency=parts.sufficiency
+        )
         assessed = with_assessment(lambda *end: _without_general(checked(*end)), assessor)
         return AnswerStream(self._deltas(), assessed, self._trace)
 

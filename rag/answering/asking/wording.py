@@ -51,6 +51,9 @@ PROMPTS: Mapping[str, PromptFile] = {
         _file("grounded", "Passages, asked once", "fence", "no_answer"),
         _file("quotes", "Quotes, worded in one sentence"),
         _file("check", "Whether a quote answers the question", "quote", "question"),
+        _file("sufficient", "Decision model: whether the quotes answer"),
+        _file("judge", "Judge: the grade of a passage"),
+        _file("decision", "Decision model as judge: whether a passage answers"),
     )
 }
 

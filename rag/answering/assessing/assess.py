@@ -22,9 +22,10 @@ from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary
 from rag.errors import ProviderError
+from rag.fences import fenced, mark
 from rag.lexical.languages import UNSEGMENTED
-from rag.protocols import Embedder
-from rag.types import Answer, AnswerStatus, Assessment, Usage
+from rag.protocols import DecisionModel, Embedder
+from rag.types import Answer, AnswerStatus, Assessment, Usage, percent
 
 NO_CODE = 0.02
 """The greatest probability where no passage has a code of the question, the quoted one has none of
@@ -39,6 +40,33 @@ _CODE = re.compile(r"\b[^\W\d_]+[-./]?\d[\w./-]*\w|\b[^\W\d_]+\d\b")
 
 
 @dataclass(frozen=True, slots=True)
+class Sufficiency:
+    """A decision model, what it is asked, and the least probability that quotes answer."""
+
+    model: DecisionModel
+    question: str
+    least: float
+
+    def checked(self, answer: Answer, assessment: Assessment) -> Assessment:
+        """The same assessment, or a doubt. Where the model fails, the assessment stands."""
+        texts = {"question": answer.trace.corrected, "quotes": _shown(answer)}
+        fence = f"passage-{mark(*texts.values())}"
+        parts = (f"{name}:\n{fenced(fence, text)}" for name, text in texts.items())
+        try:
+            stated = self.model.decide(self.question, "\n\n".join(parts)).value
+        except ProviderError as error:
+            reason = f"{assessment.reason} Not checked by the decision model: {error.message}"
+            return replace(assessment, reason=reason.strip())
+        if stated >= self.least:
+            return assessment
+        reason = (
+            f"The decision model gives {percent(stated)} that the quotes answer the question, and "
+            f"{percent(self.least)} are needed."
+        )
+        return replace(assessment, state="doubtful", reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
 class Assessor:
     """Assesses answers from one index."""
 
@@ -47,6 +75,7 @@ class Assessor:
     words: Vocabulary
     edition: Callable[[], Dated | None] = lambda: None
     """The edition in force that an answer without a model rests on, if the question has a date."""
+    sufficiency: Sufficiency | None = None
 
     def assess(self, answer: Answer) -> Assessment | None:
         """Assess a complete answer; None where the embedder fails.
@@ -55,7 +84,11 @@ class Assessor:
         right answers say the rest in words of their own.
         """
         assessment = self._judge(answer)
-        if assessment is None or assessment.state != "answered" or not assessment.missing:
+        if assessment is None or assessment.state != "answered":
+            return assessment
+        if self.sufficiency is not None:
+            assessment = self.sufficiency.checked(answer, assessment)
+        if assessment.state != "answered" or not assessment.missing:
             return assessment
         terms = key_terms(answer.trace.corrected, self.words)
         telling = {term.text for term in terms if term.restricts}

@@ -55,7 +55,7 @@ def _measuring_verbs(verb: Verb) -> None:
     )
     added.add_argument("--system", metavar="NAME", help="measure a stored system instead")
     added = verb(measuring.judge, "kb", "set_name", exits=PAUSED)
-    added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
+    added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a model")
     added.add_argument("--run", help="a run; the newest of the set if left out")
     added.add_argument("--repeat", type=int, default=1, help="grades for every hit")
     added.add_argument("--depth", type=int, default=10, help="the last rank to grade (default 10)")

@@ -15,6 +15,7 @@ from rag import (
     DecisionData,
     Evaluation,
     GateResult,
+    JudgeCalibration,
     KnowledgeBase,
     LeaderboardRow,
     MeasuredData,
@@ -164,6 +165,7 @@ class JudgedData(VerbData):
     run: str
     judged: str
     open_hits: OpenHits
+    calibration: JudgeCalibration | None
 
 
 class JudgeTrialData(VerbData):
@@ -412,10 +414,14 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
     printing.follow(workspace.jobs, job)
     open_hits = base.runs.open_hits(run_id, judge=args.judge)
     state = workspace.jobs.get(job)
-    data = JudgedData(run=run_id, judged=state.message, open_hits=open_hits)
+    calibration = base.runs.judge_calibration(run_id, args.judge)
+    data = JudgedData(
+        run=run_id, judged=state.message, open_hits=open_hits, calibration=calibration
+    )
+    sentences = [*open_hits.sentences, *([calibration.sentence] if calibration else [])]
     if state.paused:
-        return printing.paused(data, [state], open_hits.sentences)
-    return Output(data, "\n".join([data.judged, *open_hits.sentences]))
+        return printing.paused(data, [state], sentences)
+    return Output(data, "\n".join([data.judged, *sentences]))
 
 
 def _preferred(

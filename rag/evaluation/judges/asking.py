@@ -11,12 +11,14 @@ from rag.answering.asking.objects import objects
 from rag.errors import ProviderMisbehaved
 from rag.evaluation.judges.rubrics import RUBRICS, Rubric
 from rag.fences import fenced, mark
-from rag.protocols import ChatModel
+from rag.protocols import ChatModel, DecisionModel
 from rag.types import Message, Usage
 
 MAX_TOKENS = 300
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _LONGEST_REASON = 500
+UNCALIBRATED = 0.5
+"""The stated probability from which a passage is relevant, unless labels say otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Judgement:
     """A grade of a rubric with its reason; ``usage`` was spent on it, as far as it was reported.
 
     ``model`` is the version that the server says it answered with, "" where it does not.
+    ``stated`` is the probability that a decision model states, None of a grade in words.
     """
 
     grade: int
@@ -31,6 +34,7 @@ class Judgement:
     rubric: str
     usage: Usage = field(default_factory=Usage)
     model: str = ""
+    stated: float | None = None
 
 
 class NoGrade(ProviderMisbehaved):
@@ -47,11 +51,7 @@ def ask(rubric: Rubric, chat: ChatModel, parts: Mapping[str, str]) -> Judgement:
     The texts are data: each stands between delimiters that it cannot predict. Raises NoGrade if the
     second reply is no grade either, and ProviderError.
     """
-    fence = mark(rubric.name, *parts.values())
-    sections = "\n\n".join(
-        f"{name}:\n{fenced(f'passage-{fence}', text)}" for name, text in parts.items()
-    )
-    messages = [Message("system", rubric.text), Message("user", sections)]
+    messages = [Message("system", rubric.text), Message("user", _between_marks(rubric, parts))]
     spent = Usage()
     for _ in range(2):
         reply, usage, model = _reply(chat, messages)
@@ -67,6 +67,16 @@ def ask(rubric: Rubric, chat: ChatModel, parts: Mapping[str, str]) -> Judgement:
     raise NoGrade(
         f"The judge gave no grade in two tries: {reply[:80]!r}.", "Try a larger model.", spent
     )
+
+
+def decide(rubric: Rubric, model: DecisionModel, parts: Mapping[str, str]) -> Judgement:
+    """Ask a decision model the question of a rubric: the highest grade from 0.5, else 0.
+
+    Raises ProviderError.
+    """
+    stated = model.decide(rubric.text, _between_marks(rubric, parts))
+    grade = rubric.highest if stated.value >= UNCALIBRATED else 0
+    return Judgement(grade, "", rubric.name, stated.usage, stated.model, stated.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,12 @@ def prefer(chat: ChatModel, question: str, first: str, second: str, passages: st
         votes.append(sign * {0: 0, 1: 1, 2: -1}[judgement.grade])
         spent += judgement.usage
     return Preferred(fmean(votes), spent)
+
+
+def _between_marks(rubric: Rubric, parts: Mapping[str, str]) -> str:
+    fence = mark(rubric.name, *parts.values())
+    sections = (f"{name}:\n{fenced(f'passage-{fence}', text)}" for name, text in parts.items())
+    return "\n\n".join(sections)
 
 
 def _reply(chat: ChatModel, messages: list[Message]) -> tuple[str, Usage, str]:

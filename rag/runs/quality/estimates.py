@@ -10,7 +10,6 @@ from statistics import fmean, pstdev
 import numpy as np
 
 from rag.evaluation.intervals import Interval
-from rag.evaluation.judges import RUBRICS
 from rag.evaluation.pooling.sampling import (
     FEWEST,
     Agreement,
@@ -21,6 +20,7 @@ from rag.evaluation.pooling.sampling import (
 from rag.evaluation.report.words import counted
 from rag.operation import operation
 from rag.questions.judging_queue import JudgingPool
+from rag.runs.quality.judges import passage_rubrics
 from rag.runs.stored import StoredRuns
 from rag.storage import Connection
 from rag.storage import questions as question_rows
@@ -154,9 +154,9 @@ class Estimates(StoredRuns):
                         place = label.document_id, label.start, label.end
                         item = items.get(place, label.document_id)
                         people[question.id, item] = float(label.grade > 0)
-            name, verdicts, models = _verdicts(connection, run_ids, judge)
+            name, verdicts, models = _verdicts(connection, self._base_id, run_ids, judge)
             by_judge = {
-                other: _verdicts(connection, run_ids, other)[1]
+                other: _verdicts(connection, self._base_id, run_ids, other)[1]
                 for run_id in run_ids
                 for other, _ in rows.judges(connection, run_id)
             }
@@ -171,18 +171,20 @@ class Estimates(StoredRuns):
 
 
 def _verdicts(
-    connection: Connection, run_ids: list[str], judge: str | None
+    connection: Connection, base_id: int, run_ids: list[str], judge: str | None
 ) -> tuple[str, dict[Hit, list[float]], dict[str, int]]:
     """The judge, its verdicts by hit (1 relevant, one for every repetition), and its versions."""
-    rubric = RUBRICS["relevance"].name
+    rubrics = {rubric.name for rubric in passage_rubrics(connection, base_id)}
     judges = [
-        name for run_id in run_ids for name, by in rows.judges(connection, run_id) if by == rubric
+        name for run_id in run_ids for name, by in rows.judges(connection, run_id) if by in rubrics
     ]
     name = judge if judge is not None else next(iter(judges), "")
     votes: dict[Hit, list[float]] = defaultdict(list)
     models = Counter[str]()
     for run_id in run_ids:
-        for judgement in rows.of_run(connection, run_id, name, rubric):
+        for judgement in rows.of_run(connection, run_id, name):
+            if judgement.rubric not in rubrics:
+                continue  # in words that are not in use any more
             votes[judgement.question_id, judgement.item].append(float(judgement.grade >= RELEVANT))
             models.update([judgement.model] if judgement.model else [])
     return (name if votes else ""), dict(votes), dict(models)

@@ -8,12 +8,13 @@ from hashlib import sha256
 import numpy as np
 
 from rag.errors import InvalidInput
-from rag.evaluation.judges import RUBRICS, Judgement, NoGrade
+from rag.evaluation.judges import Judgement, NoGrade
 from rag.evaluation.pooling.sampling import Agreement, agreement
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
 from rag.runs.quality.estimates import CUTOFF, RELEVANT
-from rag.runs.quality.judges import judge_named
+from rag.runs.quality.judge_calibration import judge_calibration
+from rag.runs.quality.judges import passage_judge
 from rag.runs.quality.model_calls import ModelCalls
 from rag.runs.quality.spending import UNLIMITED, Budget, BudgetedJob
 from rag.runs.stored import StoredRuns
@@ -95,7 +96,7 @@ class Judgements(StoredRuns):
         run of the set is taken over. Each hit is judged ``repeat`` times, which gives a spread;
         the ``budget`` of this go counts grades. Raises NotFound, InvalidInput, ProviderError.
         """
-        judge_named(self._services, judge)
+        passage_judge(self._services, self._base_id, judge)
         if repeat < 1 or depth < 1:
             raise InvalidInput(
                 "The number of judgements and the last rank must be at least 1.",
@@ -115,7 +116,7 @@ class Judgements(StoredRuns):
         Half of them are irrelevant where there are as many. Raises NotFound, InvalidInput without
         passages that people graded, ProviderError.
         """
-        named = judge_named(self._services, judge)
+        named = passage_judge(self._services, self._base_id, judge)
         if number < 1:
             raise InvalidInput(f"A trial of {number} passages shows nothing.", "Try at least 1.")
         with self._database.read() as connection:
@@ -145,9 +146,7 @@ class Judgements(StoredRuns):
         tokens = 0
         for (question_text, passage), is_relevant in drawn:
             try:
-                judgement = named.grade(
-                    "relevance", {"question": question_text, "passage": passage}
-                )
+                judgement = named.grade({"question": question_text, "passage": passage})
             except NoGrade as error:
                 tokens += error.usage.tokens
                 continue
@@ -188,7 +187,8 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "judge"; grades that an earlier process stored stay."""
     request = Judge.of(job)
     run_id, judge = request.run, request.judge
-    judge_model, rubric = judge_named(services, judge), RUBRICS["relevance"]
+    judge_model = passage_judge(services, job.base_id, judge)
+    rubric = judge_model.rubric
     todo, judged = _todo(services, job.base_id, request, rubric.name)
     with services.database.write() as connection:
         elsewhere = rows.elsewhere(connection, job.base_id, judge, rubric.name)
@@ -204,7 +204,7 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
 
     def grade(hit: _Hit) -> _Reply:
         try:
-            return judge_model.grade("relevance", {"question": hit.question, "passage": hit.text})
+            return judge_model.grade({"question": hit.question, "passage": hit.text})
         except NoGrade as error:
             return error.usage
 
@@ -228,12 +228,18 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
                 cost=cost.amount if cost else None,
                 currency=cost.currency if cost else "",
                 model=outcome.model,
+                stated=outcome.stated,
             )
             with services.database.write() as connection:
                 rows.add(connection, run_id, stored)
         reporter.report(
             judged + done, judged + len(todo), f"{judged + done:,} of {judged + len(todo):,}"
         )
+    with services.database.write() as connection:
+        calibration = judge_calibration(connection, job.base_id, run_id, judge)
+        if calibration is not None:
+            at = calibration.threshold, rubric.highest
+            rows.regrade(connection, run_id, judge, rubric.name, *at)
     done, total = judged + made_now, judged + len(todo)
     if done == total:
         return f"{done:,} hits are judged."

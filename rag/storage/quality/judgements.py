@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select, update
 
 from rag.storage.quality.tables import judgement
 from rag.storage.rows import insert_missing, read
@@ -21,6 +21,7 @@ class StoredJudgement:
     ``rubric`` is the wording with its version. ``probability`` is the probability with which the
     hit was sampled for judging. ``cost`` is in ``currency``; None if the price is unknown.
     ``model`` is the version that the server said it answered with, "" where it did not.
+    ``stated`` is the probability that a decision model stated, None of a grade in words.
     """
 
     question_id: str
@@ -36,6 +37,7 @@ class StoredJudgement:
     cost: float | None = None
     currency: str = ""
     model: str = ""
+    stated: float | None = None
 
 
 def add(connection: Connection, run_id: str, new: StoredJudgement) -> None:
@@ -54,6 +56,17 @@ def of_run(
     if rubric is not None:
         statement = statement.where(judgement.c.rubric == rubric)
     return [read(StoredJudgement, row) for row in connection.execute(statement)]
+
+
+def regrade(
+    connection: Connection, run_id: str, judge: str, rubric: str, threshold: float, highest: int
+) -> None:
+    """Grade the hits of a run anew by their stated probabilities: the highest grade, or 0."""
+    mine = (judgement.c.run_id == run_id, judgement.c.judge == judge, judgement.c.rubric == rubric)
+    grade = case((judgement.c.stated >= threshold, highest), else_=0)
+    connection.execute(
+        update(judgement).where(*mine, judgement.c.stated.is_not(None)).values(grade=grade)
+    )
 
 
 def elsewhere(

@@ -40,6 +40,8 @@ judgement = Table(
     Column("currency", String(8), nullable=False, server_default=""),
     # The version that the server said it answered with.
     Column("model", String, nullable=False, server_default=""),
+    # The probability that a decision model stated; null of a grade in words.
+    Column("stated", Float),
     Column("created", DateTime(timezone=True), nullable=False),
     UniqueConstraint("run_id", "question_id", "item", "judge", "rubric", "repetition"),
 )
