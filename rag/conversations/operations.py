@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from rag.errors import InvalidInput
 from rag.operation import operation
+from rag.runs.quality.spending import cost_text
 from rag.storage import Database
 from rag.storage.conversations import operations as rows
 from rag.storage.conversations.operations import TurnRow
@@ -69,6 +70,11 @@ class OperationFigures:
     def refused_share(self) -> float | None:
         """Share of the questions that were refused."""
         return self.refused / self.questions if self.questions else None
+
+    def public(self) -> dict[str, Any]:
+        """Return the figures as JSON shows them: costs in words, with the share of refusals."""
+        costs, refused_share = cost_text(self.costs), self.refused_share
+        return asdict(self) | {"costs": costs, "refused_share": refused_share}
 
     @property
     def tokens(self) -> int:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from typing import Any
 
 from rag import (
     EVERYBODY,
+    DocumentData,
     InvalidInput,
-    OperationFigures,
-    OperationPeriod,
     Remembered,
     Timestamp,
     TurnRow,
@@ -88,40 +86,6 @@ class FaultyTurnData(TurnMetricsData):
     fault: str
 
 
-class OperationFiguresData(VerbData):
-    """Questions, refusals, times, tokens and thumbs of some turns."""
-
-    questions: int
-    refused: int
-    failed: int
-    p50: float | None
-    p95: float | None
-    first_token: float | None
-    prompt_tokens: int
-    completion_tokens: int
-    from_cache: int
-    thumbs_up: int
-    thumbs_down: int
-    costs: str
-    doubtful: int
-    refused_share: float | None
-
-
-class OperationPeriodData(OperationFiguresData):
-    """The figures of the turns since a time."""
-
-    start: str
-
-
-class OperationsData(OperationFiguresData):
-    """The figures of a knowledge base in use, over time, with its slowest and worst answers."""
-
-    days: float | None
-    periods: list[OperationPeriodData]
-    slowest: list[TurnMetricsData]
-    worst: list[FaultyTurnData]
-
-
 def memory(args: argparse.Namespace) -> Output:
     if args.limit < 1:
         raise InvalidInput("--limit is at least 1.", "Leave it out for 50.")
@@ -151,10 +115,13 @@ def memory(args: argparse.Namespace) -> Output:
 def operations(args: argparse.Namespace) -> Output:
     turns = inputs.workspace(args).base(args.kb, EVERYBODY).conversations.all_turns(args.days)
     whole, bad = operation_figures(turns), worst_turns(turns)
-    data = _figures(whole).extend(
-        OperationsData,
+    data = DocumentData(
+        **whole.public(),
         days=args.days,
-        periods=list(map(_period, operation_periods(turns))),
+        periods=[
+            period.figures.public() | {"start": period.start.isoformat()}
+            for period in operation_periods(turns)
+        ],
         slowest=list(map(_turn, slowest_turns(turns))),
         worst=[_turn(turn).extend(FaultyTurnData, fault=wrong) for turn, wrong in bad],
     )
@@ -189,17 +156,6 @@ def _line(remembered: Remembered) -> str:
     alike = "" if remembered.cosine is None else f"{remembered.cosine:.3f}  "
     question = snippet(interaction.question, 100)
     return f"{interaction.turn:5}  {alike}{remembered.standing:12}  {question}"
-
-
-def _figures(figures: OperationFigures) -> OperationFiguresData:
-    costs, refused_share = cost_text(figures.costs), figures.refused_share
-    return OperationFiguresData(
-        **asdict(figures) | {"costs": costs, "refused_share": refused_share}
-    )
-
-
-def _period(period: OperationPeriod) -> OperationPeriodData:
-    return _figures(period.figures).extend(OperationPeriodData, start=period.start.isoformat())
 
 
 def _turn(turn: TurnRow) -> TurnMetricsData:

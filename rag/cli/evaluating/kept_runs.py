@@ -13,6 +13,7 @@ from rag import (
     AnswersSpentData,
     Budget,
     DecisionData,
+    DocumentData,
     Evaluation,
     GateResult,
     JudgeCalibration,
@@ -183,36 +184,6 @@ class JudgeTrialData(VerbData):
     tokens: int
     models: list[str]
     sentence: str
-
-
-class PreferenceData(VerbData):
-    """The answers of two runs compared by a judge."""
-
-    run: str
-    other: str
-    judge: str
-    questions: int
-    wins: int
-    losses: int
-    ties: int
-    open: int
-    rate: float
-    interval: tuple[float, float]
-    confidence: float
-    p: float
-    verdict: str
-    groups: int
-    design_effect: float
-    tokens: int
-    cost: str
-    sentence: str
-
-
-class PreferredData(VerbData):
-    """The outcome of a judge's comparison of two runs."""
-
-    judged: str
-    preference: PreferenceData
 
 
 def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
@@ -432,7 +403,7 @@ def _preferred(
     printing.follow(workspace.jobs, job)
     preference = base.runs.preferences(run_id, args.against, args.judge)
     state = workspace.jobs.get(job)
-    data = PreferredData(judged=state.message, preference=PreferenceData.of(preference))
+    data = DocumentData(judged=state.message, preference=preference.public())
     spent = f"{preference.tokens:,} tokens, {preference.cost}" if preference.tokens else ""
     lines = [*filter(None, [preference.sentence, spent])]
     if state.paused:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import compare
@@ -61,6 +62,10 @@ class Preferences:
     design_effect: float
     tokens: int
     cost: str
+
+    def public(self) -> dict[str, Any]:
+        """Return the figures as JSON shows them, with the sentence."""
+        return asdict(self) | {"sentence": self.sentence}
 
     @property
     def sentence(self) -> str:
