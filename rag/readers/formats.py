@@ -192,7 +192,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opendocument:read_odt",
         ("opendocument",),
         True,
-        version=2,
+        version=3,
         leaves_out=(
             *_SHOWN,
             "tracked_change",
@@ -215,7 +215,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.rtf:read_rtf",
         ("rtf",),
         True,
-        version=2,
+        version=3,
         leaves_out=(
             *_SHOWN,
             "tracked_change",
@@ -230,7 +230,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.markup.epub:read_epub",
         ("epub",),
         True,
-        version=1,
+        version=2,
         leaves_out=(*_SHOWN, "picture", "missing_chapter"),
     ),
     Format(
@@ -266,7 +266,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_CONTAINERS}.messages:read_message",
         _TEXT,
         False,
-        version=1,
+        version=2,
         unpacker=f"{_CONTAINERS}.messages:unpack_message",
         leaves_out=(*_SHOWN, "picture", "attachment"),
     ),

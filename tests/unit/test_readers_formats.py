@@ -96,6 +96,32 @@ def test_rtf_has_rows_that_name_groups_and_cells_over_several_rows(tmp_path):
     ]
 
 
+TABLE = "<table><tr><td>Boat</td><td>Fee</td></tr><tr><td>Yacht</td><td>640</td></tr></table>"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        (
+            "x.rtf",
+            rb"{\rtf1\trowd\cellx900\cellx1800\intbl Boat\cell Fee\cell\row"
+            rb"\trowd\cellx900\cellx1800\intbl Yacht\cell 640\cell\row\pard\par}",
+        ),
+        (
+            "x.odt",
+            open_text(
+                f"<table:table>{open_row('Boat', 'Fee')}{open_row('Yacht', '640')}</table:table>"
+            ),
+        ),
+        ("x.epub", epub(TABLE)),
+        ("x.eml", b"Subject: Fees\nContent-Type: text/html\n\n" + TABLE.encode()),
+    ],
+)
+def test_the_first_row_of_a_table_without_marks_of_a_header_has_its_labels(tmp_path, name, data):
+    (table,) = document(tmp_path, data, name).tables
+    assert table.labels == ("Boat", "Fee")
+
+
 def test_ods_has_merged_cells_and_notes_but_no_hidden_rows(tmp_path):
     rows = (
         '<table:table-column/><table:table-column table:visibility="collapse"/>'

@@ -291,10 +291,11 @@ def _without_declaration(markup: str) -> str:
     return re.sub(r"^\s*<\?xml[^>]*\?>", "", normalise(markup))
 
 
-def body_content(markup: str, metadata: dict[str, str]) -> Content:
+def body_content(markup: str, metadata: dict[str, str], *, tags_tell: bool = False) -> Content:
     """All visible text of a page whose markup is sound, with the marks of Markdown.
 
-    The title is the first heading, if ``metadata`` has none.
+    The title is the first heading, if ``metadata`` has none. Where ``tags_tell`` every header of a
+    table, tables without tags for it have none.
     """
     from lxml import html
 
@@ -315,11 +316,15 @@ def body_content(markup: str, metadata: dict[str, str]) -> Content:
     for item in tree.iterfind(".//ul/li"):
         first = _first_of(item)
         first.text = f"- {(first.text or '').lstrip()}"
-    return _whole_body(tree, metadata, left_out)
+    return _whole_body(tree, metadata, left_out, tags_tell=tags_tell)
 
 
 def _whole_body(
-    tree: Any, metadata: dict[str, str], left_out: Mapping[str, int] | None = None
+    tree: Any,
+    metadata: dict[str, str],
+    left_out: Mapping[str, int] | None = None,
+    *,
+    tags_tell: bool = False,
 ) -> Content:
     """All blocks; for markup that other readers wrote, ``left_out`` counts what marks stand for."""
     composer, title, last, marked = Composer(), "", "", left_out is not None
@@ -329,8 +334,8 @@ def _whole_body(
             block = composer.take_marks(block)
         else:
             heads = block.heads
-            if marked and heads is None:
-                heads = int(len(block.rows[0]) == 1)  # the caption alone: tags tell every header
+            if tags_tell and heads is None:
+                heads = int(len(block.rows[0]) == 1)  # the caption alone
             rows = [[cell and composer.take_marks(cell) for cell in row] for row in block.rows]
             composer.table(grid(rows, heads))
             last = ""

@@ -62,7 +62,7 @@ def read_adoc(source: Source) -> Content:
     text, metadata = load(source)
     places: dict[str, list[str]] = {"included_file": [], "conditional_passage": []}
     lines = deque(_shown(text, places))
-    content = body_content("".join(_Page().blocks(lines)), metadata)
+    content = body_content("".join(_Page().blocks(lines)), metadata, tags_tell=True)
     omissions = (Omission(kind, len(at), at[0]) for kind, at in places.items() if at)
     return replace(content, left_out=(*content.left_out, *omissions))
 

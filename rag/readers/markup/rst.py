@@ -50,7 +50,7 @@ def read_rst(source: Source) -> Content:
     lines = text.count("\n") + 1
     page = _page(text, _watched(source, lines))
     source.tick(lines, lines)
-    content = body_content(page, metadata)
+    content = body_content(page, metadata, tags_tell=True)
     if not content.text:  # nothing but comments and settings
         content = Content(text, metadata=metadata)
     arguments: dict[str, list[str]] = {}
