@@ -239,9 +239,17 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.markup.notebooks:read_notebook",
         _TEXT,
         False,
+        version=1,
         leaves_out=(*_STRUCK, "picture", "output", "error_output"),
     ),
-    Format(("vtt",), "text/vtt", f"{_HERE}.markup.transcripts:read_transcript", _TEXT, False),
+    Format(
+        ("vtt",),
+        "text/vtt",
+        f"{_HERE}.markup.transcripts:read_transcript",
+        _TEXT,
+        False,
+        leaves_out=("comment",),
+    ),
     Format(
         ("srt",),
         "application/x-subrip",

@@ -188,6 +188,7 @@ def test_notebook_has_code_and_its_text_but_no_pictures(tmp_path):
             "outputs": [
                 {"output_type": "stream", "text": ["90\n"]},
                 {"data": {"image/png": "iVBO", "text/plain": "<Figure size 1>"}},
+                {"data": {"image/png": "iVBO", "text/plain": "highest: 734 cm"}},
                 {"data": {"text/html": "<b>x</b>", "text/plain": "<HTML object at 0x7f>"}},
                 {"ename": "ValueError", "traceback": ["..."]},
             ],
@@ -196,9 +197,14 @@ def test_notebook_has_code_and_its_text_but_no_pictures(tmp_path):
     notebook = document(tmp_path, json.dumps({"cells": cells}).encode(), "rates.ipynb")
     assert notebook.text == (
         "# Rates\nAll in euros.\n\n```\n# a comment\nprint(90)\n```\n\n```\n90\n```"
+        "\n\n```\nhighest: 734 cm\n```"
     )
     assert [heading.title for heading in notebook.headings] == ["Rates"]
-    assert left_out(notebook) == dict.fromkeys(("picture", "output", "error_output"), (1, "cell 2"))
+    assert left_out(notebook) == {
+        "picture": (2, "cell 2"),
+        "output": (1, "cell 2"),
+        "error_output": (1, "cell 2"),
+    }
 
 
 def test_turns_of_a_transcript_have_their_times_as_places(tmp_path):
@@ -228,6 +234,7 @@ intro
     at = transcript.text.index("How")
     assert page_name(transcript.name, None, transcript.heading_at(at)) == "00:00:05"
     assert transcript.headings[-1].title == "01:02:03"
+    assert left_out(transcript) == {"comment": (1, "made by hand")}
     srt = document(
         tmp_path,
         b"1\n00:00:01,000 --> 00:00:02,000\nAnn: Hello.\n\n2\n00:00:02,500 "

@@ -13,7 +13,8 @@ from rag.readers.markdown import code_fence
 from rag.readers.records import parse_json
 from rag.readers.text import load, markdown
 
-_OBJECT = re.compile(r"<[^<>]* at 0x[0-9a-f]+>")  # in place of what a browser shows
+_OBJECT = re.compile(r"\[?(?:<[^<>]*>[\s,]*+)++\]?")
+"""What stands in place of what a browser shows."""
 
 
 def read_notebook(source: Source) -> Content:
@@ -63,13 +64,15 @@ def _add(composer: Composer, cell: Mapping[str, Any], place: str) -> None:
     for output in outputs if isinstance(outputs, list) else ():
         data = output.get("data") or output if isinstance(output, dict) else {}
         text = _joined(data.get("text") or data.get("text/plain"))
-        if any(kind.startswith(("image/", "png", "jpeg", "svg")) for kind in map(str, data)):
-            composer.leave_out("picture", place)
-        elif "ename" in data:
+        is_picture = any(
+            kind.startswith(("image/", "png", "jpeg", "svg")) for kind in map(str, data)
+        )
+        composer.leave_out("picture", place, int(is_picture))
+        if "ename" in data:
             composer.leave_out("error_output", place)
         elif text.strip() and not _OBJECT.fullmatch(text.strip()):
             composer.block(_code(text))
-        else:
+        elif not is_picture:
             composer.leave_out("output", place)
 
 

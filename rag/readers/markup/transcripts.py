@@ -17,6 +17,7 @@ _CUE = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t][^\n]*)?")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>\n]*+)>")
 _NAMED = re.compile(r"([^\W\d][^:\n]{0,39}):[ \t]+(?=\S)")
 _TAG = re.compile(r"</?[a-z][^<>\n]*+>|<[\d:.]++>|\{\\[^{}\n]*+\}", re.IGNORECASE)
+_COMMENT = re.compile(r"(?:\A|\n\n)NOTE[ \t\n]++([^\n]{0,40})")
 _PAUSE = 5  # seconds after which a paragraph begins
 _LONGEST = 60  # seconds of a paragraph
 
@@ -32,10 +33,13 @@ class _Cue:
 def read_transcript(source: Source) -> Content:
     """A paragraph for each turn of a speaker and each minute, its time as its heading.
 
-    Raises UnreadableDocument (``damaged``) for a file without times.
+    Comments (NOTE) are left out, and counted. Raises UnreadableDocument (``damaged``) for a file
+    without times.
     """
     text, metadata = load(source)
     composer, since, last = Composer(), -_LONGEST, _Cue(-_LONGEST, -_LONGEST, "", "")
+    for comment in _COMMENT.findall(text):
+        composer.leave_out("comment", comment)
     for cue in _cues(text):
         turns = cue.speaker != last.speaker
         if turns or cue.start - last.end >= _PAUSE or cue.start - since >= _LONGEST:
