@@ -40,6 +40,7 @@ _NO_TITLE = re.compile(
     r"|[^\s]*\.[a-z]{2,5}|[\W\d_]*)",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"\d+")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://([^/?#]*)([^?#]*).*", re.DOTALL)
 _COPY = re.compile(r"(?:(?<!\s)\s++)?\(\d++\)$")
@@ -254,5 +255,16 @@ def _first_line(document: Document) -> str:
     if alone and _GOES_ON.search(line) and 0 < len(second) <= _LONGEST_LINE:
         line = f"{line} {second}"
         alone = second[-1:] not in _ENDS
-    is_row = "\t" in line or "; " in line or " | " in line
+    is_row = "\t" in line or "; " in line or " | " in line or _is_of_series(line, document.text)
     return line if alone and not is_row and not _NO_TITLE.fullmatch(line) else ""
+
+
+def _is_of_series(line: str, text: str) -> bool:
+    """Whether another line begins as this one does up to its first number, with another number."""
+    number = _NUMBER.search(line)
+    if number is None or not number.start():
+        return False
+    begins = re.compile(
+        rf"^[ \t]*{re.escape(line[: number.start()])}({_NUMBER.pattern})", re.MULTILINE
+    )
+    return any(other[1] != number[0] for other in begins.finditer(text))

@@ -172,7 +172,7 @@ class Composer:
             headings,
             tuple(self._tables),
             filled,
-            dict(self._read),
+            dict(+self._read),
             tuple(self._left_out.values()),
         )
 

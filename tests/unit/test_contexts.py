@@ -131,6 +131,8 @@ def test_the_words_of_a_name(name, words):
         ("scan0001.pdf", "a; b; c\nd; e; f", ""),
         ("", "Only one line", ""),
         ("12", "Code\tMeaning\nCV-1\tLid", ""),
+        ("", "Permit 3100 Fee: 18 euros\n\nPia\n\nPermit 3107 Fee: 42 euros\n\nTom", ""),
+        ("", "Manual of the Delta 3\n\nThe Delta 3 lifts water.", "Manual of the Delta 3"),
     ],
 )
 def test_the_title_of_a_document(stated, text, title):

@@ -59,6 +59,7 @@ def test_what_pages_repeat_is_their_head_and_not_in_the_text(tmp_path):
     found = document(tmp_path, drawn(*pages))
     assert found.text == "\n\n".join(f"Chapter words {n}." for n in (1, 2, 3, 4))
     assert [page.head for page in found.pages] == [f"Corvane manual Page {n}" for n in (1, 2, 3, 4)]
+    assert found.receipt.read["running_lines"] == 8
 
 
 def test_left_and_right_pages_have_heads_of_their_own(tmp_path):

@@ -58,8 +58,8 @@ def read_pdf(source: Source) -> Content:
 
     What pages repeat at their top and bottom is their ``head`` and not in the text. Pages without
     text of their own that are pictures are recognised, where the packages for it are installed.
-    The receipt counts those, pages without text, and those whose fonts do not say which characters
-    they show.
+    The receipt counts the lines of heads, pages that are pictures, pages without text, and those
+    whose fonts do not say which characters they show.
 
     Raises UnreadableDocument: needs_password, encrypted, scanned, empty, damaged, too_large.
     """
@@ -135,6 +135,7 @@ class _Reading:
                 continue
             head = lines.text if other is None else ""
             self.composer.page(index + 1, head, label=self._pages.label(index))
+            self.composer.count("running_lines", len(head.splitlines()))
             for kind, number in ink.left_out.items():
                 self.composer.leave_out(kind, number=number)
             reader = self._reader if ink.has_notes else None
