@@ -28,6 +28,7 @@ from pages.components.metrics.answers import ANSWER_METRICS, answer_cards, answe
 from pages.components.metrics.cards import (
     CARDS,
     DOUBTED,
+    DOUBTED_WRONGLY,
     Ranges,
     answers_comparison,
     beyond_top_k,
@@ -66,7 +67,9 @@ from rag import (
     Run,
     UnjudgedShare,
     counted,
+    newest_scored,
     precision_ceiling,
+    with_answers,
 )
 
 _JOB_HEIGHT = 84  # pixels
@@ -215,7 +218,8 @@ def _options(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[
         help=f"{counted(chosen.from_users, 'question')} came from chats. Such questions are "
         "not a random sample, because most of them failed.",
     )
-    keep(base, "answers", first=False)
+    newest = next(iter(base.runs.list_all(chosen.name)), None)
+    keep(base, "answers", first=newest is not None and DOUBTED_WRONGLY in newest.metrics)
     answers = st.checkbox(
         "Also score answers",
         key="answers",
@@ -251,6 +255,9 @@ def _results(
     version = readings.version_of(chosen)
     earlier, changes, compared = _compared(base, runs, place, pinned, version)
     results = readings.outcomes(base, run.id, run.recipe.search.top_k if run.recipe else 0)
+    scored = newest_scored(all_runs, run.recipe, run.base_version) if run.recipe else None
+    if scored and scored.id != run.id:
+        results = with_answers(results, readings.answer_figures(base, scored.id))
     unjudged = readings.unjudged(base, run.id, version)
     ranges = _ranges(readings.intervals(base, run.id, version), unjudged, results)
     by_document = readings.document_labels(base, chosen.name, version)

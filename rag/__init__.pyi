@@ -224,7 +224,9 @@ from .runs.quality.estimates import OpenHits as OpenHits
 from .runs.quality.failing import PASSING as PASSING
 from .runs.quality.failing import failing_depth as failing_depth
 from .runs.quality.failing import first_failure as first_failure
+from .runs.quality.failing import newest_scored as newest_scored
 from .runs.quality.failing import ranks_low as ranks_low
+from .runs.quality.failing import with_answers as with_answers
 from .runs.quality.judge_calibration import JudgeCalibration as JudgeCalibration
 from .runs.quality.preference_job import Preferences as Preferences
 from .runs.quality.spending import Budget as Budget

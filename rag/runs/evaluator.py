@@ -90,6 +90,8 @@ class Evaluator:
     ) -> Evaluation:
         """Run every question to the deepest cutoff, store the run and return it.
 
+        It is measured at top-k of the recipe too, where the deepest cutoff reaches it.
+
         With ``ignore_identical`` a document whose name is the id of the question is no result, as
         in collections whose questions are documents themselves (BEIR's ``ignore_identical_ids``,
         which its figures of ArguAna and Quora rest on).
@@ -107,6 +109,8 @@ class Evaluator:
         question_set, questions = self.questions(
             set_name, refusals_alone=True, without_users=without_users
         )
+        top_k = recipe.search.top_k  # by which questions fail
+        cutoffs = sorted({*cutoffs, min(top_k, max(cutoffs))})
         snapshot = take_complete_snapshot(self._services, self._base_id, recipe)
         index, fallbacks = snapshot.index, Fallbacks()
         queries = self._embedded(questions, recipe.index)

@@ -293,7 +293,7 @@ def test_the_worst_question_stands_first():
 
 def test_a_value_that_a_run_lacks_has_its_reason(labelled, open_page):
     base = labelled.base("notes")
-    base.runs.evaluate("checks", base.recipe(), (10,))
+    base.runs.evaluate("checks", base.recipe(), (3,))
     app = open_page("metrics.py")
     shown = {card.label: card.value for card in app.metric}
     assert shown["Precision@5"] == "–"

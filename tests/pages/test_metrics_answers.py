@@ -122,6 +122,29 @@ def test_failures_are_counted_by_what_they_fail_by():
     assert " 1 other question got the expected answer, although" in _counts([right, results[0]], 5)
 
 
+def test_metrics_and_failures_count_the_same_failures_whichever_run_is_newest(labelled, open_page):
+    base = labelled.base("notes")
+    recipe = base.recipe().with_fields({"search.top_k": 7})
+    base.save_recipe(recipe)
+    base.questions.edit_question("checks", "q3", answer="At most 139 euros")
+
+    def failed() -> tuple[str, str]:
+        diagnosis = base.diagnoses.diagnose("checks", recipe)
+        counts = open_page("metrics.py").header[0].help
+        return counts.split(" questions")[0], f"{len(diagnosis.questions)} of {diagnosis.asked}"
+
+    base.runs.evaluate("checks", recipe)
+    before, diagnosed = failed()
+    assert before == diagnosed
+    assert open_page("metrics.py").checkbox(key="answers").value is False
+    assert labelled.jobs.run(base.runs.start_answers("checks", recipe)).status == "done"
+    assert open_page("metrics.py").checkbox(key="answers").value is True  # as the last time
+    scored, diagnosed = failed()
+    assert scored == diagnosed != before
+    base.runs.evaluate("checks", recipe)
+    assert failed() == (scored, diagnosed)
+
+
 def test_answers_without_the_expected_one_are_counted_and_listed_first(labelled, open_page):
     base = labelled.base("notes")
     base.questions.edit_question("checks", "q2", answer="Because the bearing is dry")

@@ -73,6 +73,12 @@ def outcomes(base: KnowledgeBase, run_id: str, depth: int = 0) -> Sequence[Quest
     return base.runs.results(run_id, depth)
 
 
+@shared_cache(4)
+def answer_figures(base: KnowledgeBase, run_id: str) -> Mapping[str, Mapping[str, float]]:
+    """The metrics of all questions of a run, by question id."""
+    return {one.question_id: one.metrics for one in base.runs.results(run_id, 0)}
+
+
 @shared_cache(16)
 def plan(base: KnowledgeBase, set_name: str, _runs: Sequence[str], _version: Version) -> Plan:
     """The power analysis of a question set, based on its latest runs."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from rag.evaluation.answers.measures import has_expected, lacks_expected
+from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 
 Failure = Literal["answered", "not refused", "low", "parts", "doubtful", "unexpected"]
@@ -23,6 +25,36 @@ def failing_depth(run: Run) -> int | None:
     cutoffs = {int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")}
     top_k = run.recipe.search.top_k if run.recipe else 10
     return top_k if top_k in cutoffs else max(cutoffs, default=None)
+
+
+def newest_scored(runs: Iterable[Run], recipe: Recipe, base_version: int) -> Run | None:
+    """The first of some runs that scored the answers of a recipe, on the documents of a version."""
+    return next(
+        (
+            run
+            for run in runs
+            if run.recipe == recipe
+            and run.base_version == base_version
+            and _DOUBTED_WRONGLY in run.metrics
+        ),
+        None,
+    )
+
+
+def with_answers(
+    results: Iterable[QuestionResult], scored: Mapping[str, Mapping[str, float]]
+) -> list[QuestionResult]:
+    """Results with the measures of their answers from another run, which has them by question.
+
+    To answer all questions takes longer than to search them, so the newest run may lack them.
+    """
+
+    def joined(result: QuestionResult) -> QuestionResult:
+        others = scored.get(result.question_id, {}).items()
+        of_answers = {name: value for name, value in others if "@" not in name}
+        return replace(result, metrics={**result.metrics, **of_answers})
+
+    return [joined(result) for result in results]
 
 
 def first_failure(result: QuestionResult, k: int) -> Failure | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from textwrap import shorten
@@ -13,24 +13,27 @@ from rag.answering.quoting import answer_and_more
 from rag.errors import NotFound
 from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.answers.excerpts import nearest_part
-from rag.evaluation.answers.measures import has_expected, lacks_expected, plain_answer
+from rag.evaluation.answers.measures import plain_answer
 from rag.evaluation.calibration import Calibration
+from rag.evaluation.measuring import measured
 from rag.evaluation.refusal_limits import FEWEST_FOR_REFUSAL
 from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.results import QuestionResult
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
-from rag.runs.doubts import FALSE_DOUBT, correct_doubts
 from rag.runs.doubts import METRIC as DOUBT
-from rag.runs.quality.failing import PASSING
+from rag.runs.doubts import correct_doubts
+from rag.runs.quality.failing import first_failure, newest_scored, with_answers
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import threshold_rule
 from rag.services import Services
-from rag.storage import Connection, builds, documents
+from rag.storage import builds, documents
 from rag.storage import runs as run_rows
 from rag.storage.quality import answers as answer_rows
+from rag.storage.quality.answers import RunAnswer
 from rag.tuning.candidates import CandidateSource
 from rag.tuning.diagnosis.case import Case, Rankings, Setting
 from rag.tuning.diagnosis.checks import cause_of
@@ -85,27 +88,32 @@ class Examination:
 
     def failed(self, on_progress: ProgressCallback) -> list[FailedQuestion]:
         """The failed questions with their causes, in the order of the set."""
-        doubted, unexpected, right = self._answered_in_run()
-        bad = [
-            number
-            for number, (question, searched) in enumerate(
-                zip(self.questions, self.searched, strict=True)
-            )
-            if (self.scores[number] < PASSING and question.id not in right)
-            or self._missing_parts(question, searched)
+        k = self.recipe.search.top_k
+        results, _ = measured([searched.judged for searched in self.searched], [k])
+        failures = [first_failure(result, k) for result in self._with_answers(results)]
+        returned = [
+            question
+            for question, failure in zip(self.questions, failures, strict=True)
+            if failure == "not refused"
         ]
-        flagged = self._flagged([self.questions[number] for number in bad], on_progress)
-        bad = [number for number in bad if self.questions[number].id not in flagged]
-        failures = list[FailedQuestion]()
-        for number, question in enumerate(self.questions):
-            if number in bad:
-                on_progress(len(failures), len(bad))
-                failures.append(self._examined(number))
-            elif question.id in doubted:
-                failures.append(self._doubted(number))
-            elif question.id in unexpected and question.answer:
-                failures.append(self._unexpected(number, unexpected[question.id]))
-        return failures
+        flagged = self._flagged(returned, on_progress)
+        failed = [
+            (number, failure)
+            for number, (question, failure) in enumerate(zip(self.questions, failures, strict=True))
+            if failure
+            and question.id not in flagged
+            and (question.answer or failure != "unexpected")  # the expected one may be removed
+        ]
+        examined = list[FailedQuestion]()
+        for done, (number, failure) in enumerate(failed):
+            on_progress(done, len(failed))
+            if failure == "doubtful":
+                examined.append(self._doubted(number))
+            elif failure == "unexpected":
+                examined.append(self._unexpected(number))
+            else:
+                examined.append(self._examined(number))
+        return examined
 
     def _flagged(self, questions: Sequence[Question], on_progress: ProgressCallback) -> set[str]:
         """The ids of unanswerable questions whose answers are refused or doubtful all the same.
@@ -119,29 +127,26 @@ class Examination:
 
     @cached_property
     def scored_run(self) -> str:
-        """The id of the newest run of this recipe on these documents that scored answers, or "".
-
-        To answer all questions takes longer than to search them.
-        """
+        """The id of the newest run of this recipe on these documents that scored answers, or ""."""
         name, version = self._sweeper.question_set.name, self.source.index.version
         with self._services.database.read() as connection:
-            return newest_scored(connection, self._base_id, name, self.recipe, version)
+            runs = run_rows.list_runs(connection, self._base_id, name)
+        run = newest_scored(runs, self.recipe, version)
+        return run.id if run else ""
 
-    def _answered_in_run(self) -> tuple[set[str], dict[str, str], set[str]]:
-        """The answerable questions by their answers in that run.
-
-        They are the ids of those whose answers were refused or doubtful, the answers by id that do
-        not contain the expected one, and the ids of those that do.
-        """
+    def _with_answers(self, results: Sequence[QuestionResult]) -> Sequence[QuestionResult]:
+        """Results with the measures of the answers of that run."""
         if not self.scored_run:
-            return set(), {}, set()
+            return results
         with self._services.database.read() as connection:
-            by_question = run_rows.figures(connection, [self.scored_run])[self.scored_run]
-            lacking = [name for name, figures in by_question.items() if lacks_expected(figures)]
-            answers = answer_rows.of_run(connection, self._base_id, self.scored_run)
-        doubted = {name for name, figures in by_question.items() if figures.get(FALSE_DOUBT)}
-        texts = {name: answers[name].text if name in answers else "" for name in lacking}
-        return doubted, texts, {name for name, row in by_question.items() if has_expected(row)}
+            scored = run_rows.figures(connection, [self.scored_run])[self.scored_run]
+        return with_answers(results, scored)
+
+    @cached_property
+    def _answers(self) -> Mapping[str, RunAnswer]:
+        """The answers of that run, by question id."""
+        with self._services.database.read() as connection:
+            return answer_rows.of_run(connection, self._base_id, self.scored_run)
 
     def _doubted(self, number: int) -> FailedQuestion:
         """A question whose passage is found, and whose answer is refused or doubtful."""
@@ -149,12 +154,13 @@ class Examination:
         message = f"The search finds its passage (nDCG {score:.2f}), and its answer is doubtful."
         return FailedQuestion(question.id, question.text, score, Finding("doubted", message))
 
-    def _unexpected(self, number: int, answer: str) -> FailedQuestion:
+    def _unexpected(self, number: int) -> FailedQuestion:
         """A question whose passage is found, and whose answer lacks the expected one.
 
         The passage of the outcome is the first result that has the expected answer.
         """
         question, score = self.questions[number], float(self.scores[number])
+        answer = self._answers[question.id].text if question.id in self._answers else ""
         is_folded = contains_answer(plain_answer(answer), question.answer, question.text)
         if is_folded:  # in a quote below the one that answers, which is the first
             answer, _ = answer_and_more(answer, [1])
@@ -320,21 +326,6 @@ class Examination:
     def _document(self, document_id: str) -> Document:
         with self._services.database.read() as connection:
             return documents.get(connection, self._base_id, document_id)
-
-
-def newest_scored(
-    connection: Connection, base_id: int, set_name: str, recipe: Recipe, version: int
-) -> str:
-    """Return the id of the newest run of a recipe that scored answers; "" if there is none.
-
-    ``version`` is that of the documents.
-    """
-    scored = (
-        run.id
-        for run in run_rows.list_runs(connection, base_id, set_name)
-        if run.recipe == recipe and run.base_version == version and FALSE_DOUBT in run.metrics
-    )
-    return next(scored, "")
 
 
 def _shortened(text: str) -> str:

@@ -14,13 +14,14 @@ from rag.jobs.reporter import TurnOver
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import Run
+from rag.runs.quality.failing import newest_scored
 from rag.services import Services
-from rag.storage import bases
+from rag.storage import bases, runs
 from rag.storage import jobs as rows
 from rag.storage import questions as question_rows
 from rag.tuning.diagnosis.causes import CAUSES, advice
 from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
-from rag.tuning.diagnosis.examining import Examination, newest_scored
+from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.finding import Finding
 from rag.tuning.diagnosis.fixes import described_changes
 from rag.tuning.diagnosis.progress import PartOfProgress
@@ -142,15 +143,14 @@ class Diagnoses:
             now = ""
         with self._services.database.read() as connection:
             version = bases.version(connection, self._base_id)
-            newest = newest_scored(
-                connection, self._base_id, diagnosis.question_set, recipe, version
-            )
+            all_runs = runs.list_runs(connection, self._base_id, diagnosis.question_set)
+        scored = newest_scored(all_runs, recipe, version)
         changed = []
         if _retrieval(diagnosis.recipe) != _retrieval(recipe):
             changed.append("the recipe")
         if now != diagnosis.state:
             changed.append("the questions or the documents")
-        if not changed and newest != diagnosis.scored_run:
+        if not changed and (scored.id if scored else "") != diagnosis.scored_run:
             same = diagnosis.recipe == recipe
             changed.append("the scores of answers" if same else "the recipe of the answers")
         return tuple(changed)
