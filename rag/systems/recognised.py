@@ -97,7 +97,7 @@ def _of_object(item: Mapping[str, Any]) -> ReturnedText:
 def _text(item: Mapping[str, Any]) -> str:
     """Return what has a usual name of a text, or the longest one that no other field is named by.
 
-    On the results of 15 servers that this was not made on, all texts come by it, 13 by names alone.
+    The results of 13 public search tools have a text by it, and 11 by names alone.
     """
     rest = [
         value

@@ -115,3 +115,41 @@ def test_a_judge_is_tried_on_passages_that_people_graded(workspace, base, monkey
     with pytest.raises(NotFound):
         base.runs.try_judge("no set", "openai:m")
     assert main([*call[:-2], "0"]) == 2
+
+
+def test_an_evaluation_has_what_is_new_judged_and_pauses_at_the_budget(
+    workspace, base, monkeypatch, capsys
+):
+    chat = Versioned("m-1")
+    with_chat(monkeypatch, chat)
+    call = ["evaluate", "handbook", SET, "--json", "--judge-hits", "openai:m", "--depth", "3"]
+    assert main([*call, "--most", "1"]) == 1
+    assert chat.calls < len(hits_of(base, json.loads(capsys.readouterr().out)["run"]))
+    assert main(call) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    with workspace._services.database.read() as connection:
+        grades = judgements.of_run(connection, run, "openai:m")
+    assert {(grade.question_id, grade.item) for grade in grades} == hits_of(base, run)
+    assert chat.calls == len(grades)
+    assert main(call) == 0
+    assert chat.calls == len(grades)
+
+
+def test_the_wording_of_a_knowledge_base_is_what_its_judge_reads(workspace, base, monkeypatch):
+    chat = Versioned("m-1")
+    with_chat(monkeypatch, chat)
+    run = base.runs.evaluate(SET, WORDS).run
+    shipped = judged(workspace, base, run)
+    assert {grade.rubric for grade in shipped} == {"relevance-1"}
+    base.prompts.save("judge", 'Grade how well it helps. Reply {"reason": "...", "grade": 0 to 3}')
+    assert base.runs.open_hits(run.id).judge == ""
+    both = judged(workspace, base, run)
+    own = {grade.rubric for grade in both} - {"relevance-1"}
+    assert len(own) == 1
+    assert len(both) == 2 * len(shipped)
+    assert base.runs.open_hits(run.id).judge == "openai:m"
+
+
+def hits_of(base, run_id):
+    results = base.runs.results(run_id)
+    return {(row.question_id, hit[0]) for row in results for hit in row.ranking[:3]}

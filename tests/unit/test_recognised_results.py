@@ -1,4 +1,4 @@
-"""Results of search tools as 15 public servers document them: text, title, id and score."""
+"""Results of search tools in the shapes of 13 public tools: text, title, id and score."""
 
 import json
 from typing import Any
@@ -59,11 +59,6 @@ SHAPES: list[tuple[Any, tuple[str, str, float | None]]] = [
         {"results": [{"name": "Pump", "description": TEXT, "example": "call it"}], "count": 1},
         ("Pump", "", None),
     ),
-    (
-        {"result": [{"rank_order": 1, "url": URL, "title": "Pump", "context": TEXT}]},
-        ("Pump", URL, None),
-    ),
-    ({"results": [{"title": "Pump", "content": TEXT, "contentUrl": URL}]}, ("Pump", "", None)),
 ]
 
 

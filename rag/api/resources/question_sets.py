@@ -16,6 +16,7 @@ from rag import (
     KnowledgeBase,
     Made,
     NotFound,
+    PassportData,
     QuestionSet,
     Schema,
     Timestamp,
@@ -250,6 +251,12 @@ def delete_question_set(base: Base, questions: SetName, if_match: IfMatch = None
     """Delete a question set with its labels; its runs stay."""
     base.questions.delete_set(_seen(base, questions, if_match))
     return Response(status_code=204)
+
+
+@question_sets.get("/knowledge-bases/{kb}/question-sets/{questions}/passport", **needs("read", 404))
+def get_question_set_passport(base: Base, questions: SetName) -> PassportData:
+    """The makers of a question set, what it covers, and its problems."""
+    return PassportData.of(base.questions.check(set_called(base, questions).name))
 
 
 @question_sets.get("/knowledge-bases/{kb}/question-sets/{questions}/versions", **needs("read", 404))

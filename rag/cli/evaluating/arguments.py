@@ -39,6 +39,10 @@ def _measuring_verbs(verb: Verb) -> None:
     switch(added, "--without-users", "leave out questions from chats")
     switch(added, "--answers", "also answer every question, and score the answers")
     added.add_argument("--judge", metavar="PROVIDER:MODEL", default="", help="grades answers too")
+    added.add_argument(
+        "--judge-hits", metavar="PROVIDER:MODEL", help="then grade what is new among the hits"
+    )
+    added.add_argument("--depth", type=int, default=10, help="--judge-hits: the last rank to grade")
     switch(added, "--everyone", "with --answers: past interactions of all visitors")
     budget(added, "answers")
     added.add_argument(

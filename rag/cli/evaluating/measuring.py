@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from rag import MOST_ROWS, Grid, InvalidInput, MeasuredData
+from rag import MOST_ROWS, Budget, Grid, InvalidInput, MeasuredData
 from rag.cli import inputs, printing, targets
 from rag.cli.evaluating import kept_runs, systems, tuning
 from rag.cli.printing import Output
@@ -15,7 +15,21 @@ def evaluate(args: argparse.Namespace) -> Output:
     output = _evaluated(args)
     if args.name and isinstance(output.data, MeasuredData):
         inputs.workspace(args).base(args.kb).runs.describe(output.data.run, note=args.name)
+    if args.judge_hits and isinstance(output.data, MeasuredData):
+        return _judged(output, output.data.run, args)
     return output
+
+
+def _judged(output: Output, run_id: str, args: argparse.Namespace) -> Output:
+    """Have a model grade what is new among the first hits of a run."""
+    workspace = inputs.workspace(args)
+    runs = workspace.base(args.kb).runs
+    job = runs.start_judging(run_id, args.judge_hits, depth=args.depth, budget=Budget(args.most))
+    printing.follow(workspace.jobs, job)
+    state = workspace.jobs.get(job)
+    if state.paused:
+        return printing.paused(output.data, [state])
+    return replace(output, text=f"{output.text}\n{state.message}")
 
 
 def _evaluated(args: argparse.Namespace) -> Output:
