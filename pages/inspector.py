@@ -224,7 +224,7 @@ def _cards_and_source(
         selected=selected.chunk.key if selected else None,
         grade=grading.buttons,
         grades=grading.labels.grades,
-        place=lambda hit: place(base, hit.chunk, hit.base),
+        place=lambda hit: place(base, hit.chunk, hit.base, _quote(hit, fates)),
         labelled=base.name,
         tables=lambda hit: tables_of(base, hit.chunk, hit.base),
         fates=fates,
@@ -234,17 +234,23 @@ def _cards_and_source(
         hit_cards(listed, evidence)
     if selected is not None:
         with source, guard():
-            _source(origins, grading, selected)
+            _source(origins, grading, selected, _quote(selected, fates))
 
 
-def _source(origins: HitSources, grading: Grading, selected: Hit) -> None:
+def _quote(hit: Hit, fates: Mapping[int, QuoteFate]) -> str:
+    """The words of a passage that the answer quotes, "" for none."""
+    fate = fates.get(hit.chunk.key)
+    return fate.quote if fate else ""
+
+
+def _source(origins: HitSources, grading: Grading, selected: Hit, quote: str) -> None:
     """The selected passage in its document, or the result of a tool as it came."""
     chunk, origin = selected.chunk, origins.of(selected)
     if origin is None:
         result_view(selected.base, selected.document, chunk.text, selected.url, HEIGHT - 160)
         return
-    row = _matched_row(chunk.text, origins.spans()(selected))
-    span = SourceSpan(chunk.document_id, chunk.start, chunk.end, row)
+    quote = quote or _matched_row(chunk.text, origins.spans()(selected))
+    span = SourceSpan(chunk.document_id, chunk.start, chunk.end, quote)
     source_view(origin.base, origin.recipe, span, HEIGHT - 110)
     if origin is origins.own:
         with st.container(horizontal=True):

@@ -22,11 +22,12 @@ _OLD = "; the edition in force has other figures"
 class QuoteFate:
     """``number`` is that of the quote in the answer, 0 for none; ``reason`` is why there is none.
 
-    ``reason`` is "" for a passage that is quoted.
+    ``reason`` is "" for a passage that is quoted. ``quote`` has its words that are quoted first.
     """
 
     number: int
     reason: str = ""
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def quote_fates(trace: Trace, choice: ChosenQuotes) -> dict[int, QuoteFate]:
 def _fate(n: int, selection: QuoteSelection) -> QuoteFate:
     """Return the fate of the ``n``-th passage: that of its best sentence."""
     if number := selection.numbers.get(n):
-        return QuoteFate(number)
+        chosen = next(one for one in selection.chosen if one.n == n)
+        return QuoteFate(number, quote=chosen.statement.quote)
     return QuoteFate(0, next(_reasons(n, selection)))
 
 

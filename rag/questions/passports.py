@@ -25,7 +25,7 @@ from rag.types import percent
 _WORD = re.compile(r"\w+")
 _SHOWN = 5
 _MAKERS = {
-    "": "people or a file",
+    "": "not recorded",
     BY_HAND: "people",
     FROM_FILE: "a file",
     FROM_USERS: "users of the chat",

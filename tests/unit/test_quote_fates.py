@@ -54,3 +54,5 @@ def test_the_numbers_are_those_of_the_answer(texts):
     result = explanation.fates
     cited = {citation.hit.chunk.key: citation.n for citation in stream.answer.citations}
     assert {key: fate.number for key, fate in result.items() if fate.number} == cited
+    quoted = {citation.hit.chunk.key: citation.quote for citation in stream.answer.citations}
+    assert {key: fate.quote for key, fate in result.items() if fate.quote} == quoted

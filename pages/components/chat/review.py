@@ -122,8 +122,11 @@ def _card(base: KnowledgeBase, item: Feedback) -> None:
         st.markdown(" ".join([*why, when]))
         st.markdown(f"**{plain(turn.complete)}**")
         if turn.answer:
-            answer = clipped(turn.answer, _LONGEST)
+            answer, more = (clipped(part, _LONGEST) for part in turn_view.split(turn))
             st.markdown(listed(answer) if turn.status == "refused" else lines(answer))
+            if more:
+                with st.expander("More from the documents", icon=":material/format_quote:"):
+                    st.markdown(lines(more))
         sentence_notes(turn)
         if comments := feedback.sentence(turn):
             st.markdown(comments)

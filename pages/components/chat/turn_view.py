@@ -136,18 +136,19 @@ def _looked_at(turn: Turn) -> str:
 
 def _text(base: KnowledgeBase, turn: Turn) -> str:
     """The answer; of quotes only the one that answers, where there is one."""
-    quoted, (answer, more) = turn.mode == QUOTES, _split(turn)
+    quoted, (answer, more) = turn.mode == QUOTES, split(turn)
     checks = () if more else turn.sentences
     return answer_text(answer, _address(base, turn), quoted=quoted, checks=checks)
 
 
-def _split(turn: Turn) -> tuple[str, str]:
+def split(turn: Turn) -> tuple[str, str]:
+    """The answer as it is set apart, and the quotes that are folded below it."""
     return answer_and_more(turn.answer, [one.n for one in turn.citations if one.answers])
 
 
 def _more(base: KnowledgeBase, turn: Turn) -> None:
     """Draw the quotes beside the one that answers, folded."""
-    if more := _split(turn)[1]:
+    if more := split(turn)[1]:
         with st.expander("More from the documents", icon=":material/format_quote:"):
             st.markdown(answer_text(more, _address(base, turn), quoted=True))
 

@@ -88,6 +88,8 @@ def what_next(page: str) -> None:
         marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
         here = step.page == f"{page}.py" and marked
         text = f"{step.text} {step.hint}" if here else step.text
+        if page == "inspector" and "q" in step.marks and st.query_params.get("q") and not here:
+            text = f"Another question: {text}"
         whose = " for the saved recipe" if working_recipe.differences(base) else ""
         st.caption(f"**What next{whose}?** {text.strip()}", width="content")
         target, label = step.onward if here else (step.page, step.label)

@@ -135,7 +135,7 @@ def _cells(
             "Run": row.name,
             "When": row.run.created,
             "95% interval": interval_picture(row, bounds, ahead, colours),
-            **({"For a model": row.run.context_tokens} if sized else {}),
+            **({"Tokens for a model": row.run.context_tokens} if sized else {}),
             **({"Made for": row.run.purpose or None} if purposes else {}),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,
@@ -169,9 +169,9 @@ def _columns(metric: str) -> dict[str, object]:
             help="What the mean over all questions of this kind may be, given how few were asked. "
             "The dashed line is the baseline.",
         ),
-        "For a model": st.column_config.NumberColumn(
+        "Tokens for a model": st.column_config.NumberColumn(
             format="%.0f",
-            width=90,
+            width=130,
             help="About how many tokens the results hand to a model for a question.",
         ),
         "Other data": st.column_config.ListColumn(

@@ -8,15 +8,17 @@ from pages.components.source.snippets import LabelledRows
 from rag import Chunk, Document, KnowledgeBase, NotFound, Place, StoredCitation, page_name, place_of
 
 
-def place(base: KnowledgeBase, chunk: Chunk, of: str = "") -> Place:
-    """The place of a passage of ``base``, or of the base named ``of``.
+def place(base: KnowledgeBase, chunk: Chunk, of: str = "", quote: str = "") -> Place:
+    """The place of a passage of ``base``, or of the base named ``of``, or of a quote of it.
 
     Where there is no such document, as for results of tools, it is what the passage says itself.
     """
     outline = _outline_in(base, chunk.document_id, of)
     if outline is None:
         return Place(chunk.page, chunk.heading)
-    return place_of(outline, chunk.start, chunk.end)
+    at = chunk.text.find(quote) if quote else -1
+    start, end = (at, at + len(quote)) if at >= 0 else (0, chunk.end - chunk.start)
+    return place_of(outline, chunk.start + start, chunk.start + end)
 
 
 def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
