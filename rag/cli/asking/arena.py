@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import Any
 
 from rag import (
     EVERYBODY,
     ArenaComparison,
     ArenaSummary,
-    DocumentData,
     InvalidInput,
     KnowledgeBase,
     Side,
@@ -46,6 +44,34 @@ class ArenaComparisonData(VerbData):
     created: Timestamp
 
 
+class ArenaListData(VerbData):
+    """The newest comparisons of a knowledge base."""
+
+    bouts: list[ArenaComparisonData]
+
+
+class ArenaSummaryData(VerbData):
+    """The votes on two recipes, and the share that prefers the first."""
+
+    first: str
+    second: str
+    votes: int
+    questions: int
+    wins: int
+    losses: int
+    ties: int
+    both_bad: int
+    rate: float
+    interval: tuple[float, float]
+    decided: bool
+
+
+class ArenaSummariesData(VerbData):
+    """The votes by pair of recipes."""
+
+    summaries: list[ArenaSummaryData]
+
+
 def arena(args: argparse.Namespace) -> Output:
     if len(args.value) != _TAKES[args.action]:
         takes = _WORDS[_TAKES[args.action]]
@@ -57,12 +83,11 @@ def arena(args: argparse.Namespace) -> Output:
         pairs = base.arena.list_comparisons(_LISTED)
         rows = [_row(base, pair, reveal=bool(pair.vote)) for pair in pairs]
         text = "\n".join(map(_line, pairs)) or "No pair of answers yet: arena KB ask."
-        return Output(DocumentData(bouts=rows), text)
+        return Output(ArenaListData(bouts=rows), text)
     if args.action == "summary":
         summaries = base.arena.summaries()
-        votes = [_summary(base, summary) for summary in summaries]
-        text = "\n".join(map(_line_of, votes)) or "No vote yet."
-        return Output(DocumentData(summaries=votes), text)
+        data = ArenaSummariesData(summaries=[_summary(base, summary) for summary in summaries])
+        return Output(data, "\n".join(map(_line_of, data.summaries)) or "No vote yet.")
     bout = inputs.number(args.value[0], "a pair of answers", "arena KB list shows them.")
     if args.action == "vote":
         base.arena.vote(bout, args.value[1])
@@ -115,16 +140,16 @@ def _line(bout: ArenaComparison) -> str:
     return f"{bout.id:5}  {bout.vote or '-':8}  {snippet(bout.question, 100)}"
 
 
-def _summary(base: KnowledgeBase, summary: ArenaSummary) -> dict[str, Any]:
+def _summary(base: KnowledgeBase, summary: ArenaSummary) -> ArenaSummaryData:
     first, second = map(base.runs.recipe_name, (summary.first, summary.second))
-    return {**asdict(summary), "first": first, "second": second}
+    return ArenaSummaryData.of({**asdict(summary), "first": first, "second": second})
 
 
-def _line_of(row: dict[str, Any]) -> str:
-    low, high = row["interval"]
-    verdict = "decided" if row["decided"] else "not decided"
+def _line_of(row: ArenaSummaryData) -> str:
+    low, high = row.interval
+    verdict = "decided" if row.decided else "not decided"
     return (
-        f"{row['first']} against {row['second']}: {percent(row['rate'])} (95% interval "
-        f"{percent(low)} to {percent(high)}), {verdict}; {row['wins']:,} to {row['losses']:,}, "
-        f"{row['ties']:,} tied, {row['both_bad']:,} both bad"
+        f"{row.first} against {row.second}: {percent(row.rate)} (95% interval {percent(low)} to "
+        f"{percent(high)}), {verdict}; {row.wins:,} to {row.losses:,}, {row.ties:,} tied, "
+        f"{row.both_bad:,} both bad"
     )
