@@ -235,6 +235,9 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
         {"cells": [{"cell_type": "markdown", "source": ["# Top\n", PROSE]}]}
     ).encode(),
     "vtt": lambda: b"WEBVTT\n\n00:01.000 --> 00:03.000\nWelcome.\n",
+    "yaml": lambda: b"berths:\n- {name: Seven, fee: 90}\n- {name: Eight, fee: 95}\n",
+    "yml": lambda: b"berths: [7, 8]  # let\n",
+    "toml": lambda: b"[[berth]]\nname = 'Seven'\nfee = 90\n[[berth]]\nname = 'Eight'\nfee = 95",
     "ics": lambda: b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Welcome\nEND:VEVENT\nEND:VCALENDAR\n",
     "vcf": lambda: b"BEGIN:VCARD\nFN:Welcome\nEND:VCARD\n",
     "srt": lambda: b"1\n00:00:01,000 --> 00:00:03,000\nWelcome.\n",

@@ -68,7 +68,7 @@ _CODE = Format(
     (
         *("py", "pyi", "ipy", "js", "mjs", "ts", "tsx", "jsx", "java", "kt", "c", "h", "cc", "cpp"),
         *("hpp", "cs", "go", "rs", "rb", "php", "swift", "scala", "lua", "r", "sql", "sh", "bash"),
-        *("ps1", "bat", "css", "scss", "xml", "xsd", "xsl", "yaml", "yml", "toml", "ini", "cfg"),
+        *("ps1", "bat", "css", "scss", "xml", "xsd", "xsl", "ini", "cfg"),
         *("conf", "properties", "tf", "proto", "graphql", "diff", "patch"),
     ),
     "text/x-code",
@@ -293,14 +293,25 @@ FORMATS: tuple[Format, ...] = (
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
     Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),
-    Format(("json",), "application/json", f"{_HERE}.records:read_json", _TEXT, False, _RECEIPTS),
+    Format(("json",), "application/json", f"{_HERE}.records:read_json", _TEXT, False, _LABELS),
     Format(
         ("jsonl", "ndjson"),
         "application/jsonl",
         f"{_HERE}.records:read_jsonl",
         _TEXT,
         False,
-        _RECEIPTS,
+        _LABELS,
+    ),
+    *(
+        Format(
+            extensions,
+            f"application/{extensions[0]}",
+            f"{_HERE}.records:read_{extensions[0]}",
+            _TEXT,
+            False,
+            leaves_out=("comment",),
+        )
+        for extensions in (("yaml", "yml"), ("toml",))
     ),
 )
 
@@ -389,4 +400,5 @@ _ALIASES = {
     "text/json": "application/json",
     "application/x-ndjson": "application/jsonl",
     "application/x-jsonlines": "application/jsonl",
+    "application/x-yaml": "application/yaml",
 }

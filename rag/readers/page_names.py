@@ -15,7 +15,7 @@ from rag.readers.formats import (
 )
 
 _VAGUE = {"", "application/octet-stream", "binary/octet-stream", "application/force-download"}
-_TEXTS = {f"application/{name}" for name in ("javascript", "sql", "toml", "x-yaml", "xml", "yaml")}
+_TEXTS = {f"application/{name}" for name in ("javascript", "sql", "xml")}
 _HEAD, _TAIL = 120, 60  # characters of a long name that are kept
 
 

@@ -1,34 +1,92 @@
-"""JSON and JSON Lines: a record is a paragraph."""
+"""JSON, JSON Lines, YAML and TOML: short records are the rows of a table, others paragraphs."""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
 from html import unescape
 
 from rag.errors import UnreadableDocument
 from rag.input_rules import why_not_json
 from rag.readers.characters import lines_of
 from rag.readers.content import Composer, Content, Source
-from rag.readers.text import load
+from rag.readers.tables import grid
+from rag.readers.text import load, read_code
 
 _TITLES = ("title", "name", "heading")
 _BODIES = ("text", "content", "body")
 _TICK_EVERY = 1000
+_FIELDS = range(2, 13)  # of a record that is a row
+_LONGEST_VALUE = 80  # characters in such a field
+_COMMENT = re.compile(r"^[ \t]*+#+[ \t]*+(.*)$", re.MULTILINE)
 
 
 def read_json(source: Source) -> Content:
-    """A list (also one under a single key) gives a paragraph per item, an object a line per value.
+    """A list (also one under a single key) gives a row or paragraph per item, an object a line per
+    value, and a table for each list of short records.
 
     Raises UnreadableDocument (``damaged``) with the line of the first fault.
     """
     text, metadata = load(source)
     value = parse_json(text) if text.strip() else []
+    composer = Composer()
+    if _tables(value):
+        _add_tables(composer, value)
+        return composer.content(**metadata)
     if isinstance(value, dict) and len(value) == 1:
         only = next(iter(value.values()))
         value = only if isinstance(only, list) else value
     records = value if isinstance(value, list) else [value]
     return _compose(iter(records), len(records), metadata, source)
+
+
+def read_yaml(source: Source) -> Content:
+    """Lists of short records as tables, anything else as code, as it is with its comments."""
+    import yaml
+
+    text, metadata = load(source)
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        # Scalars stay words as they are written: 9.50 and no. Aliases could grow without bounds.
+        events = yaml.parse(text, loader) if "*" in text else ()
+        has_aliases = any(isinstance(event, yaml.AliasEvent) for event in events)
+        value = None if has_aliases else yaml.load(text, loader)
+    except (yaml.YAMLError, RecursionError):
+        value = None
+    return _settings(value, text, metadata, source)
+
+
+def read_toml(source: Source) -> Content:
+    """Lists of short records as tables, anything else as code, as it is with its comments."""
+    text, metadata = load(source)
+    try:
+        value = tomllib.loads(text, parse_float=str)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        value = {}
+    return _settings(value, text, metadata, source)
+
+
+def _settings(value: object, text: str, metadata: dict[str, str], source: Source) -> Content:
+    tables, composer = _tables(value), Composer()
+    rest = (
+        [one for key, one in value.items() if key not in tables] if isinstance(value, dict) else []
+    )
+    if not tables or any(isinstance(inner, dict) for one in rest for inner in _inside(one)):
+        return read_code(source)
+    above, comments = text.lstrip()[:1] == "#", _COMMENT.findall(text)
+    top = list(itertools.takewhile(_COMMENT.match, text.strip().split("\n"))) if above else []
+    composer.block("\n".join(_COMMENT.sub(r"\1", line) for line in top))
+    for comment in comments[len(top) :]:
+        composer.leave_out("comment", comment)
+    _add_tables(composer, value)
+    return composer.content(**metadata)
+
+
+def _inside(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def read_jsonl(source: Source) -> Content:
@@ -60,13 +118,57 @@ def parse_json(text: str, lines_before: int = 0) -> object:
 def _compose(
     records: Iterator[object], total: int, metadata: dict[str, str], source: Source
 ) -> Content:
-    composer = Composer()
-    for done, record in enumerate(records):
-        if done % _TICK_EVERY == 0:
-            source.tick(done, total)
-        _add(composer, record)
+    composer, done = Composer(), 0
+    while part := list(itertools.islice(records, _TICK_EVERY)):
+        source.tick(done, total)
+        for is_row, run in itertools.groupby(part, _is_row):
+            _add_run(composer, list(run), is_row=is_row)
+        done += len(part)
     source.tick(total, total)
     return composer.content(**metadata)
+
+
+def _tables(value: object) -> dict[str, list[object]]:
+    """The lists of short records in an object by their keys, or the list itself under ""."""
+    lists = value if isinstance(value, dict) else {"": value}
+    return {
+        key: one
+        for key, one in lists.items()
+        if isinstance(one, list) and len(one) > 1 and all(map(_is_row, one))
+    }
+
+
+def _add_tables(composer: Composer, value: object) -> None:
+    """Add the lists of short records in a value as tables, below what else it has."""
+    tables = _tables(value)
+    if isinstance(value, dict):
+        _add(composer, {key: one for key, one in value.items() if key not in tables})
+    for key, records in tables.items():
+        composer.block(key)
+        _add_run(composer, records, is_row=True, title=key)
+
+
+def _is_row(record: object) -> bool:
+    if not isinstance(record, dict) or _first(record, _BODIES):
+        return False
+    leaves = list(itertools.islice(_leaves(record, ""), _FIELDS.stop))
+    return len(leaves) in _FIELDS and all(
+        len(words) <= _LONGEST_VALUE and "\n" not in words for _, words in leaves
+    )
+
+
+def _add_run(
+    composer: Composer, records: Sequence[object], *, is_row: bool, title: str = ""
+) -> None:
+    """Add records, several short ones as a table with a column for each name of a field."""
+    rows = [dict(_leaves(record, "")) for record in records] if is_row else []
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if len(rows) < 2 or len(names) not in _FIELDS:
+        for record in records:
+            _add(composer, record)
+        return
+    cells = ([row.get(name, "") for name in names] for row in rows)
+    composer.table(grid([names, *cells], 1), "\n" if title else "\n\n", title)
 
 
 def _add(composer: Composer, record: object) -> None:
@@ -98,20 +200,30 @@ def _first(record: dict[str, object], names: tuple[str, ...]) -> str | None:
 
 
 def _flatten(value: object, path: str) -> Iterator[str]:
-    """``path.to.key: value`` per leaf; a list of plain values is one line."""
+    """``path.to.key: value`` per leaf."""
+    for name, words in _leaves(value, path):
+        yield f"{name}: {words}" if name else words
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Each path with its value; a list of plain values is one."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _flatten(inner, f"{path}.{key}" if path else str(key))
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for number, item in enumerate(value, start=1):
-            yield from _flatten(item, f"{path}[{number}]")
+            yield from _leaves(item, f"{path}[{number}]")
     else:
         words = ", ".join(map(_plain, value)) if isinstance(value, list) else _plain(value)
         if words:
-            yield f"{path}: {words}" if path else words
+            yield path, words
 
 
 def _plain(value: object) -> str:
     if value is None:
         return ""
-    return unescape(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (
+        unescape(value)
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, default=str)
+    )

@@ -33,7 +33,7 @@ def test_supported_is_what_an_upload_widget_wants():
         *("xlsx", "xlsm", "csv", "tsv", "tab", "odt", "ods", "rtf", "epub", "ipynb", "vtt", "srt"),
         *("ics", "vcf", "eml", "mbox", "zip"),
         *("png", "jpg", "jpeg", "tif", "tiff"),
-        *("json", "jsonl", "ndjson"),
+        *("json", "jsonl", "ndjson", "yaml", "yml", "toml"),
     ) == SUPPORTED
 
 

@@ -38,6 +38,66 @@ def test_records(tmp_path, name, raw, text):
     assert read(path, name).text == text
 
 
+WARDS = "{}\n\nwards\nward\tbeds\trent.day\nElm\t22\t9.50\nYew\tno"
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "text"),
+    [
+        (
+            "x.json",
+            '{"at": "Oak", "wards": [{"ward": "Elm", "beds": 22, "rent": {"day": "9.50"}}, '
+            '{"ward": "Yew", "beds": "no"}]}',
+            WARDS.format("at: Oak"),
+        ),
+        (
+            "x.yaml",
+            "# Of the county\nat: Oak\nwards:\n- ward: Elm\n  beds: 22 \n  rent: {day: 9.50}\n"
+            "# closed\n- ward: Yew\n  beds: no\n",
+            WARDS.format("Of the county\n\nat: Oak"),
+        ),
+        (
+            "x.toml",
+            "at = 'Oak'\n[[wards]]\nward = 'Elm'\nbeds = 22\n# closed\nrent = {day = 9.50}\n"
+            "[[wards]]\nward = 'Yew'\nbeds = 'no'",
+            WARDS.format("at: Oak"),
+        ),
+        (
+            "x.jsonl",
+            '{"a": 1, "b": 2}\n{"a": 3, "c": 4}\n{"text": "B"}',
+            "a\tb\tc\n1\t2\n3\t\t4\n\nB",
+        ),
+    ],
+)
+def test_short_records_are_rows(tmp_path, name, raw, text):
+    path = tmp_path / "x"
+    path.write_text(raw, encoding="utf-8")
+    document = read(path, name)
+    assert document.text == text
+    (table,) = document.tables
+    assert "\t".join(table.labels) in text.splitlines()
+    comments = {"x.yaml": "closed", "x.toml": "closed"}.get(name)
+    assert [one.first for one in document.receipt.left_out] == [comments] * bool(comments)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("x.yaml", "on: push\njobs:\n  test:  # all\n    steps:\n    - {name: a, run: b}"),
+        ("x.yaml", "a: &a [b, c]\nd:\n- {e: *a, f: 1}\n- {e: *a, f: 2}"),
+        ("x.yaml", "a: &a [*a]"),
+        ("x.yaml", "a: [" * 5000),
+        ("x.yaml", "a: b: c"),
+        ("x.toml", "[tool.x]\nline = 100  # characters"),
+        ("x.toml", "a = = b"),
+    ],
+)
+def test_other_settings_are_code_as_they_are_written(tmp_path, name, raw):
+    path = tmp_path / "x"
+    path.write_text(raw, encoding="utf-8")
+    assert read(path, name).text == f"```\n{raw}\n```"
+
+
 def test_titles_are_headings(tmp_path):
     path = tmp_path / "x"
     path.write_text('{"title": "One", "text": "a"}\n{"title": "Two", "text": "b"}')

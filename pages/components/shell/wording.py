@@ -24,6 +24,8 @@ _TYPES = {
     "text/markdown": "Markdown",
     "text/x-rst": "reStructuredText",
     "text/x-code": "Code",
+    "application/yaml": "YAML",
+    "application/toml": "TOML",
     "text/asciidoc": "AsciiDoc",
     "text/html": "Web page",
     "text/vtt": "Transcript",

@@ -16,6 +16,7 @@ MOST = 120_000  # characters sent to the browser; of longer documents a window a
 # read as Markdown
 _MARKUP = {
     *("text/markdown", "text/html", "text/x-rst", "text/asciidoc", "text/x-code"),
+    *("application/yaml", "application/toml"),
     *("application/epub+zip", "application/rtf", "application/x-ipynb+json", "message/rfc822"),
     "application/vnd.oasis.opendocument.text",
 }
