@@ -45,6 +45,24 @@ def test_a_limit_is_there_in_other_words(tmp_path):
     assert (answer.state, answer.assessment.missing) == ("answered", ())
 
 
+@pytest.mark.parametrize(
+    ("question", "state", "missing"),
+    [
+        ("How do I insure a cargo bike?", "doubtful", ("insure",)),
+        ("Who repairs the cargo bikes?", "doubtful", ("repairs",)),
+        ("How much can a cargo bike carry?", "answered", ()),
+        ("What load can my cargo bike take?", "answered", ()),
+    ],
+)
+def test_a_quote_with_nothing_of_a_question_but_its_topic_is_no_answer(
+    tmp_path, question, state, missing
+):
+    bikes = "# Cargo bikes\n\nTwo of our bikes are cargo bikes. Both carry a load of 80 kg.\n"
+    repairs = "# Workshop\n\nPunctures are repaired while you wait.\n"
+    answer = ask(tmp_path, {"cargo-bikes.md": bikes, "workshop.md": repairs}, question)
+    assert (answer.state, answer.assessment.missing) == (state, missing)
+
+
 def test_what_nobody_says_the_price_of_is_not_answered(tmp_path):
     answer = ask(tmp_path, {"leaflet.md": LEAFLET}, "What is the price of a pack of tablets?")
     assert answer.state == "doubtful"

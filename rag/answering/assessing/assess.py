@@ -29,8 +29,8 @@ from rag.types import Answer, AnswerStatus, Assessment, Usage, percent
 
 NO_CODE = 0.02
 """The greatest probability where no passage has a code of the question, the quoted one has none of
-its codes, what it names together stands in different rows, or no quote has the phone number or
-e-mail address that it asks for."""
+its codes, what it names together stands in different rows, no quote has the phone number or e-mail
+address that it asks for, or the first quote only has the topic in common with it."""
 NAMED = 3
 """Terms that a reason names."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
@@ -165,7 +165,9 @@ def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
     """The probability that the first quote is right; a gap leaves hardly any."""
     probability = model.probability(evidence.figures)
     no_value = evidence.figures["no_value"]
-    impossible = _lacks_code(evidence) or evidence.apart or evidence.gap or no_value
+    impossible = (
+        _lacks_code(evidence) or evidence.apart or evidence.gap or no_value or evidence.unsaid
+    )
     return min(probability, NO_CODE) if impossible else probability
 
 
@@ -237,6 +239,8 @@ def _doubt(evidence: QuoteEvidence, shown: str) -> str:
         return f"No passage has {_named(unknown)}." + (f" Most similar: {near}." if near else "")
     if evidence.no_value:
         return f"The first quote does not have {evidence.no_value}."
+    if evidence.unsaid:
+        return f"The first quote does not have {_named(evidence.unsaid)}."
     if evidence.missing:
         absent = [term for term in evidence.missing if term not in evidence.unquoted]
         if absent:

@@ -33,7 +33,7 @@ from rag.answering.statements.sentences import Statement
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder
-from rag.types import Citation, Hit, Trace
+from rag.types import Citation, Hit, Trace, Vectors
 
 FAR, CLOSE = 0.3, 0.8
 """Cosines of two single words: up to the one they have nothing in common, from the other on they
@@ -67,6 +67,9 @@ class QuoteEvidence:
     names a thing, what has the price, or another restriction. ``above`` are the places over the
     first quote with key terms that no quote has: its heading, or the name of its document.
     ``unquoted`` are those of ``missing`` that a quoted passage has outside of its quote.
+    ``unsaid`` are the key terms that stand neither above the first quote nor in its passage, in no
+    other words either, where no other term is left: such a quote only has the topic in common with
+    the question.
     ``several`` says that the first quote alone lacks a key term that another one has. ``no_value``
     names the kind of value that is asked for, such as "a price", where the first quote has none;
     of numbers, none of anything.
@@ -81,6 +84,7 @@ class QuoteEvidence:
     several: bool = False
     no_value: str = ""
     unquoted: tuple[KeyTerm, ...] = ()
+    unsaid: tuple[KeyTerm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class EvidenceReader:
         own_terms = self.words.terms(shown).union(*(terms_of(one, self.words) for one in quotes))
         own_words = self._words(*quotes, above=shown)
         over = [term for term in _lacking(wanted, own_terms, own_words) if term not in absent]
+        unsaid = self._unsaid(quotes[0], _lacking(wanted, above, words_in(around)), passage)
         asked = asked_value(trace.corrected)
         if asked and asked.exact and not _names_another(quotes[0], trace.corrected):
             around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
@@ -155,6 +160,7 @@ class EvidenceReader:
             any(term not in absent for term in gaps),
             "" if asked is None or has_value or _has_other_number(asked, quotes[0]) else asked.name,
             tuple(term for term in absent if term.borne_out(cited) == 1),
+            unsaid,
         )
 
     def _places(self, hit: Hit, quote: Statement, terms: Sequence[KeyTerm]) -> Iterator[str]:
@@ -184,13 +190,25 @@ class EvidenceReader:
             and _precedes(_FOR, question, term)
             and term.text.casefold() not in _IN_PHRASES | DEGREES
         ]
-        others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
-        if not lost or not others:
-            return ""
-        vectors = self.embedder.embed([term.text.casefold() for term in lost], "document")
-        nearest = (vectors @ self.embedder.embed(others, "document").T).max(axis=1)
-        pairs = zip(lost, nearest, strict=True)
+        pairs = zip(lost, self._likeness(lost, spoken), strict=False)
         return next((f"“{term.text}”" for term, cosine in pairs if cosine < SYNONYM), "")
+
+    def _unsaid(
+        self, quote: Statement, beside: Sequence[KeyTerm], passage: Terms
+    ) -> tuple[KeyTerm, ...]:
+        """The terms beside the topic of a quote, where it and its passage have none of them."""
+        spoken = self._words(quote, above="")
+        said = any(one.borne_out(passage) or any(map(one.is_like, spoken)) for one in beside)
+        return () if said or any(self._likeness(beside, spoken) >= SYNONYM) else tuple(beside)
+
+    def _likeness(self, terms: Sequence[KeyTerm], spoken: Collection[str]) -> Vectors:
+        """The cosine of each term with the nearest of some words; empty where there are none."""
+        others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
+        if not terms or not others:
+            return np.zeros(0, dtype=np.float32)
+        vectors = self.embedder.embed([term.text.casefold() for term in terms], "document")
+        likeness: Vectors = (vectors @ self.embedder.embed(others, "document").T).max(axis=1)
+        return likeness
 
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:
         """The words of some statements, and of what stands above them."""
@@ -207,15 +225,11 @@ class EvidenceReader:
         A term that it lacks counts by the cosine with the nearest of its words.
         """
         lost = sum(term.share for term in absent)
-        spoken = words_in(f"{quote.text} {quote.caption}")
-        quote_words = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
         absent = [term for term in absent if term.kind == "word"]
-        if not absent or not quote_words:
-            return 1.0 - lost
-        word_vectors = self.embedder.embed(quote_words, "document")
-        term_vectors = self.embedder.embed([term.text.casefold() for term in absent], "document")
-        near = np.clip(((term_vectors @ word_vectors.T).max(axis=1) - FAR) / (CLOSE - FAR), 0, 1)
-        return 1.0 - lost + float(near @ np.array([term.share for term in absent]))
+        likeness = self._likeness(absent, self._words(quote, above=""))
+        near = np.clip((likeness - FAR) / (CLOSE - FAR), 0, 1)
+        shares = [term.share for term in absent][: len(near)]
+        return 1.0 - lost + float(near @ np.array(shares))
 
 
 def _lacking(wanted: Sequence[KeyTerm], terms: Terms, spoken: Collection[str]) -> list[KeyTerm]:
