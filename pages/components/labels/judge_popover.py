@@ -53,14 +53,14 @@ def judge_popover(
                 _judge(base, run, recipe)
 
 
-def _try(base: KnowledgeBase, run: Run, judge: str) -> None:
-    """Draw the trial of a judge on passages that people graded, before it grades thousands."""
+def _tried(base: KnowledgeBase, run: Run, judge: str) -> str:
+    """Draw the trial of a judge on passages that people graded; return its outcome, if asked."""
     options = offered(base, "runs.try_judge", disabled=not judge, help=_TRIAL)
-    if st.button(
-        "Try on 20 passages", key=f"metrics_judge_try_{run.id}", type="tertiary", **options
-    ):
-        with st.spinner(f"Asking {plain(judge)} …"):
-            st.markdown(plain(base.runs.try_judge(run.question_set, judge).sentence))
+    key = f"metrics_judge_try_{run.id}"
+    if not st.button("Try on 20 passages", key=key, type="tertiary", **options):
+        return ""
+    with st.spinner(f"Asking {plain(judge)} …"):
+        return base.runs.try_judge(run.question_set, judge).sentence
 
 
 def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
@@ -79,16 +79,19 @@ def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
         follow(job.id, "judge")
     else:
         failure(job)
-        action_button(
-            "Grade the hits",
-            f"metrics_judge_start_{run.id}",
-            "play_arrow",
-            base.runs.start_judging,
-            run.id,
-            judge,
-            **offered(base, "runs.start_judging", disabled=not judge),
-        )
-        _try(base, run, judge)
+        with st.container(horizontal=True, gap="small"):
+            action_button(
+                "Grade the hits",
+                f"metrics_judge_start_{run.id}",
+                "play_arrow",
+                base.runs.start_judging,
+                run.id,
+                judge,
+                **offered(base, "runs.start_judging", disabled=not judge),
+            )
+            tried = _tried(base, run, judge)
+        if tried:
+            st.markdown(plain(tried))
     judgements = base.runs.open_hits(run.id, judge=judge or None)
     for sentence in judgements.sentences:
         st.markdown(plain(sentence))
