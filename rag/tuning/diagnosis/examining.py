@@ -174,10 +174,11 @@ class Examination:
         for rank, key in enumerate(keys, 1):
             chunk, name = looked_up.get(key, (None, ""))
             if chunk and contains_answer(chunk.text, question.answer, question.text):
-                message += (
-                    f" The expected answer is in passage {rank}, which was found. The answer has "
-                    "other words."
-                )
+                if not is_folded:
+                    message += (
+                        f" The expected answer is in passage {rank}, which was found. The answer "
+                        "has other words."
+                    )
                 finding = Finding("unexpected", message, {"rank": float(rank)})
                 return FailedQuestion(
                     question.id, question.text, score, finding, chunk.id, name, chunk.page
