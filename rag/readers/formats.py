@@ -128,7 +128,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.html.reader:read_html",
         _TEXT,
         True,
-        _TABLES,
+        _TABLES + 1,
         leaves_out=_SHOWN,
     ),
     Format(

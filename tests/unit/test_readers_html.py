@@ -188,3 +188,29 @@ def test_the_foot_of_a_table_is_below_its_rows_and_options_are_words(tmp_path):
     )
     text = read(put(tmp_path, page.encode()), "x.html").text
     assert text == "Anchor\n\nPieces\tPrice\n1\t1290\nFreight\t95\n\nColour Red Blue"
+
+
+def _fees(fee):
+    row = "<div><div>{}</div><div>{}</div></div>"
+    return f"<div>{row.format('Boat', 'Fee')}{row.format('Dinghy', fee)}</div>"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<section><div>Members</div>{}</section><section><div>Guests</div>{}</section>",
+        "<div><button aria-expanded='false'>Members</button></div><div>{}</div>"
+        "<div><button aria-expanded='false'>Guests</button></div><div>{}</div>",
+        "<div role='tablist'><button role='tab' id='a'>Members</button>"
+        "<button role='tab' id='b'>Guests</button></div>"
+        "<div role='tabpanel' aria-labelledby='a'>{}</div>"
+        "<div role='tabpanel' aria-labelledby='b' hidden>{}</div>",
+    ],
+)
+def test_a_grid_stands_under_the_title_of_its_section_panel_or_tab(tmp_path, markup):
+    path = tmp_path / "x"
+    page = f"<body><main><h1>Fees</h1>{markup.format(_fees(12), _fees(19))}</main></body>"
+    path.write_text(page)
+    document = read(path, "x.html")
+    above = [document.heading_at(document.text.index(f"Dinghy\t{fee}")) for fee in (12, 19)]
+    assert above == ["Fees > Members", "Fees > Guests"]

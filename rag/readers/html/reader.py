@@ -17,6 +17,7 @@ from rag.readers.dates import stated_day
 from rag.readers.html.repair import lift_blocks, repair
 from rag.readers.html.tables import (
     TableRows,
+    name_panels,
     numbered,
     spread_cells,
     table_rows,
@@ -87,6 +88,7 @@ def read_html(source: Source) -> Content:
     blocks = frozenset(_BLOCKS - {"br"})
     left_out = show(tree)
     tabulate_divs(tree)
+    name_panels(tree)
     unnest_tables(tree)
     repair(tree, blocks)
     _join_definitions(tree)

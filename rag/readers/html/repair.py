@@ -46,8 +46,8 @@ def repair(tree: Any, blocks: frozenset[str]) -> None:
     for keep, node in [(_way_to_keep(node, blocks), node) for node in body.iter("button")]:
         if keep == "inline":
             node.drop_tag()
-        elif keep == "paragraph":
-            node.tag = "p"
+        elif keep == "title":
+            node.tag = "h6"
         elif any(outer.tag in _CELLS for outer in node.iterancestors()):
             node.drop_tree()  # or the words of the cell would count as unread
     for node in list(body.iter("math")):
@@ -70,7 +70,7 @@ def repair(tree: Any, blocks: frozenset[str]) -> None:
     _wrap_bare_text(body, blocks)
 
 
-def _way_to_keep(button: Any, blocks: frozenset[str]) -> Literal["inline", "paragraph", ""]:
+def _way_to_keep(button: Any, blocks: frozenset[str]) -> Literal["inline", "title", ""]:
     """Keep the words of a button that unfolds an answer or is a part of a sentence.
 
     Others, as "Add to basket", say nothing about their subject, and are left to be removed.
@@ -84,7 +84,7 @@ def _way_to_keep(button: Any, blocks: frozenset[str]) -> Literal["inline", "para
     if holder.tag in _SENTENCES | _CELLS:
         return "inline" if panel is not None or _is_in_sentence(button, holder, blocks) else ""
     is_title = panel is not None and len("".join(button.itertext()).split()) >= _TITLE_WORDS
-    return "paragraph" if is_title else ""
+    return "title" if is_title else ""
 
 
 def _panel_of(button: Any, holder: Any) -> Any:

@@ -57,11 +57,42 @@ def tabulate_divs(tree: Any) -> None:
                 continue
             table = tree.makeelement("table")
             rows[0].addprevious(table)
+            _make_title(table)
             for row in rows:
                 row.tag = "tr"
                 for cell in row:
                     cell.tag = "th" if cell.get("role") == "columnheader" else "td"
                 table.append(row)
+
+
+def _make_title(table: Any) -> None:
+    """Make a heading of the short words right above a table, such as the button of a panel."""
+    node = table
+    while (above := node.getprevious()) is None and not (node.getparent().text or "").strip():
+        node = node.getparent()
+        if node.getparent() is None or node.get("role") == "tabpanel":
+            return
+    blocks = () if above is None else above.iterdescendants("p", "table", *_TITLES)
+    if (
+        above is not None
+        and above.tag in ("div", "button")
+        and not (above.tail or "").strip()
+        and next(iter(blocks), None) is None
+        and 0 < len(words := words_of(above)) <= _LONGEST_LABEL
+        and words[-1] not in ".!:;"
+    ):
+        above.tag = "h6"
+        above.attrib.clear()  # or trafilatura takes a class such as accordion-header for a frame
+
+
+def name_panels(tree: Any) -> None:
+    """Put the words of a tab as a heading above its panel."""
+    for panel in list(tree.iter("div", "section")):
+        for tab in tree.xpath("//*[@id=$name]", name=panel.get("aria-labelledby") or ""):
+            if panel.get("role") == "tabpanel" and tab.get("role") == "tab" and words_of(tab):
+                heading = tree.makeelement("h6")
+                heading.text, heading.tail, panel.text = words_of(tab), panel.text, None
+                panel.insert(0, heading)
 
 
 def _cells_of_row(row: Any) -> int:
