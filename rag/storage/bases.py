@@ -91,8 +91,10 @@ def get_base(connection: Connection, name: str) -> Base:
     """One knowledge base. Raises NotFound, naming those that exist."""
     row = connection.execute(_NAMED, {"name": name}).first()
     if row is None:
-        names = ", ".join(base.name for base in list_bases(connection)) or "none yet"
-        raise NotFound(f"There is no knowledge base named {name!r}.", f"There are: {names}.")
+        names = ", ".join(base.name for base in list_bases(connection))
+        first = "`python -m rag demo` adds the sample, `python -m rag ingest NAME PATH` yours."
+        hint = f"There are: {names}." if names else first
+        raise NotFound(f"There is no knowledge base named {name!r}.", hint)
     return _base(row)
 
 
