@@ -35,9 +35,8 @@ from tests.workspaces import add
 
 EVIDENCES = ("quotes", "passages")
 ASKED, COMPARED, UNANSWERABLE = 24, 6, 6
-"""The most questions that are asked with quotes, those of them also with passages, and those
-that the documents do not answer: one of 1.5 billion parameters takes ten minutes for them on a busy
-machine."""
+"""The most questions that are asked with quotes, those of them also with passages, and those that
+the documents do not answer: a small model takes ten minutes for them on a busy machine."""
 SEED = 5
 SURE = ("answered", "conflicting")
 
