@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.components.documents.builds import builds_view
 from pages.components.labels import question_sets
+from pages.components.metrics import readings
 from pages.components.recipe import working_recipe
 from pages.components.recipe.panel import recipe_panel
 from pages.components.runs.next_step import FEW, chosen_set, page_title
@@ -45,6 +46,9 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
     place = st.empty()
     with st.sidebar:
         recipe = recipe_panel(base, expanded=True)
+    if part is None:
+        st.markdown("Tuning compares rankings. No question of this set has a labelled passage yet.")
+        return
     with guard():
         opened = bench(base, chosen, recipe, part, place)
         if isinstance(opened, Missing):
@@ -86,8 +90,10 @@ def _meaning(shown: Bench) -> None:
     st.caption(meaning(shown))
 
 
-def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSet, QuestionPart]:
-    """Draw the selection of a question set and of a part of it; return both."""
+def _questions(
+    base: KnowledgeBase, sets: list[QuestionSet]
+) -> tuple[QuestionSet, QuestionPart | None]:
+    """Draw the selection of a question set and of a part of it; the part is None without labels."""
     by_name = {item.name: item for item in sets}
     if not question_sets.has_choice():
         st.session_state[question_sets.SET] = chosen_set(base, sets).name
@@ -96,6 +102,8 @@ def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSe
             "Question set", list(by_name), key=question_sets.SET, bind="query-params", width=320
         )
         chosen = by_name[name]
+        if not readings.label_count(base, chosen.name, readings.version_of(chosen)):
+            return chosen, None
         measuring = tuner(base, chosen, working_recipe.working(base))
         if measuring.split is None:
             _few(measuring)

@@ -63,6 +63,15 @@ def test_a_quote_with_nothing_of_a_question_but_its_topic_is_no_answer(
     assert (answer.state, answer.assessment.missing) == (state, missing)
 
 
+def test_an_answer_says_which_word_of_the_question_no_document_has(tmp_path):
+    leave = "# Leave\n\nAll employees have 28 days of annual leave. Holidays are on top.\n"
+    answer = ask(
+        tmp_path, {"leave.md": leave}, "How many days of paternity leave do employees have?"
+    )
+    assert answer.state == "answered"
+    assert "No passage has “paternity”" in answer.assessment.reason
+
+
 def test_what_nobody_says_the_price_of_is_not_answered(tmp_path):
     answer = ask(tmp_path, {"leaflet.md": LEAFLET}, "What is the price of a pack of tablets?")
     assert answer.state == "doubtful"

@@ -161,7 +161,7 @@ def _threshold(bench: Bench) -> None:
 def _weight(bench: Bench) -> None:
     curve = cached(bench.what_if.against_weight, "weight", bench.without())
     now = bench.recipe.search.dense_weight
-    summary = peak_takeaway("weight", curve.at, now, curve.best)
+    summary = peak_takeaway("weight", curve.at, now, curve.best, curve.lines["ndcg@10"])
     st.caption(summary)
     charts.weight_chart(curve.x, _lines(curve), now, summary)
 

@@ -62,8 +62,12 @@ def _now(now: float | None) -> str:
     return "; now it is off" if now is None else f"; now it is {now:.2f}"
 
 
-def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> str:
-    """Summarize the peak of nDCG@10, and whether it exceeds the noise."""
+def peak_takeaway(
+    name: str, at: float, now: float, best: Comparison | None, values: Sequence[float]
+) -> str:
+    """Summarize the peak of nDCG@10 in ``values``, and whether it exceeds the noise."""
+    if max(values) - min(values) < UNCHANGED:
+        return f"nDCG@10 is the same at each {name}."
     if best is None or best.difference < UNCHANGED:
         return f"nDCG@10 is at its best where it is, at {name} {now:.2f}."
     sentence = f"nDCG@10 peaks at {name} {at:.2f}: {signed(best.difference)}"

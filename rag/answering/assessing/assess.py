@@ -138,6 +138,8 @@ class Assessor:
             return Assessment("conflicting", reason, probability, missing, editions)
         terms = key_terms(question, self.words)
         reason = _borne_out(evidence, terms) or self._shared(answer)
+        if unknown := [term for term in shown.missing if not term.indexed]:
+            reason = f"{reason} No passage has {_named(unknown)}."
         if not moment_of(question):
             hits = {hit.chunk.key: hit for hit in (*answer.trace.hits, *answer.trace.candidates)}
             quoted = answer.citations[0]

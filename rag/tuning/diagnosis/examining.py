@@ -23,8 +23,8 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import QuestionResult
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
+from rag.runs.doubts import CONFLICT, correct_doubts
 from rag.runs.doubts import METRIC as DOUBT
-from rag.runs.doubts import correct_doubts
 from rag.runs.quality.failing import first_failure, newest_scored, with_answers
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
@@ -160,10 +160,11 @@ class Examination:
         The passage of the outcome is the first result that has the expected answer.
         """
         question, score = self.questions[number], float(self.scores[number])
-        answer = self._answers[question.id].text if question.id in self._answers else ""
+        stored = self._answers.get(question.id)
+        answer = stored.text if stored else ""
         is_folded = contains_answer(plain_answer(answer), question.answer, question.text)
-        if is_folded:  # in a quote below the one that answers, which is the first
-            answer, _ = answer_and_more(answer, [1])
+        if stored and stored.mode == "quotes" and not stored.metrics.get(CONFLICT):
+            answer, _ = answer_and_more(answer, [1])  # the others are folded below the first quote
         message = (
             f"Expected: {_shortened(question.answer)}. Answered: {_part(answer, question.answer)}."
         )
