@@ -105,10 +105,11 @@ def test_the_text_of_a_pdf_is_a_switch_away(base):
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
     app.get_by_key("page_or_text").set_value("Text").run()
     assert picture(app) == ""
-    assert "The zircon valve is opened by hand." in marked(app)
+    assert marked(app, "quote") == "The zircon valve is opened by hand."
+    assert "Turn it once to the left." in marked(app)
     passage = passage_of(base, "manual.pdf", "zircon")
     again = visit("inspector.py", q=ZIRCON, passage=passage, page_or_text="Text")
-    assert "The zircon valve is opened by hand." in marked(again)
+    assert marked(again, "quote") == marked(app, "quote")
 
 
 def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base):
@@ -118,10 +119,10 @@ def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base):
     original = base.documents.original(info.id)
     original.write_bytes(b"%PDF-1.7 overwritten")
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
-    assert "zircon valve" in marked(app)
+    assert "zircon valve" in marked(app, "quote")
     original.unlink()
     app = opened(base, ZIRCON, "manual.pdf", "zircon")
-    assert "zircon valve" in marked(app)
+    assert "zircon valve" in marked(app, "quote")
 
 
 def table(app: AppTest) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def rest(document: Document) -> str:
         ("<p>The <label>blue</label> one says <q>no</q> today.</p>", "The blue one says no today."),
         ("<p>Press <button>Save</button> now.</p>", "Press Save now."),
         ("<h3><button>Who pays?</button></h3><p>We do.</p>", "### Who pays?\n\nWe do."),
-        ("<button>Who pays for it?</button><div>We do.</div>", "Who pays for it?\n\nWe do."),
+        ("<button>Who pays for it?</button><div>We do.</div>", "###### Who pays for it?\n\nWe do."),
         ("<button>Menu</button><p>Words.</p>", "Words."),
         ("<p>Press <b><button>Save</button></b> now.</p>", "Press **Save** now."),
         ("<button>Accept all cookies now</button><p>Words.</p>", "Words."),
@@ -62,7 +62,7 @@ def rest(document: Document) -> str:
         (
             "<div><button aria-expanded=false>Opening hours in May</button>"
             "<div class=panel>From nine to five.</div></div>",
-            "Opening hours in May\n\nFrom nine to five.",
+            "###### Opening hours in May\n\nFrom nine to five.",
         ),
         (
             "<h3><button aria-expanded=false>Fees</button></h3><div>Nine euros.</div><p>Hm.</p>",
@@ -70,7 +70,7 @@ def rest(document: Document) -> str:
         ),
         (
             "<div><button aria-controls=x>How long is it open?</button></div><p>All day.</p>",
-            "How long is it open?\n\nAll day.",
+            "###### How long is it open?\n\nAll day.",
         ),
         (
             "<dl><dt>timeout</dt><dd><code>30</code> by default</dd></dl>",
