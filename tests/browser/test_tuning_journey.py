@@ -30,7 +30,7 @@ def test_tune_by_hand_then_by_search(serve, warm_home, page, shoot):
             re.compile(r"cosine ≥ 1\.00, topic ≥ 0\.\d\d\d: the search returns passages for 0%")
         ).first.wait_for()
         page.get_by_role("radio", name="Weight", exact=True).click()
-        page.get_by_text("at its best where it is").wait_for()
+        page.get_by_text("is the same at each weight").wait_for()
         shoot(page, "tuning")
 
         page.get_by_text("Advanced").click()

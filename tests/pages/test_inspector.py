@@ -178,7 +178,7 @@ def test_words_of_the_question_that_no_passage_has_are_named(base):
     question = "How is unused leave of a girlfriend carried over?"
     assert base.unknown_words(base.search(question, recipe), recipe) == ("girlfriend",)
     said = texts(visit("inspector.py", q=question))
-    assert "No passage has “girlfriend”." in said
+    assert "No passage has “girlfriend”" in said
     assert "Not in these documents" not in said
     assert "No passage has" not in texts(visit("inspector.py", q=LEAVE))
 

@@ -224,15 +224,6 @@ def test_a_threshold_says_what_it_costs_before_it_is_used(
     assert [each.value for each in app.warning][1:] == [f"{said} It loses more than it gains."]
 
 
-def test_a_set_of_refusals_alone_is_no_error(labelled: Workspace, open_page: OpenPage) -> None:
-    base = labelled.base("notes")
-    line = json.dumps({"id": "none", "text": "Is there a pool?", "answerable": False})
-    base.questions.import_file("refusals", "x.jsonl", line)
-    app = open_page("tuning.py", set="refusals")
-    assert not app.error
-    assert any("No question of this set has a label" in each.value for each in app.markdown)
-
-
 def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py")
     assert app.warning[0].value.startswith("4 questions: too few to tell recipes apart.")
