@@ -87,12 +87,12 @@ def _make_title(table: Any) -> None:
 
 def name_panels(tree: Any) -> None:
     """Put the words of a tab as a heading above its panel."""
-    for panel in list(tree.iter("div", "section")):
-        for tab in tree.xpath("//*[@id=$name]", name=panel.get("aria-labelledby") or ""):
-            if panel.get("role") == "tabpanel" and tab.get("role") == "tab" and words_of(tab):
-                heading = tree.makeelement("h6")
-                heading.text, heading.tail, panel.text = words_of(tab), panel.text, None
-                panel.insert(0, heading)
+    titles = {tab.get("id"): words_of(tab) for tab in tree.xpath("//*[@role='tab']")}
+    for panel in tree.xpath("//div[@role='tabpanel'] | //section[@role='tabpanel']"):
+        if title := titles.get(panel.get("aria-labelledby") or " "):
+            heading = tree.makeelement("h6")
+            heading.text, heading.tail, panel.text = title, panel.text, None
+            panel.insert(0, heading)
 
 
 def _cells_of_row(row: Any) -> int:
