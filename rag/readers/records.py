@@ -21,7 +21,8 @@ _BODIES = ("text", "content", "body")
 _TICK_EVERY = 1000
 _FIELDS = range(2, 13)  # of a record that is a row
 _LONGEST_VALUE = 80  # characters in such a field
-_COMMENT = re.compile(r"^[ \t]*+#+[ \t]*+(.*)$", re.MULTILINE)
+_COMMENT = re.compile(r"(?:^[ \t]*+|(?<=[ \t]))#+[ \t]*+(.*)$", re.MULTILINE)
+"""A comment; also what looks like one in a quoted value, which is then named in vain."""
 
 
 def read_json(source: Source) -> Content:

@@ -34,7 +34,10 @@ def test_a_grade_is_stored_and_the_next_passage_follows(base, open_page):
     queue = base.questions.judging_queue(run)
     before = _labels(base)
     app = open_page("metrics.py")
+    popover = f"metrics_judge_{run}"
+    app.session_state[popover] = True
     app.button(key=f"judging_{run}").click().run()
+    assert not app.session_state[popover]  # it would lie over the grades
     assert f"0 results judged, {len(queue)} to go." in _said(app)
     assert "rank" in _said(app)
     app.button(key="judging_grade_2").click().run()

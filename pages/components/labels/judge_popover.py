@@ -28,11 +28,12 @@ def judge_popover(
 
     What a model judged is read once it is opened.
     """
+    key = f"metrics_judge_{run.id}"
     opened = st.popover(
         "Judge",
         icon=":material/gavel:",
         type="tertiary",
-        key=f"metrics_judge_{run.id}",
+        key=key,
         on_change="rerun",
     )
     # Drawn before it is opened: a popover is placed where its content fits then.
@@ -47,7 +48,7 @@ def judge_popover(
                 f"{high:.3f}."
             )
         with st.container(horizontal=True, gap="small"):
-            judge_button(base, run)
+            judge_button(base, run, popover=key)
         if opened.open:
             with guard():
                 _judge(base, run, recipe)

@@ -28,14 +28,21 @@ _LAST = "judging_last"  # what was judged or skipped last, with the label that i
 _LONGEST = 3000  # characters of a hit
 
 
-def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> None:
-    """Buttons for the queue of a run, or of what two differ by, and for a random sample."""
+def judge_button(
+    base: KnowledgeBase, run: Run, other: Run | None = None, popover: str = ""
+) -> None:
+    """Buttons for the queue of a run, or of what two differ by, and for a random sample.
+
+    ``popover`` is the key of the popover around them, which would lie over the dialog.
+    """
+    close = partial(_close, popover)
     first = "those that narrow the difference of the two runs" if other else "the highest"
     open_ = "Grades unjudged passages in the first ten results, "
     if st.button(
         "Judge next",
         key=f"judging_{run.id}",
         icon=":material/gavel:",
+        on_click=close,
         **offered(base, "questions.label", help=f"{open_}{first} first."),
     ):
         _open_queue(base, run, other, sampled=False)
@@ -44,6 +51,7 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
         key=f"judging_sample_{run.id}",
         icon=":material/casino:",
         type="tertiary",
+        on_click=close,
         **offered(
             base,
             "questions.label",
@@ -51,6 +59,11 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
         ),
     ):
         _open_queue(base, run, other, sampled=True)
+
+
+def _close(popover: str) -> None:
+    if popover:
+        st.session_state[popover] = False
 
 
 def _open_queue(base: KnowledgeBase, run: Run, other: Run | None, *, sampled: bool) -> None:

@@ -87,9 +87,10 @@ def _make_title(table: Any) -> None:
 
 def name_panels(tree: Any) -> None:
     """Put the words of a tab as a heading above its panel."""
-    titles = {tab.get("id"): words_of(tab) for tab in tree.xpath("//*[@role='tab']")}
-    for panel in tree.xpath("//div[@role='tabpanel'] | //section[@role='tabpanel']"):
-        if title := titles.get(panel.get("aria-labelledby") or " "):
+    titles = {tab.get("id"): words_of(tab) for tab in tree.xpath("//*[@role='tab'][@id]")}
+    for panel in list(tree.iter("div", "section")):
+        title = titles.get(panel.get("aria-labelledby"))
+        if title and panel.get("role") == "tabpanel":
             heading = tree.makeelement("h6")
             heading.text, heading.tail, panel.text = title, panel.text, None
             panel.insert(0, heading)
