@@ -57,10 +57,11 @@ def workspace(home: Path) -> Workspace:
 
 
 @pytest.fixture
-def own_dashboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_dashboard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Let the pages open a workspace of their own, whose worker ends with the test.
 
-    Else they would show the home of the test of pages that this process ran before.
+    Else they would show the home of the test of pages that this process ran before. ``tmp_path``,
+    where the homes are, is removed after they are closed.
     """
     from tests.reruns import forget
 
