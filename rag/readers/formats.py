@@ -84,7 +84,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.pdf.reader:read_pdf",
         ("pdf",),
         True,
-        _LABELS,
+        _LABELS + 1,
         leaves_out=(
             "picture_page",
             "textless_page",
@@ -128,7 +128,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.html.reader:read_html",
         _TEXT,
         True,
-        _TABLES + 1,
+        _TABLES + 2,
         leaves_out=_SHOWN,
     ),
     Format(
@@ -248,6 +248,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.markup.transcripts:read_transcript",
         _TEXT,
         False,
+        version=1,
         leaves_out=("comment",),
     ),
     Format(
@@ -309,6 +310,7 @@ FORMATS: tuple[Format, ...] = (
             f"{_HERE}.records:read_{extensions[0]}",
             _TEXT,
             False,
+            version=1,
             leaves_out=("comment",),
         )
         for extensions in (("yaml", "yml"), ("toml",))

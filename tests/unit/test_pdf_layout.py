@@ -72,6 +72,23 @@ def test_left_and_right_pages_have_heads_of_their_own(tmp_path):
     assert "The" not in found.text
 
 
+def test_a_head_that_changes_with_the_section_is_its_heading(tmp_path):
+    weirs = ["Alder", "Alder", "Birch", "Birch", "Birch", "Alder", "Alder"]
+    pages = [
+        [(60, 770, f"Weir {weir}"), (400, 770, f"{n}"), (60, 600, f"Gate {n} is of oak.")]
+        for n, weir in enumerate(weirs, 1)
+    ]
+    found = document(tmp_path, drawn(*pages))
+    gates = [f"Gate {n} is of oak." for n in range(1, 8)]
+    assert [found.heading_at(found.text.index(gate)) for gate in gates] == [
+        f"Weir {weir}" for weir in weirs
+    ]
+    assert found.text.split("\n\n") == [
+        *("Weir Alder", *gates[:2], "Weir Birch", *gates[2:5], "Weir Alder", *gates[5:])
+    ]
+    assert found.receipt.read["running_lines"] == 7
+
+
 def test_pages_that_hold_nothing_but_a_repeated_line_keep_it(tmp_path):
     found = document(tmp_path, drawn(*[[(60, 770, f"Slide {n}")] for n in (1, 2, 3, 4)]))
     assert found.text == "Slide 1\n\nSlide 2\n\nSlide 3\n\nSlide 4"

@@ -90,7 +90,7 @@ def read_pdf(source: Source) -> Content:
         )
         if not content.text:
             raise pages.why_silent(count, broken=reader is None)
-    return replace(content, headings=tuple(_headings(reader, content)))
+    return replace(content, headings=tuple(_headings(reader, content)) or content.headings)
 
 
 def count_pages(source: Source) -> Content:
@@ -136,6 +136,8 @@ class _Reading:
             head = lines.text if other is None else ""
             self.composer.page(index + 1, head, label=self._pages.label(index))
             self.composer.count("running_lines", len(head.splitlines()))
+            if head:
+                self.composer.heading(1, lines.title)
             for kind, number in ink.left_out.items():
                 self.composer.leave_out(kind, number=number)
             reader = self._reader if ink.has_notes else None

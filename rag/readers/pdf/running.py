@@ -26,18 +26,21 @@ _PAGE_WORD = re.compile(
     r"|стр|страница|頁|页|ページ|페이지)\b\.?"
 )
 
+_LETTER = re.compile(r"[^\W\d_]")
+
 _Key = tuple[str, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The running head and foot of a page: the places of their words, and their lines as text."""
+    """The running head and foot of a page: the places of their words, and their lines as text.
+
+    ``title`` is the head of a section, on the first of its pages.
+    """
 
     places: frozenset[int]
     text: str
-
-
-_NONE = Running(frozenset(), "")
+    title: str = ""
 
 
 def running_lines(pages: Sequence[PageWords]) -> list[Running]:
@@ -45,11 +48,12 @@ def running_lines(pages: Sequence[PageWords]) -> list[Running]:
     half of the pages, or of those of odd or of even number, and on at least three.
 
     They may differ in a page number, which grows with the pages: it stands alone, or in a line of
-    several other words. Lines with other figures, such as the number of an invoice, are text. A
-    page of which nothing would be left keeps its lines.
+    several other words. Lines with other figures, such as the number of an invoice, are text. Where
+    the pages of each section have a head of their own, that is a running line, too. A page of which
+    nothing would be left keeps its lines.
     """
     if len(pages) < _LEAST_PAGES:
-        return [_NONE] * len(pages)
+        return [Running(frozenset(), "")] * len(pages)
     lines = [list(_edge_lines(page, number)) for number, page in enumerate(pages)]
     seen: dict[_Key, set[int]] = defaultdict(set)
     offsets: Counter[tuple[str, int]] = Counter()
@@ -60,17 +64,40 @@ def running_lines(pages: Sequence[PageWords]) -> list[Running]:
             if "#" not in key[0] or offsets[key[0], _page_number(row) - number] > 1:
                 seen[key].add(number)
     runs = {key for key in seen if _runs(_near(key, seen), len(pages))}
-    return [
-        _running(page, list({id(row): row for key, row in mine if key in runs}.values()))
-        for page, mine in zip(pages, lines, strict=True)
-    ]
+    running, titles = list[Running](), ["", ""]
+    for mine, own, head in zip(pages, lines, _section_heads(lines), strict=True):
+        running_rows = (row for key, row in own if key in runs or row in head)
+        rows = list({id(row): row for row in running_rows}.values())
+        places = frozenset(word.place for row in rows for word in row.words)
+        if not places or all(word.place in places for word in mine.words):
+            rows, places = [], frozenset()
+        texts = [segment.text for row in rows if row in head for segment in row.segments]
+        titles.append(" ".join(text for text in texts if not _page_mark(text.casefold())))
+        title = "" if titles[-1] in titles[-3:-1] else titles[-1]
+        running.append(Running(places, "\n".join(row.text for row in rows), title))
+    return running
 
 
-def _running(page: PageWords, rows: Sequence[Row]) -> Running:
-    places = frozenset(word.place for row in rows for word in row.words)
-    if not places or all(word.place in places for word in page.words):
-        return _NONE
-    return Running(places, "\n".join(row.text for row in rows))
+def _section_heads(pages: Sequence[Sequence[tuple[_Key, Row]]]) -> list[list[Row]]:
+    """For each page the line that several pages of its section have at the same height, if any.
+
+    Left and right pages may have different ones. There are at least two sections on left or on
+    right pages, and they cover most pages.
+    """
+    for height in sorted({key[1] for page in pages for key, _ in page if key[2]}):
+        lines = [
+            [(text, row) for (text, place, at_top), row in page if at_top and place == height][:1]
+            for page in pages
+        ]
+        heads = dict[int, str]()
+        for step in (1, 2):
+            for number, (one, other) in enumerate(zip(lines, lines[step:], strict=False)):
+                if one and other and one[0][0] == other[0][0] and _LETTER.search(one[0][0]):
+                    heads |= {number: one[0][0], number + step: one[0][0]}
+        sides = Counter(side for side, _ in {(number % 2, text) for number, text in heads.items()})
+        if max(sides.values(), default=0) > 1 and _runs(set(heads), len(pages)):
+            return [[line[0][1]] if n in heads else [] for n, line in enumerate(lines)]
+    return [[] for _ in pages]
 
 
 def _edge_lines(page: PageWords, number: int) -> Iterator[tuple[_Key, Row]]:
