@@ -21,6 +21,8 @@ _BODIES = ("text", "content", "body")
 _TICK_EVERY = 1000
 _FIELDS = range(2, 13)  # of a record that is a row
 _LONGEST_VALUE = 80  # characters in such a field
+_DEEPEST = 2  # dots in the name of a setting beside tables
+_MOST_GROWTH = 10  # values by characters, as aliases repeat them
 _COMMENT = re.compile(r"(?:^[ \t]*+|(?<=[ \t]))#+[ \t]*+(.*)$", re.MULTILINE)
 """A comment; also what looks like one in a quoted value, which is then named in vain."""
 
@@ -49,13 +51,24 @@ def read_yaml(source: Source) -> Content:
     import yaml
 
     text, metadata = load(source)
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    # Scalars stay words as they are written: 9.50 and no. Aliases could grow without bounds.
+    budget = iter(range(_MOST_GROWTH * len(text)))
+
+    def value_of(node: yaml.Node) -> object:
+        next(budget)
+        if isinstance(node, yaml.SequenceNode):
+            return [value_of(inner) for inner in node.value]
+        if not isinstance(node, yaml.MappingNode):
+            return node.value
+        pairs = [(str(key.value), value_of(inner)) for key, inner in node.value]
+        merged = [one for key, inner in pairs if key == "<<" for one in _inside(inner)]
+        layers = [*(one for one in reversed(merged) if isinstance(one, dict)), dict(pairs)]
+        return {key: inner for layer in layers for key, inner in layer.items() if key != "<<"}
+
     try:
-        # Scalars stay words as they are written: 9.50 and no. Aliases could grow without bounds.
-        events = yaml.parse(text, loader) if "*" in text else ()
-        has_aliases = any(isinstance(event, yaml.AliasEvent) for event in events)
-        value = None if has_aliases else yaml.load(text, loader)
-    except (yaml.YAMLError, RecursionError):
+        node = yaml.compose(text, getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+        value = None if node is None else value_of(node)
+    except (yaml.YAMLError, RecursionError, StopIteration):
         value = None
     return _settings(value, text, metadata, source)
 
@@ -72,10 +85,11 @@ def read_toml(source: Source) -> Content:
 
 def _settings(value: object, text: str, metadata: dict[str, str], source: Source) -> Content:
     tables, composer = _tables(value), Composer()
-    rest = (
-        [one for key, one in value.items() if key not in tables] if isinstance(value, dict) else []
-    )
-    if not tables or any(isinstance(inner, dict) for one in rest for inner in _inside(one)):
+    fields = value.items() if isinstance(value, dict) else ()
+    rest = {key: one for key, one in fields if key not in tables}
+    if not tables or any(
+        name.count(".") > _DEEPEST or "[" in name for name, _ in _leaves(rest, "")
+    ):
         return read_code(source)
     above, comments = text.lstrip()[:1] == "#", _COMMENT.findall(text)
     top = list(itertools.takewhile(_COMMENT.match, text.strip().split("\n"))) if above else []

@@ -32,7 +32,10 @@ def read_code(source: Source) -> Content:
     """The text as one block of code of Markdown, whose lines are no headings and no prose."""
     text, metadata = load(source)
     fence, code = code_fence(text), text.strip("\n")
-    return Content(f"{fence}\n{code}\n{fence}" if code.strip() else "", metadata=metadata)
+    if not code.strip():
+        return Content("")
+    lines = {"code_lines": code.count("\n") + 1}
+    return Content(f"{fence}\n{code}\n{fence}", metadata=metadata, read=lines)
 
 
 def read_markdown(source: Source) -> Content:

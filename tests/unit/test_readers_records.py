@@ -85,8 +85,16 @@ def test_short_records_are_rows(tmp_path, name, raw, text):
     ("name", "raw"),
     [
         ("x.yaml", "on: push\njobs:\n  test:  # all\n    steps:\n    - {name: a, run: b}"),
-        ("x.yaml", "a: &a [b, c]\nd:\n- {e: *a, f: 1}\n- {e: *a, f: 2}"),
-        ("x.yaml", "a: &a [*a]"),
+        ("x.yaml", "a: &a [*a]\nb:\n- {c: 1, d: 2}\n- {c: 3, d: 4}"),
+        (
+            "x.yaml",
+            "a: &a [1, 2]\n"
+            + "".join(
+                f"{b}: &{b} [{'*' + a + ', '}*{a}]\n"
+                for a, b in zip("abcdefghijklmnop", "bcdefghijklmnopq", strict=True)
+            )
+            + "z:\n- {c: *q, d: 2}\n- {c: 3, d: 4}",
+        ),
         ("x.yaml", "a: [" * 5000),
         ("x.yaml", "a: b: c"),
         ("x.toml", "[tool.x]\nline = 100  # characters"),
@@ -96,7 +104,24 @@ def test_short_records_are_rows(tmp_path, name, raw, text):
 def test_other_settings_are_code_as_they_are_written(tmp_path, name, raw):
     path = tmp_path / "x"
     path.write_text(raw, encoding="utf-8")
-    assert read(path, name).text == f"```\n{raw}\n```"
+    document = read(path, name)
+    assert document.text == f"```\n{raw}\n```"
+    assert document.receipt.read["code_lines"] == raw.count("\n") + 1
+
+
+def test_records_with_aliases_beside_nested_settings_are_rows(tmp_path):
+    path = tmp_path / "x"
+    path.write_text(
+        "usual: &usual {hall: Main, coach: Petra}\ncontact: {phone: {day: 0411, night: 0477}}\n"
+        "courses:\n- {name: Judo, hall: &small Annex, coach: Ole}\n- {<<: *usual, name: Aikido}\n"
+        "- {<<: [{hall: *small}, *usual], name: Kendo, coach: Ada}\n"
+    )
+    document = read(path, "x.yaml")
+    assert document.text == (
+        "usual.hall: Main\nusual.coach: Petra\ncontact.phone.day: 0411\n"
+        "contact.phone.night: 0477\n\ncourses\nname\thall\tcoach\n"
+        "Judo\tAnnex\tOle\nAikido\tMain\tPetra\nKendo\tAnnex\tAda"
+    )
 
 
 def test_titles_are_headings(tmp_path):
