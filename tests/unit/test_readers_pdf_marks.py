@@ -175,6 +175,28 @@ def test_values_of_forms_stand_beside_their_labels(tmp_path):
     assert document.receipt.read["notes"] == 1
 
 
+def test_the_first_values_of_a_form_are_no_labels_of_columns(tmp_path):
+    def draw(canvas: Canvas) -> None:
+        fields = [("Child", "Oskar"), ("Age", "eleven"), ("Food", "nuts"), ("Swims", "yes")]
+        fields += [("Parent", "Mia"), ("Phone", "none")]
+        for n, (label, value) in enumerate(fields):
+            x, y = 60 + 260 * (n % 2), 700 - 28 * (n // 2)
+            canvas.drawString(x, y, label)
+            canvas.acroForm.textfield(name=label, value=value, x=x + 44, y=y - 4, height=16)
+        for n, label in enumerate(["Vegetarian", "Own tent"]):
+            canvas.acroForm.checkbox(name=label, checked=n == 0, x=60 + 260 * n, y=612, size=12)
+            canvas.drawString(78 + 260 * n, 615, label)
+
+    document = _read(tmp_path, draw)
+    assert not any(table.labels for table in document.tables)
+    assert [line.split("\t") for line in document.text.replace("\t\t", "\t").split("\n")] == [
+        ["Child Oskar", "Age eleven"],
+        ["Food nuts", "Swims yes"],
+        ["Parent Mia", "Phone none"],
+        ["☒ Vegetarian", "☐ Own tent"],
+    ]
+
+
 def test_struck_and_covered_words_are_left_out_and_counted(tmp_path):
     def draw(canvas: Canvas) -> None:
         canvas.drawString(60, 700, "The day rate is")

@@ -16,6 +16,7 @@ _TALLEST_LINE = 14.0  # points
 _LETTER = 0.5  # width of a letter by its height, on average
 _LINE = 0.5  # of the lower one's height that a value shares with its label
 _FURTHEST = 300.0  # points from a value to its label
+_FURTHEST_TICK = 30.0
 _MARKUP = frozenset(
     ["/Text", "/Highlight", "/Underline", "/Squiggly", "/StrikeOut", "/Caret", "/Stamp"]
 )
@@ -103,6 +104,9 @@ def with_values(words: Sequence[Word], annotations: Sequence[Annotation]) -> lis
         value = _laid_out(annotation.text, annotation.box, place + 1)
         place += len(value)
         at = _label(merged, annotation)
+        behind = merged[at : at + 1] if annotation.is_ticked_box else []
+        if behind and value and 0 <= behind[0].left - value[0].right < _FURTHEST_TICK:
+            value[0].right = behind[0].left - 1  # one cell with its label
         merged[at:at] = value
     return merged
 
@@ -116,7 +120,7 @@ def _laid_out(text: str, box: tuple[float, float, float, float], place: int) -> 
     words = list[Word]()
     for number, word in enumerate(text.split()):
         end = left + step * len(word)
-        words.append(Word(word, left, top, end, top + height, place + number))
+        words.append(Word(word, left, top, end, top + height, place + number, is_value=True))
         left = end + step
     return words
 

@@ -275,6 +275,8 @@ def _middles(grid: Sequence[GridRow]) -> list[float]:
 
 def _header_rows(grid: Sequence[GridRow]) -> int:
     rows = [row.cells for row in grid]
+    if any(word.is_value for word in grid[0].words):
+        return 0
     if len(grid[0].filled) > 1 and holds_values(rows[0], rows[1:]):
         return 0
     first = next((index for index, row in enumerate(grid) if _has_data(row)), None)

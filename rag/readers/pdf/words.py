@@ -48,7 +48,8 @@ class Word:
     """Letters without white space between them, as ``place`` in the order of the page's content.
 
     Places are points from the page's top left, as it is turned for reading, downwards. ``turned``
-    words are not written like most of the page: they stand on end, or upside down.
+    words are not written like most of the page: they stand on end, or upside down. A word
+    that ``is_value`` was filled in.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Word:
     bottom: float
     place: int
     turned: bool = False
+    is_value: bool = False
 
     @property
     def height(self) -> float:
