@@ -208,7 +208,8 @@ def test_notebook_has_code_and_its_text_but_no_pictures(tmp_path):
 
 
 def test_turns_of_a_transcript_have_their_times_as_places(tmp_path):
-    vtt = """WEBVTT
+    vtt = """WEBVTT - Meeting of 12 May
+Kind: captions
 
 NOTE made by hand
 
@@ -227,9 +228,10 @@ intro
 <v Bob>And in June?</v>
 """
     transcript = document(tmp_path, vtt.encode(), "meeting.vtt")
+    assert transcript.metadata["title"] == "Meeting of 12 May"
     assert transcript.text == (
-        "Ann: Welcome to the harbour. Berths are let in May.\n\nBob: How much & when?\n\n"
-        "Bob: And in June?"
+        "Meeting of 12 May\n\nAnn: Welcome to the harbour. Berths are let in May.\n\n"
+        "Bob: How much & when?\n\nBob: And in June?"
     )
     at = transcript.text.index("How")
     assert page_name(transcript.name, None, transcript.heading_at(at)) == "00:00:05"

@@ -195,6 +195,15 @@ def _fees(fee):
     return f"<div>{row.format('Boat', 'Fee')}{row.format('Dinghy', fee)}</div>"
 
 
+def test_links_and_buttons_side_by_side_are_words_of_their_own(tmp_path):
+    path = tmp_path / "x"
+    path.write_text(
+        "<body><h1>Birds</h1><div><button>Owls</button><button>Gulls</button></div>"
+        "<p>E<a>Mc</a><span>2</span></p><footer><a>Imprint</a><a>Privacy</a></footer></body>"
+    )
+    assert read(path, "x.html").text == "Birds\n\nOwls Gulls\n\nEMc2\n\nImprint Privacy"
+
+
 @pytest.mark.parametrize(
     "markup",
     [

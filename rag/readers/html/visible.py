@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from typing import Any
@@ -14,6 +13,8 @@ _STRUCK = {"s", "del", "strike"}
 _LINE_THROUGH = re.compile(r"(?:^|;)text-decoration[^;]*line-through")
 _HIDDEN = re.compile(r"display:none|visibility:hidden")
 _TITLES = {"button", "dt", "h1", "h2", "h3", "h4", "h5", "h6"}
+_INLINE = ("span", "a", "button")
+_BOXES = {"div", "nav", "header", "footer", "section"}
 _UNFOLDING = "descendant-or-self::*[@aria-expanded and not(@aria-haspopup)]"
 _ZERO_WIDTH = "\u00ad\u200b\u2060\ufeff"
 
@@ -65,9 +66,10 @@ def show(tree: Any, *, marked: bool = False) -> dict[str, int]:
         address = node.get("href").removeprefix("mailto:").partition("?")[0]
         if address not in "".join(node.itertext()):
             node.tail = f" ({address}){node.tail or ''}"
-    for first, second in itertools.pairwise(body.iter("span")):
-        if second is first.getnext() and not first.tail and _is_all_of_spans(first.getparent()):
-            first.tail = " "
+    for node in body.iter(*_INLINE):
+        after = node.getnext()
+        if after is not None and after.tag in _INLINE and not node.tail:
+            node.tail = " " if _is_all_of_boxes(node.getparent()) else node.tail
     return dict(left_out)
 
 
@@ -102,7 +104,7 @@ def _is_unfolded(node: Any, controlled: set[str]) -> bool:
     return before is not None and before.tag in _TITLES and bool(before.xpath(_UNFOLDING))
 
 
-def _is_all_of_spans(parent: Any) -> bool:
-    """Whether an element has no words of its own: its spans are fields, no parts of a word."""
+def _is_all_of_boxes(parent: Any) -> bool:
+    """Whether an element has no words of its own: what is in it is no part of a word."""
     bare = [parent.text, *(child.tail for child in parent)]
-    return parent.tag == "div" and not any(text and text.strip() for text in bare)
+    return parent.tag in _BOXES and not any(text and text.strip() for text in bare)

@@ -17,6 +17,7 @@ _CUE = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t][^\n]*)?")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*+)?+[ \t]++([^<>\n]*+)>")
 _NAMED = re.compile(r"([^\W\d][^:\n]{0,39}):[ \t]+(?=\S)")
 _TAG = re.compile(r"</?[a-z][^<>\n]*+>|<[\d:.]++>|\{\\[^{}\n]*+\}", re.IGNORECASE)
+_TITLE = re.compile(r"WEBVTT(?:[ \t]*-)?[ \t]+(\S[^\n]*)")
 _COMMENT = re.compile(r"(?:\A|\n\n)NOTE[ \t\n]++([^\n]{0,40})")
 _PAUSE = 5  # seconds after which a paragraph begins
 _LONGEST = 60  # seconds of a paragraph
@@ -33,13 +34,15 @@ class _Cue:
 def read_transcript(source: Source) -> Content:
     """A paragraph for each turn of a speaker and each minute, its time as its heading.
 
-    Comments (NOTE) are left out, and counted. Raises UnreadableDocument (``damaged``) for a file
-    without times.
+    The title of the file stands above. Comments (NOTE) are left out, and counted. Raises
+    UnreadableDocument (``damaged``) for a file without times.
     """
     text, metadata = load(source)
     composer, since, last = Composer(), -_LONGEST, _Cue(-_LONGEST, -_LONGEST, "", "")
     for comment in _COMMENT.findall(text):
         composer.leave_out("comment", comment)
+    title = _TITLE.match(text)
+    composer.block(title[1] if title else "")
     for cue in _cues(text):
         turns = cue.speaker != last.speaker
         if turns or cue.start - last.end >= _PAUSE or cue.start - since >= _LONGEST:
@@ -57,7 +60,7 @@ def read_transcript(source: Source) -> Content:
             "Save it again in the program that made it, or rename it to .txt.",
             reason="damaged",
         )
-    return composer.content(**metadata)
+    return composer.content(**metadata, title=title[1] if title else "")
 
 
 def _cues(text: str) -> Iterator[_Cue]:
