@@ -104,7 +104,14 @@ from .evaluation.report.metric_titles import ANSWER_TITLES as ANSWER_TITLES
 from .evaluation.report.metric_titles import METRIC_DEFINITIONS as METRIC_DEFINITIONS
 from .evaluation.report.metric_titles import METRIC_TITLES as METRIC_TITLES
 from .evaluation.report.metric_titles import metric_title as metric_title
+from .evaluation.report.results import UNCHANGED as UNCHANGED
+from .evaluation.report.results import as_shown as as_shown
+from .evaluation.report.results import change_in_words as change_in_words
+from .evaluation.report.results import first_relevant_rank as first_relevant_rank
+from .evaluation.report.results import is_share as is_share
+from .evaluation.report.results import unanswered as unanswered
 from .evaluation.report.words import counted as counted
+from .evaluation.report.words import first_hits as first_hits
 from .evaluation.run_intervals import TagFigures as TagFigures
 from .evaluation.run_intervals import UnjudgedShare as UnjudgedShare
 from .evaluation.selection import Selection as Selection

@@ -40,7 +40,6 @@ from rag import (
     metric_title,
     money,
     page_name,
-    percent,
     precision_ceiling,
     visible,
 )
@@ -395,11 +394,7 @@ def _doubts(
             low, high = intervals[name]
             yield f"{name}: {run.metrics[name]:.4f}, sampling {low:.4f} to {high:.4f} (95%)"
     if open_hits and open_hits.unjudged:
-        low, high = open_hits.ndcg
-        yield (
-            f"ndcg@{open_hits.k}: unjudged {low:.4f} to {high:.4f} "
-            f"({percent(open_hits.share)} of the first {open_hits.k} hits are not judged)"
-        )
+        yield open_hits.sentence("hit")
     if ceiling is not None and "precision@5" in run.metrics:
         yield f"precision@5: {run.metrics['precision@5']:.4f} of at most {ceiling:.4f}"
     if failed := run.environment.get("fallbacks"):

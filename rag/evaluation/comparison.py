@@ -61,13 +61,17 @@ class OpenHits:
     @property
     def sentence(self) -> str:
         """The unjudged hits and their possible effect, in plain English."""
-        mine, theirs = self.shares
         return (
-            f"{percent(mine)} of the first {self.k} hits of this run and {percent(theirs)} of the "
-            "baseline's are not judged. If the surplus is as relevant as the other run's hits, the "
-            f"difference is {signed(self.difference)} (95% interval {signed(self.interval.low)} to "
-            f"{signed(self.interval.high)})."
+            f"{self.shares_in_words} are not judged. If the surplus is as relevant as the other "
+            f"run's hits, the difference is {signed(self.difference)} "
+            f"{_interval(self.interval, LEVEL)}."
         )
+
+    @property
+    def shares_in_words(self) -> str:
+        """The shares of both, for a sentence."""
+        mine, theirs = map(percent, self.shares)
+        return f"{mine} of the first {self.k} hits of this run and {theirs} of the baseline's"
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,11 +402,8 @@ def _assumption(result: Comparison) -> str:
     hits = result.open_hits
     if hits is None or result.verdict not in ("better", "worse"):
         return ""
-    mine, theirs = hits.shares
-    return (
-        f"Not judged: {percent(mine)} of the first {hits.k} hits of this run and "
-        f"{percent(theirs)} of the baseline's. The verdict assumes that they favour neither run."
-    )
+    assumes = "The verdict assumes that they favour neither run."
+    return f"Not judged: {hits.shares_in_words}. {assumes}"
 
 
 def _grouped(result: Comparison) -> str:

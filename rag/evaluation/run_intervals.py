@@ -20,7 +20,7 @@ from rag.evaluation.relevance import (
 )
 from rag.evaluation.unjudged import judged_passages
 from rag.results import FOREIGN, QuestionResult
-from rag.types import Floats, Question
+from rag.types import Floats, Question, percent
 
 _REFUSALS = {"correct_refusal": False, "false_refusal": True}
 
@@ -149,6 +149,17 @@ class UnjudgedShare:
     def share(self) -> float:
         """The share of the hits that nobody has judged; 0 without hits."""
         return self.unjudged / self.hits if self.hits else 0.0
+
+    def sentence(self, unit: str) -> str:
+        """The values that the open hits could make of the figures; ``unit`` is what is ranked."""
+        ndcg, precision = (f"{low:.3f} and {high:.3f}" for low, high in (self.ndcg, self.precision))
+        return (
+            f"Of {self.hits:,} {unit}s among the first {self.k}, {self.unjudged:,} "
+            f"({percent(self.share)}) are not judged and count as not relevant. Their grades (up "
+            f"to {self.highest}) and relevant {unit}s that were not retrieved can move "
+            f"nDCG@{self.k} to any value between {ndcg}, and "
+            f"precision@{self.k} between {precision}, on these questions."
+        )
 
 
 def unjudged_share(

@@ -127,5 +127,5 @@ def test_a_passage_below_top_k_is_not_returned(filled, open_page):
     assert first == 1
     app = open_page("metrics.py", set="low")
     table = next(one.value for one in app.dataframe if "First relevant" in one.value)
-    assert list(table["First relevant"]) == [f"{low} (beyond top-k)", "1"]
+    assert list(table["First relevant"]) == [f"rank {low}, beyond top-k", "rank 1"]
     assert list(table["Relevant passages"]) == ["0 of 1", "1 of 1"]

@@ -95,7 +95,7 @@ def test_hits_that_nobody_judged_leave_the_figures_open(labelled, open_page):
     assert f"{found.ndcg.low:.2f} to {found.ndcg.high:.2f}" in helps["nDCG@10"]
     assert "to 0.20." in helps["Precision@5"]  # a question of this set has one relevant passage
     (open_hits,) = (each.value for each in app.caption if "not judged" in each.value)
-    assert open_hits.startswith(f"{found.share:.0%} of the passages in the first 10 ")
+    assert f"{found.unjudged} ({found.share:.0%})" in open_hits
     assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in open_hits
 
 
@@ -106,7 +106,7 @@ def test_the_page_opens_with_how_often_a_right_passage_comes_first(labelled, ope
     first, five = (sum(rank is not None and rank <= k for rank in ranks) for k in (1, 5))
     app = open_page("metrics.py")
     (said,) = (each.value for each in app.markdown if each.value.startswith("##### "))
-    assert f":green[{first} of {len(ranks)}]" in said
+    assert f":green[{first}] of {len(ranks)} questions" in said
     assert f":green[{five}]" in said
     app.button(key="metrics_causes_open").click().run()
     assert app.query_params["metrics"] == "Failures"

@@ -11,7 +11,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, Recipe, Run, UnjudgedShare, percent
+from rag import KnowledgeBase, Recipe, Run, UnjudgedShare
 
 _JUDGE = "metrics_judge"
 _QUOTING = "extractive"
@@ -40,13 +40,7 @@ def judge_popover(
     content = opened.container(height=POPOVER_HEIGHT, border=False)
     with content:
         if unjudged is not None and unjudged.unjudged:
-            low, high = unjudged.ndcg
-            st.caption(
-                f"{percent(unjudged.share)} of the {unit}s in the first {unjudged.k} are not "
-                f"judged. Their grades (up to {unjudged.highest}) and relevant {unit}s that were "
-                f"not retrieved can move nDCG@{unjudged.k} to any value between {low:.3f} and "
-                f"{high:.3f}."
-            )
+            st.caption(unjudged.sentence(unit))
         with st.container(horizontal=True, gap="small"):
             judge_button(base, run, popover=key)
         if opened.open:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pages.components.metrics.cards import (
-    DOUBTED_WRONGLY,
     EXPECTED,
     JUDGED,
     Card,
@@ -15,7 +14,15 @@ from pages.components.metrics.cards import (
     expects_unscored,
 )
 from pages.components.shell.text import plain
-from rag import METRIC_TITLES, Comparison, QuestionResult, Run, counted, lacks_expected
+from rag import (
+    METRIC_TITLES,
+    Comparison,
+    QuestionResult,
+    Run,
+    counted,
+    lacks_expected,
+    unanswered,
+)
 
 DECISIONS, BY_STATUS = "correct_decision", "refusal_correctness"
 ANSWER_CARDS = (
@@ -24,7 +31,6 @@ ANSWER_CARDS = (
         "Correct decisions",
         "Share of the questions that were answered where the documents have the answer, and not "
         "answered where they do not. It does not count what the answer says.",
-        percent=True,
     ),
     Card(
         EXPECTED,
@@ -35,7 +41,6 @@ ANSWER_CARDS = (
         "not answered contains nothing, and quotes that are folded below the answer do not count. "
         "Words are compared, not meaning: to accept other words, let a model judge the answers. "
         "Known as answer containment or *has answer*, with token recall for the words.",
-        percent=True,
     ),
     Card(
         "groundedness",
@@ -53,7 +58,6 @@ ANSWER_CARDS = (
         JUDGED,
         "Right answers",
         "How right a language model considers the answers, compared with the expected ones.",
-        percent=True,
     ),
     Card("token_f1", "Token F1", "Words shared with the expected answer of a question."),
 )
@@ -89,12 +93,8 @@ def answer_notes(run: Run, results: Sequence[QuestionResult]) -> Iterator[str]:
             f"counts {'this one' if lacking == 1 else 'these'} as correct; *Failures* counts "
             f"{'it' if lacking == 1 else 'them'} as failed."
         )
-    if unanswered := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
-        answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
-        yield (
-            f":material/help: {unanswered:,} of {counted(answerable, 'answerable question')} were "
-            "not answered, though the documents have the answer."
-        )
+    if sentence := unanswered(results):
+        yield f":material/help: {sentence}"
     if answer_cost := run.environment.get("answers"):
         yield f":material/payments: Answers: {plain(answer_cost)}."
     if run.prompts:

@@ -13,21 +13,22 @@ from pages.components.shell.wording import ago, capitalised
 from rag import (
     METRIC_TITLES,
     OWN_EMBEDDERS,
+    UNCHANGED,
     Comparison,
     Interval,
     QuestionResult,
     Run,
     RunDifferences,
+    as_shown,
+    change_in_words,
+    is_share,
     lower_is_better,
     percent,
-    signed,
-    signed_points,
 )
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
 JUDGED, EXPECTED, CONFLICT = "judged_correctness", "answer_containment", "conflicting_sources"
 _TEN = 10  # the cutoff of the cards
-UNCHANGED = 0.0005  # below that, three decimals show no change
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,6 @@ class Card:
     metric: str
     label: str
     help: str
-    percent: bool = False
     count: str = ""
     note: str = ""
 
@@ -59,7 +59,6 @@ CARDS = (
         METRIC_TITLES[DOUBTED],
         "Share of the questions that the documents do not answer for which nothing came back. "
         "A higher threshold refuses more.",
-        percent=True,
     ),
 )
 
@@ -159,7 +158,7 @@ def _card(
     st.metric(
         card.label,
         shown(value, card),
-        delta=_change(change, card),
+        delta=None if change is None else change_in_words(card.metric, change),
         **style(0.0 if flat or change is None else change, card.metric),
         help="  \n".join([card.help, *_ranges(card, ranges)]),
     )
@@ -188,22 +187,12 @@ def _ranges(card: Card, ranges: Ranges) -> Iterator[str]:
 
 
 def _rounded(value: float, card: Card) -> str:
-    return percent(value) if card.percent else f"{value:.2f}"
+    return percent(value) if is_share(card.metric) else f"{value:.2f}"
 
 
 def shown(value: float, card: Card) -> str:
     """A figure as its card has it."""
-    if card.count:
-        return card.count
-    return percent(value) if card.percent else f"{value:.3f}"
-
-
-def _change(change: float | None, card: Card) -> str | None:
-    if change is None:
-        return None
-    if abs(change) < UNCHANGED:
-        return "no change"
-    return f"{signed_points(change)} points" if card.percent else signed(change)
+    return card.count or as_shown(card.metric, value)
 
 
 def style(change: float, metric: str = "") -> dict[str, Any]:

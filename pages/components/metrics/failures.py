@@ -28,11 +28,14 @@ from rag import (
     counted,
     failing_depth,
     first_failure,
+    first_hits,
+    first_relevant_rank,
     ranks_low,
 )
 
 _HEIGHT, _WHOLE = 340, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
+_NEAR = 5  # hits that the headline looks at
 _TEN = 10  # the depth of runs without ranking metrics
 _EXPECTED, _RELEVANT = "Expected answer", "Relevant passages"
 _OUTCOMES = {0.0: "not found", 1.0: "found"}
@@ -98,14 +101,8 @@ _MOST_FAIL = {
 
 def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
     """Say for how many questions the first hit is relevant, and what fails most."""
-    ranks = [result.first_relevant for result in results if result.relevant]
-    first, five = (sum(rank is not None and rank <= k for rank in ranks) for k in (1, 5))
-    said = []
-    if ranks:
-        said.append(
-            f"A right {unit} comes first for :green[{first:,} of {len(ranks):,}] questions, and is "
-            f"among five for :green[{five:,}]."
-        )
+    relevant = [result for result in results if result.relevant]
+    said = [first_hits(relevant, unit, _NEAR, ":green[{}]".format)] if relevant else []
     if k := failing_depth(run):
         failures = Counter(filter(None, (first_failure(one, k) for one in results)))
         for failure, count in failures.most_common(1):
@@ -222,7 +219,7 @@ def _row(
     return {
         "Question": result.text,
         "Tags": list(result.tags),
-        "First relevant": _first(result, top_k),
+        "First relevant": first_relevant_rank(result, top_k) if result.answerable else None,
         "Answer": _answer(result),
         _EXPECTED: "not scored"
         if expects_unscored(result)
@@ -233,17 +230,6 @@ def _row(
         if result.answerable and result.metrics
         else None,
     }
-
-
-def _first(result: QuestionResult, top_k: int | None) -> str | None:
-    if not result.answerable:
-        return None
-    if result.first_relevant is None and result.cut_rank is not None:
-        return f"rank {result.cut_rank:,}, cut by the threshold"
-    rank = result.first_relevant
-    if rank is not None and top_k is not None and rank > top_k:
-        return f"{rank:,} (beyond top-k)"
-    return "not found" if rank is None else f"{rank:,}"
 
 
 def _answer(result: QuestionResult) -> str | None:

@@ -26,7 +26,6 @@ from rag import (
     NotFound,
     RunComparison,
     RunDecision,
-    counted,
 )
 
 _MOST_K = 100
@@ -207,10 +206,7 @@ def _hit(pair: Pair, state: RunDecision, hit: HitToJudge) -> None:
 
 
 def _finished(pair: Pair, state: RunDecision) -> None:
-    st.caption(
-        f"You can stop judging. This holds for these {counted(state.questions, 'question')}. It "
-        "does not say that other questions would agree."
-    )
+    st.caption(f"You can stop judging. {state.reach}")
     _undo_button(pair)
 
 

@@ -9,17 +9,20 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, REFUSED, UNCHANGED, Card, shown, style
+from pages.components.metrics.cards import CARDS, REFUSED, Card, shown, style
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
 from rag import (
     METRIC_TITLES,
     TELLS_NOTHING,
+    UNCHANGED,
     Comparison,
     Interval,
     QuestionFigures,
     Recipe,
+    change_in_words,
     half_up,
+    is_share,
     signed,
     signed_points,
 )
@@ -95,7 +98,8 @@ def _card(card: Card, measured: Measured | None, *, is_changed: bool) -> None:
     if change is not None and abs(change.difference) < UNCHANGED:
         change, delta = None, "no change" if is_changed else None
     elif change is not None:
-        delta, spread = _signed(change.difference, card), _spread(change, card)
+        delta = change_in_words(card.metric, change.difference)
+        spread = _spread(change, card)
     st.metric(
         card.label,
         shown(measured.value, card),
@@ -116,15 +120,11 @@ def _style(change: Comparison | None) -> dict[str, Any]:
     return style(change.difference, change.metric) | ({} if decided else {"delta_color": "off"})
 
 
-def _signed(value: float, card: Card) -> str:
-    return f"{signed_points(value)} pts" if card.percent else signed(value)
-
-
 def _spread(change: Comparison, card: Card) -> str:
     half = (change.interval.high - change.interval.low) / 2
     if half >= TELLS_NOTHING:
         return "too few questions to tell"
-    return f"±{half_up(half * 100)}" if card.percent else f"±{half:.3f}"
+    return f"±{half_up(half * 100)}" if is_share(card.metric) else f"±{half:.3f}"
 
 
 def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
@@ -138,6 +138,6 @@ def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
 
 def _ends(interval: Interval, card: Card, of_change: bool = False) -> str:
     if of_change:
-        return " to ".join(map(signed_points if card.percent else signed, interval))
-    scale, digits = (100, 0) if card.percent else (1, 3)
+        return " to ".join(map(signed_points if is_share(card.metric) else signed, interval))
+    scale, digits = (100, 0) if is_share(card.metric) else (1, 3)
     return " to ".join(f"{half_up(end * scale, digits)}" for end in interval)

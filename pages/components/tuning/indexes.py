@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import UNCHANGED
 from pages.components.recipe import index_form, working_recipe
 from pages.components.recipe.index_builds import cost_of, unread_passages
 from pages.components.shell import job_progress
@@ -25,6 +24,7 @@ from pages.components.shell.wording import (
 )
 from pages.components.tuning.bench import Bench
 from rag import (
+    UNCHANGED,
     BuildFigures,
     Grid,
     IndexRecipe,

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pages.components.metrics.cards import UNCHANGED
-from rag import Comparison, percent, signed
+from rag import UNCHANGED, Comparison, percent, signed
 
 _KEPT = 0.5  # of the answerable questions still get passages
 _WANTED_REFUSALS = 0.9

@@ -123,9 +123,3 @@ class RunReport:
     def tagged(self) -> list[TagFigures]:
         """The metric of judged questions by tag, the largest tag first."""
         return by_tag(self.judged, [self.metric], self.groups)
-
-    def first_within(self, k: int) -> int:
-        """Return the number of judged questions with a relevant hit among the first k."""
-        return sum(
-            item.first_relevant is not None and item.first_relevant <= k for item in self.judged
-        )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from rag.evaluation.comparison import Comparison
-from rag.evaluation.intervals import Interval, as_percent, signed, signed_points
+from rag.evaluation.intervals import Interval, signed, signed_points
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import Baseline, CalibrationNote, RunReport
 from rag.evaluation.report.markup import Markup
 from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
 from rag.evaluation.report.words import counted, recipe_sentences
-from rag.evaluation.run_intervals import UnjudgedShare
 from rag.recipe import Recipe
 from rag.results import (
     CONTEXT,
@@ -39,10 +37,12 @@ _SAYS = {
     "have none.",
 }
 _OF_ANSWERS = ("answer_containment", "correct_decision")
+_SHARES = (*_OF_ANSWERS, "judged_correctness", "refusal_correctness")
 _REFUSALS = ("correct_refusal", "correct_doubt", "false_refusal", "false_doubt")
 _LINES = ("ndcg", "recall", "mrr", "precision")
 _BANDS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 1000))
-_NO_CHANGE = 0.0005
+UNCHANGED = 0.0005
+"""The change of a mean below which three places show none."""
 
 
 def on_cards(run: Run) -> list[str]:
@@ -63,12 +63,19 @@ def meaning(metric: str) -> str:
 
 def is_share(metric: str) -> bool:
     """Whether a metric is a share of questions."""
-    return metric in _OF_ANSWERS or metric.startswith("correct_")
+    return metric in _SHARES or metric.startswith("correct_")
 
 
 def as_shown(metric: str, value: float) -> str:
     """A value of a card: shares of questions in percent, others with three places."""
     return percent(value) if is_share(metric) else f"{value:.3f}"
+
+
+def change_in_words(metric: str, change: float) -> str:
+    """A change of a card: points of shares, three places of others, ``no change``."""
+    if abs(change) < UNCHANGED:
+        return "no change"
+    return f"{signed_points(change)} points" if is_share(metric) else signed(change)
 
 
 def range_of(interval: Interval, in_percent: bool) -> str:
@@ -112,12 +119,9 @@ def change_of(report: RunReport, metric: str) -> tuple[str, str] | None:
     if compared is not None and compared.obstacle:
         return None
     change = report.run.metrics[metric] - before
-    if abs(change) < _NO_CHANGE:
-        return "small", "same as baseline"
-    colours = {"better": "small up", "worse": "small down"}
-    amount = f"{signed_points(change)} points" if is_share(metric) else signed(change)
+    colours = {} if abs(change) < UNCHANGED else {"better": "small up", "worse": "small down"}
     colour = colours.get(compared.verdict, "small") if compared else "small"
-    return colour, f"{amount} vs. baseline"
+    return colour, f"{change_in_words(metric, change)} vs. baseline"
 
 
 def steps(report: RunReport) -> list[str]:
@@ -215,21 +219,6 @@ def what_changes(run: Run, baseline: Baseline) -> str:
     return f"Both runs retrieve with the same {'recipe' if of_recipes else 'system'}."
 
 
-def test_in_words(figures: Comparison) -> str:
-    """The mean difference with its interval and its test."""
-    if figures.all_tied:
-        return figures.headline
-    low, high = figures.interval
-    p = "below 0.001" if figures.p < 0.001 else f"{figures.p:.2g}"
-    return (
-        f"On average {signed(figures.difference)}, with a {as_percent(figures.confidence)} "
-        f"interval from {signed(low)} to {signed(high)} at the level of the test. If the two "
-        "runs were equally good, a difference at least this large would come about by chance with "
-        f"probability {p} (paired randomisation test over "
-        f"{counted(len(figures.differences), 'question')})."
-    )
-
-
 def moved(baseline: Baseline, sign: int) -> list[tuple[str, float]]:
     """The texts and differences of the questions that moved in one direction, largest first."""
     differences = baseline.figures.differences
@@ -237,33 +226,26 @@ def moved(baseline: Baseline, sign: int) -> list[tuple[str, float]]:
     return sorted(rows, key=lambda row: -abs(row[1]))
 
 
+def first_relevant_rank(result: QuestionResult, top_k: int | None) -> str:
+    """The rank of the first relevant hit, in words; ``top_k`` is None for a system."""
+    rank = result.first_relevant
+    if rank is None:
+        cut = result.cut_rank
+        return "not found" if cut is None else f"rank {cut:,}, cut by the threshold"
+    return f"rank {rank:,}{', beyond top-k' if top_k is not None and rank > top_k else ''}"
+
+
 def outcome(result: QuestionResult, recipe: Recipe | None) -> str:
     """The outcome of a missed question, in words."""
-    rank, relevant = result.first_relevant, result.found
-    words = f"first relevant at rank {rank}"
-    if rank is None and result.cut_rank is not None:
-        words = f"first relevant at rank {result.cut_rank}, cut by the threshold"
-    elif rank is None:
-        words = "nothing relevant was returned"
-    if recipe is not None:
-        relevant = result.relevant_among(recipe.search.top_k)
-        words += ", beyond top-k" * (rank is not None and rank > recipe.search.top_k)
-        where = "returned"
-    else:
+    top_k = recipe.search.top_k if recipe else None
+    if top_k is None:
+        relevant = result.found
         where = f"in the first {max(int(one.partition('@')[2] or 0) for one in result.metrics):,}"
+    else:
+        relevant, where = result.relevant_among(top_k), "returned"
+    rank = first_relevant_rank(result, top_k)
+    words = "nothing relevant was returned" if rank == "not found" else f"first relevant at {rank}"
     return f"{words} · {relevant:,} of {result.relevant:,} relevant {where}"
-
-
-def unjudged_in_words(share: UnjudgedShare, unit: str) -> str:
-    """The values that unjudged hits could make of the figures."""
-    ndcg, precision = (f"{low:.3f} and {high:.3f}" for low, high in (share.ndcg, share.precision))
-    return (
-        f"Of {share.hits:,} {unit}s among the first {share.k}, {share.unjudged:,} "
-        f"({percent(share.share)}) are not judged and count as not relevant. Their grades (up "
-        f"to {share.highest}) and relevant {unit}s that were not retrieved can move "
-        f"nDCG@{share.k} to any value between {ndcg}, and "
-        f"precision@{share.k} between {precision}, on these questions."
-    )
 
 
 def calibration_in_words(calibration: CalibrationNote) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rag.evaluation.report.content import RunReport
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.results import QuestionResult
 from rag.types import percent
 
 _CUTS: Mapping[str, str] = {
@@ -25,17 +25,24 @@ def setting(value: Any) -> str:
     return "on" if value is True else str(value)
 
 
-def headline(report: RunReport) -> str:
-    """Return the most important result for a stakeholder, as one sentence."""
-    questions, unit = len(report.judged), report.unit
-    near = min(10, max(report.cutoffs, default=10))
-    first, within = report.first_within(1), report.first_within(near)
-    counts = [
-        str(count) if questions < 20 else percent(count / questions) for count in (first, within)
-    ]
+def first_hits(
+    results: Sequence[QuestionResult],
+    unit: str,
+    near: int = 10,
+    mark: Callable[[str], str] = str,
+) -> str:
+    """Say how often the first hit is relevant, and one of the first ``near``.
+
+    ``results`` are those with relevant passages. ``mark`` sets the figures off.
+    """
+    ranks = [item.first_relevant or near + 1 for item in results]
+    counts = [sum(rank <= k for rank in ranks) for k in (1, near)]
+    first, within = (
+        mark(str(count) if len(ranks) < 20 else percent(count / len(ranks))) for count in counts
+    )
     return (
-        f"A right {unit} comes first for {counts[0]} of {counted(questions, 'question')}, "
-        f"and is among the first {near} for {counts[1]}."
+        f"A right {unit} comes first for {first} of {counted(len(ranks), 'question')}, "
+        f"and is among the first {near} for {within}."
     )
 
 

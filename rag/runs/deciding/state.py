@@ -31,13 +31,17 @@ class RunDecision:
 
     @property
     def sentence(self) -> str:
-        """The verdict, its interval and the labels, in words."""
-        ends = self.state.interval
+        """The verdict, its interval, the labels and their reach, in words."""
+        state = self.state
+        headline = self.headline(f"Run {self.run}", f"run {self.other}")
+        return f"{headline} {state.labels:,} of {state.pool:,} hits are judged. {self.reach}"
+
+    @property
+    def reach(self) -> str:
+        """The questions that the verdict holds for."""
         return (
-            f"{self._verdict()} The difference in {self.metric} is "
-            f"{signed(self.state.difference)} (95% interval {signed(ends.low)} to "
-            f"{signed(ends.high)}). {self._labels()} This holds for these {self.questions} "
-            "questions. It does not say that other questions would agree."
+            f"This holds for these {counted(self.questions, 'question')}. It does not say that "
+            "other questions would agree."
         )
 
     @property
@@ -70,24 +74,6 @@ class RunDecision:
             return "Not decided yet."
         verb = "decides" if self.state.more == 1 else "decide"
         return f"About {counted(self.state.more, 'more label')} {verb} this."
-
-    def _verdict(self) -> str:
-        match self.state.verdict:
-            case "equal":
-                return (
-                    f"Runs {self.run} and {self.other} are equal: the difference is within "
-                    f"{self.state.margin:g}."
-                )
-            case "open":
-                return f"Nothing is decided yet between runs {self.run} and {self.other}."
-            case verdict:
-                return f"Run {self.run} is {verdict} than run {self.other}."
-
-    def _labels(self) -> str:
-        judged = f"{self.state.labels} of {self.state.pool} hits are judged."
-        if self.state.more is None:
-            return judged
-        return f"{judged} About {self.state.more} more decide this."
 
 
 @dataclass(frozen=True, slots=True)
