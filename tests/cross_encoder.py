@@ -17,7 +17,7 @@ def graph(worth: Mapping[str, float], outputs: int = 1, extra: str = "") -> onnx
     values = {**SPECIAL, **worth}
     names = ["input_ids", "attention_mask", "token_type_ids", *([extra] if extra else [])]
     inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, ["b", "t"]) for n in names]
-    table = np.array([[w, -w][:outputs] for w in values.values()], np.float32).ravel()
+    table = np.array([[w, -w, w][:outputs] for w in values.values()], np.float32).ravel()
     shape = [len(values), outputs]
     nodes = [
         helper.make_node("Gather", ["worth", "input_ids"], ["worths"]),

@@ -2,9 +2,6 @@
 
 import pytest
 
-from rag.answering import Vocabulary
-from rag.answering.assessing.key_terms import key_terms
-from rag.answering.statements.sentences import statements
 from tests.unit.test_shown_quotes import ask
 
 FIRST_AID = (
@@ -72,11 +69,6 @@ def test_only_an_announced_list_is_quoted_as_steps(tmp_path):
     assert answer.text.startswith("“The contract ends by a letter to the owner.” [1]")
 
 
-def test_a_line_that_announces_others_is_no_statement():
-    passage = "The following payments are due :-\n\nHalf of the rent is due at once."
-    assert [one.text for one in statements(passage)] == ["Half of the rent is due at once."]
-
-
 PROGRAMMES = (
     "# Laundry\n\n| Programme | Temperature | Load |\n|---|---|---|\n"
     "| Delicates | 30 °C | 3 kg |\n| Cotton | 60 °C | 7 kg |\n\n"
@@ -116,17 +108,6 @@ def test_the_words_of_a_link_over_two_lines_are_quoted_without_its_address(tmp_p
     assert answer.text.startswith(
         "“The server needs a restart after a change of its settings.” [1]"
     )
-
-
-@pytest.mark.parametrize(
-    ("question", "terms"),
-    [
-        ("Is the back entrance locked?", ["back", "entrance", "locked"]),
-        ("Can I get treatment for my back?", ["treatment", "back"]),
-    ],
-)
-def test_a_word_of_the_verb_is_no_key_term(question, terms):
-    assert [term.text for term in key_terms(question, Vocabulary())] == terms
 
 
 def test_a_word_of_the_passage_outside_of_its_quote_is_not_denied(tmp_path):

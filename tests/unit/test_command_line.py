@@ -13,7 +13,6 @@ import pytest
 
 from rag import IndexRecipe, InvalidFile, Upload
 from rag.__main__ import main
-from rag.cli.options import STOPPED
 from rag.services import Models
 from tests.runs import SET, WORDS, handbook
 from tests.scripted_chat import ScriptedChat
@@ -96,7 +95,7 @@ def test_a_verb_that_is_killed_before_its_job_is_stored_leaves_no_knowledge_base
 
     folder = _collection(tmp_path / "set", FINE)
     monkeypatch.setattr("rag.storage.jobs.create", killed)
-    assert _run(capsys, verb, "new", str(folder), *FAKE)[0] == STOPPED
+    assert _run(capsys, verb, "new", str(folder), *FAKE)[0] == 130
     assert workspace.bases() == []
     assert workspace._services.files.list_names() == set()
 

@@ -1,5 +1,6 @@
 """Cross-encoders from a folder: a tiny model, made here, whose every score is known."""
 
+import math
 import sys
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import pytest
 from rag import InvalidInput, InvalidRecipe, MissingDependency, Settings, providers
 from rag.errors import ProviderMisbehaved
 from rag.protocols import Reranker
-from rag.providers.cross_encoders import one_score_each
 from tests import cross_encoder
 
 WORTH = {"leave": 2.0, "pump": -1.0}
@@ -76,12 +76,12 @@ def test_a_model_that_wants_something_else_is_refused(tmp_path):
         reranker(f"onnx:{path}").scores("q", ["a"])
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (2, 384), (0,)])
-def test_outputs_that_are_no_scores_are_refused(shape):
-    with pytest.raises(ProviderMisbehaved, match="no score for each passage"):
-        one_score_each(np.zeros(shape), 2, "m")
+@pytest.mark.parametrize(("worth", "outputs"), [(math.nan, 1), (math.inf, 1), (2.0, 3)])
+def test_outputs_that_are_no_scores_are_refused(tmp_path, worth, outputs):
+    worths = {"leave": worth}
+    folder = cross_encoder.write(tmp_path, cross_encoder.graph(worths, outputs), worths)
     with pytest.raises(ProviderMisbehaved):
-        one_score_each(np.array([1.0, np.nan]), 2, "m")
+        reranker(f"onnx:{folder}").scores(QUESTION, TEXTS)
 
 
 def test_the_extra_that_is_missing_is_named(tmp_path, monkeypatch):

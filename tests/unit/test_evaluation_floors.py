@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import ThresholdCurve, ThresholdPoint, whole_percent
-from rag.evaluation.thresholds import Share
 
 # Question 0: 0.9 yes, 0.5 no. Question 1: 0.7 no, 0.4 yes. Question 2 has no answer: 0.6, 0.2.
 # Question 3 has none either, and no candidates. Question 4 is answerable, without candidates.
@@ -58,7 +57,7 @@ def test_off_topic_questions_are_not_counted_among_the_unanswerable_ones():
         np.array([False, True, False]),
     )
     point = curve.at(0.5)
-    assert (point.refusing, point.turning_away) == (Share(0, 1), Share(1, 1))
+    assert (point.refusing, point.turning_away) == ((0, 1), (1, 1))
     assert point.figures()["counts"]["turned_away"] == (1, 1)
 
 
@@ -78,9 +77,7 @@ def test_the_lowest_threshold_of_the_wanted_precision_is_aimed_at():
 
 def test_a_threshold_takes_all_candidates_of_its_value():
     curve = _one_question([0.5] * 20, [True] * 10 + [False] * 10)
-    expected = ThresholdPoint(
-        0.5, Share(10, 20), Share(10, 10), Share(1, 1), Share(0, 0), Share(0, 0)
-    )
+    expected = ThresholdPoint(0.5, (10, 20), (10, 10), (1, 1), (0, 0), (0, 0))
     assert curve.aim(0.5) == curve.aim(0.9) == expected
 
 

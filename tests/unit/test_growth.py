@@ -61,11 +61,3 @@ def test_work_grows_with_the_length_of_a_text(function, repeated):
     )
     short, long = json.loads(done.stdout)
     assert long < MOST * TIMES * (short + 0.001)
-
-
-def test_objects_are_found_amid_other_words():
-    from rag.answering.asking.objects import objects
-
-    text = 'Well {so}: {"a": {"b": 1}} or {"c": "two\nlines"} {'
-    assert list(objects(text)) == [{"a": {"b": 1}}, {"b": 1}, {"c": "two\nlines"}]
-    assert list(objects('{"a":' * 100_000)) == []

@@ -5,23 +5,8 @@ import pytest
 from rag import Document, Table, Trace, WordCorrection, unmarked
 from rag.answering import Vocabulary
 from rag.answering.statements.rows import rows_within
-from rag.answering.statements.sentences import statements
 from rag.lexical import LexicalIndex, term_weights, word_shares
 from tests.unit.test_shown_quotes import ask
-
-
-def test_a_statement_that_leans_on_the_one_before_is_quoted_with_it():
-    passage = (
-        "Tell the safety officer about any danger. In particular, report fire doors that do not "
-        "close. Instead of a form, a call will do. In addition to that, write it down."
-    )
-    assert [one.text for one in statements(passage)] == [
-        "Tell the safety officer about any danger.",
-        "Tell the safety officer about any danger. In particular, report fire doors that do not "
-        "close.",
-        "Instead of a form, a call will do.",
-        "In addition to that, write it down.",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -102,30 +87,6 @@ def test_rows_of_a_group_have_its_name():
     part = text.index("\tHour\t5")
     (row,) = rows_within(document, (part, part + 5))
     assert row.name == "Old hall*"
-
-
-@pytest.mark.parametrize(
-    ("passage", "texts"),
-    [
-        ("£7\n\nAdults\n\n£5\n\nChildren", ["£7", "£5"]),
-        ("Prices\n\n£7\n\nAdults\n\n£5\n\nChildren", ["£7", "£5"]),
-        (
-            "Contact: Ann Forth, office 12 at the north entrance\nPhone: 0123 456789\n",
-            ["Contact: Ann Forth, office 12 at the north entrance Phone: 0123 456789"],
-        ),
-        ("We sell tickets.\n\n£7", ["We sell tickets.", "£7"]),
-        (
-            "Flash point : 40 °C Method: closed cup\nBoiling point : 87.8 °C\nSolubility : good",
-            [
-                "Flash point : 40 °C Method: closed cup",
-                "Boiling point : 87.8 °C",
-                "Solubility : good",
-            ],
-        ),
-    ],
-)
-def test_a_label_goes_with_its_value(passage, texts):
-    assert [one.text for one in statements(passage)] == texts
 
 
 def test_who_holds_an_office_now_is_answered_with_a_name(tmp_path):

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from rag import NotAllowed, Principal, ScopedWorkspace, Workspace
+from rag import NotAllowed, Principal, ScopedWorkspace, Settings, Workspace, providers
 from rag.protocols import InputType
-from rag.providers.hashing import HashingEmbedder
 from rag.types import Vectors
 from rag.workspace import spending
 from tests.people import signed_in, view
@@ -22,7 +21,7 @@ class _Paid:
 
     def __init__(self) -> None:
         self.sent: list[str] = []
-        self._embedder = HashingEmbedder()
+        self._embedder = providers.embedder("fake", Settings.from_env({}))
 
     def __getattr__(self, name: str) -> Any:
         if name == "dimension":

@@ -16,7 +16,6 @@ from rag import (
     ProviderUnavailable,
     Workspace,
 )
-from rag.evaluation.generation.drafts import Kind
 from rag.protocols import ChatModel
 from rag.services import Models
 from tests.scripted_chat import ScriptedChat
@@ -54,7 +53,7 @@ def _sentence(messages: Sequence[Message]) -> str:
     return json.dumps({"question": f"What of {quotes[0].split()[1]} {words}?", "quotes": quotes})
 
 
-def _made(workspace: Workspace, base: KnowledgeBase, kinds: Sequence[Kind], number: int) -> int:
+def _made(workspace: Workspace, base: KnowledgeBase, kinds: Sequence[str], number: int) -> int:
     recipe = WITH_MODEL if set(kinds) & set(MODEL_KINDS) else QUICK
     job = base.questions.request_proposals(SET, kinds, number, recipe)
     workspace.jobs.run(job)

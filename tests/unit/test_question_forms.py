@@ -2,9 +2,6 @@
 
 import pytest
 
-from rag.answering import Vocabulary
-from rag.answering.assessing.key_terms import key_terms
-from rag.answering.statements.sentences import statements
 from tests.unit.test_shown_quotes import ask
 
 LEAFLET = """# Taking the tablets
@@ -77,27 +74,6 @@ def test_what_nobody_says_the_price_of_is_not_answered(tmp_path):
     assert answer.state == "doubtful"
 
 
-def test_a_version_is_the_same_with_a_letter_and_without():
-    words = Vocabulary()
-    for question, other in (("When was 2.0.0 released?", "v2.0.0"), ("Is v2.0.0 out?", "2.0.0")):
-        version = next(term for term in key_terms(question, words) if "2.0.0" in term.text)
-        assert version.borne_out(words.terms(f"Version: {other} · Date: 2025-08-11")) == 1
-        assert version.borne_out(words.terms("Version: v2.0.1 · Date: 2025-08-11")) == 0
-
-
-@pytest.mark.parametrize(
-    ("passage", "texts"),
-    [
-        (
-            f"[here](https://example.com/{'a' * 300}) We meet on Monday.",
-            ["here We meet on Monday."],
-        ),
-    ],
-)
-def test_statements_say_what_they_are_about(passage, texts):
-    assert [statement.text for statement in statements(passage)] == texts
-
-
 def test_minutes_that_are_named_by_their_days_are_no_editions(tmp_path):
     files = dict(COUNCIL)
     files["council-2024-01-17.md"] += (
@@ -106,26 +82,6 @@ def test_minutes_that_are_named_by_their_days_are_no_editions(tmp_path):
     answer = ask(tmp_path, files, "When is the plan to release the website?")
     assert answer.citations[0].hit.document == "council-2024-01-17.md"
     assert "edition" not in answer.assessment.reason
-
-
-@pytest.mark.parametrize(
-    ("passage", "texts"),
-    [
-        (
-            "---\n\nEmployees get 25 days of leave.\n\n---\n\nThe office opens at nine.",
-            ["Employees get 25 days of leave.", "The office opens at nine."],
-        ),
-        (
-            "- If it rains: the pool closes early. Visitors get all of their fee back at the desk.",
-            [
-                "If it rains: the pool closes early.",
-                "Visitors get all of their fee back at the desk.",
-            ],
-        ),
-    ],
-)
-def test_rules_are_no_front_matter_and_conditions_no_labels(passage, texts):
-    assert [statement.text for statement in statements(passage)] == texts
 
 
 def test_minutes_are_not_left_out_for_those_of_a_later_day(tmp_path):

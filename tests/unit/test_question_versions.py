@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from rag import AlreadyExists, InvalidInput, KnowledgeBase, NotFound, Workspace
-from rag.storage.questions import MOST_KEPT
 from tests.api import client
 from tests.workspaces import QUICK, add, stocked
 
@@ -103,10 +102,10 @@ def test_the_same_questions_again_replace_nothing(base):
 
 
 def test_the_newest_versions_are_kept(base):
-    for number in range(MOST_KEPT + 2):
+    for number in range(22):
         base.questions.import_file("other", "x.jsonl", line(f"Number {number}?"))
     kept = [each.version for each in base.questions.kept_versions("other")]
-    assert kept == list(range(MOST_KEPT + 1, 1, -1))
+    assert kept == list(range(21, 1, -1))
     base.questions.delete_set("other")
     base.questions.import_file("other", "x.jsonl", FILE)
     assert base.questions.kept_versions("other") == []

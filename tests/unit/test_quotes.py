@@ -170,6 +170,53 @@ def test_sentences(text, sentences):
             "Data is kept. (Since 3.3: 14 days.) Next.",
             ["Data is kept. (Since 3.3: 14 days.)", "Next."],
         ),
+        (
+            "Tell the safety officer about any danger. In particular, report fire doors that do "
+            "not close. Instead of a form, a call will do. In addition to that, write it down.",
+            [
+                "Tell the safety officer about any danger.",
+                "Tell the safety officer about any danger. In particular, report fire doors that "
+                "do not close.",
+                "Instead of a form, a call will do.",
+                "In addition to that, write it down.",
+            ],
+        ),
+        (
+            "The following payments are due :-\n\nHalf of the rent is due at once.",
+            ["Half of the rent is due at once."],
+        ),
+        ("1. Press one of:\n2. Wait a minute.\n", ["Wait a minute."]),
+        ("- Name:\n- Phone:\n- Return it by Friday.\n", ["Return it by Friday."]),
+        (
+            f"[here](https://example.com/{'a' * 300}) We meet on Monday.",
+            ["here We meet on Monday."],
+        ),
+        ("£7\n\nAdults\n\n£5\n\nChildren", ["£7", "£5"]),
+        ("Prices\n\n£7\n\nAdults\n\n£5\n\nChildren", ["£7", "£5"]),
+        (
+            "Contact: Ann Forth, office 12 at the north entrance\nPhone: 0123 456789\n",
+            ["Contact: Ann Forth, office 12 at the north entrance Phone: 0123 456789"],
+        ),
+        ("We sell tickets.\n\n£7", ["We sell tickets.", "£7"]),
+        (
+            "Flash point : 40 °C Method: closed cup\nBoiling point : 87.8 °C\nSolubility : good",
+            [
+                "Flash point : 40 °C Method: closed cup",
+                "Boiling point : 87.8 °C",
+                "Solubility : good",
+            ],
+        ),
+        (
+            "---\n\nEmployees get 25 days of leave.\n\n---\n\nThe office opens at nine.",
+            ["Employees get 25 days of leave.", "The office opens at nine."],
+        ),
+        (
+            "- If it rains: the pool closes early. Visitors get all of their fee back at the desk.",
+            [
+                "If it rains: the pool closes early.",
+                "Visitors get all of their fee back at the desk.",
+            ],
+        ),
         ("---\n===", []),
         ("", []),
     ],
@@ -399,3 +446,25 @@ def test_lines_of_a_printed_page_flow_but_those_of_code_do_not():
     assert flowing(text) == (
         "It may, if it rains, be late.\nNext\n\nsent\n```\ncd a\ngit pull\n```"
     )
+
+
+def test_a_line_that_is_no_heading_is_none_below_a_known_heading():
+    text = "Two bags\n\nCall the office."
+    assert [one.text for one in statements(text)] == ["Call the office."]
+    assert [one.text for one in statements(text, {0})] == ["Two bags", "Call the office."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('You say "Stop! Up in four" and wait. Then go.', 2),
+        ("Er ruft “Halt! Hier” und wartet. Dann geht er.", 2),
+        ('He said "Stop!" Ada went home.', 2),
+        ('A 5" tube is here. Another 6" tube is there.', 2),
+        ('It is "open. Nobody closed the quotation here. Go on.', 3),
+    ],
+)
+def test_no_sentence_ends_within_a_quotation(text, expected):
+    texts = [statement.text for statement in statements(text)]
+    assert len(texts) == expected
+    assert " ".join(texts).startswith(text[:20])

@@ -6,7 +6,6 @@ import pytest
 from rag import Answer, Assessment, Chunk, Document
 from rag.answering.extractive import OUTDATED, quotes
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
-from rag.answering.statements.sentences import statements
 from rag.providers.hashing import HashingEmbedder
 from rag.types import Page
 from tests.answers import hit
@@ -66,12 +65,6 @@ def test_a_short_line_is_quoted_by_its_own_heading(tmp_path, question, answer):
     assert shown.text.startswith(f"“{answer}”")
 
 
-def test_a_line_that_is_no_heading_is_none_below_a_known_heading():
-    text = "Two bags\n\nCall the office."
-    assert [one.text for one in statements(text)] == ["Call the office."]
-    assert [one.text for one in statements(text, {0})] == ["Two bags", "Call the office."]
-
-
 @pytest.mark.parametrize(
     ("question", "state", "quote"),
     [
@@ -97,17 +90,6 @@ def test_the_numbered_thing_of_a_question_is_quoted(tmp_path, question, state, q
 def test_a_reference_or_a_range_is_no_other_number(tmp_path, text, question):
     shown = ask(tmp_path, {"rules.md": text}, question)
     assert (_assessed(shown).probability or 0.0) > 0.02
-
-
-@pytest.mark.parametrize(
-    ("list_", "texts"),
-    [
-        ("1. Press one of:\n2. Wait a minute.\n", ["Wait a minute."]),
-        ("- Name:\n- Phone:\n- Return it by Friday.\n", ["Return it by Friday."]),
-    ],
-)
-def test_an_announcement_takes_no_sentence_along(list_, texts):
-    assert [one.text for one in statements(list_)] == texts
 
 
 def test_the_end_of_a_sentence_is_no_running_line():

@@ -3,7 +3,7 @@
 import pytest
 
 from rag import InvalidRecipe, Recipe
-from rag.providers.table import reranking_names
+from rag.providers import ROWS
 
 BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was known
 
@@ -101,6 +101,6 @@ def test_a_number_out_of_range_is_refused_with_what_the_field_means():
 
 
 def test_every_provider_that_reranks_is_named_by_a_recipe():
-    for name in reranking_names():
+    for name in (row.name for row in ROWS if row.reranks):
         for wanted in (name, f"{name}:model"):
             assert Recipe().with_fields({"search.rerank": wanted}).search.rerank == wanted

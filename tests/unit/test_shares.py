@@ -2,9 +2,10 @@
 
 import pytest
 
-from rag import Recipe
-from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
+from rag import Recipe, SearchRecipe
 from tests.handbook import LEAVE, RECIPE, make
+
+FUSIONS = SearchRecipe.model_json_schema()["properties"]["fusion"]["enum"]
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,7 @@ from tests.handbook import LEAVE, RECIPE, make
         {"search.dense_weight": 0.3},
         {"search.fusion": "rrf", "search.dense_weight": 0.7},
         {"search.fusion": "saturation", "search.bm25_pivot": 4.0},
-        *({"search.fusion": fusion} for fusion in (*LIST_SCALES, QDRANT_RRF)),
+        *({"search.fusion": fusion} for fusion in FUSIONS),
     ],
 )
 def test_shares_add_up_to_the_score(tmp_path, changes):

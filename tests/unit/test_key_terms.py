@@ -1,0 +1,106 @@
+"""Key terms of a question: their kinds, forms and spellings, and what bears them out."""
+
+import pytest
+
+from rag.answering import Vocabulary
+from rag.answering.assessing.key_terms import KeyTerm, key_terms
+
+
+def _figures(question: str) -> list[KeyTerm]:
+    return [term for term in key_terms(question, Vocabulary()) if term.kind == "figure"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "number"),
+    [
+        ("Who can approve a sponsorship of $40,000?", "$40,000", "40,000"),
+        ("Is a parcel of 3.5 kg too heavy?", "3.5", "3.5"),
+        ("Kostet die Prüfung 1'000 CHF?", "1'000", "1'000"),
+        ("Sind 2,5 % Skonto erlaubt?", "2,5", "2,5"),
+        ("Who pays 1,234,567.50 dollars?", "1,234,567.50", "1,234,567.50"),
+        ("Is a discount of 75% allowed?", "75", "75"),
+    ],
+)
+def test_an_amount_is_one_key_term(question, text, number):
+    (figure,) = _figures(question)
+    assert (figure.text, figure.number) == (text, number)
+    assert question[figure.start : figure.end] == text
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("Is it 10,000, 20,000 or 30,000?", ["10,000", "20,000", "30,000"]),
+        ("Is it between $5 and $10?", ["$5", "$10"]),
+        ("Are rooms 100 200 and 300 open?", ["100", "200", "300"]),
+        ("Does rule 4.2.1 apply on 24/12/2025?", ["4.2.1", "24/12/2025"]),
+    ],
+)
+def test_other_figures_stay_apart(question, texts):
+    assert [figure.text for figure in _figures(question)] == texts
+
+
+@pytest.mark.parametrize("written", ["40,000", "40.000", "40 000"])
+def test_an_amount_is_found_as_others_write_it(written):
+    (figure,) = _figures("Who can approve $40,000?")
+    words = Vocabulary()
+    assert figure.borne_out(words.terms(f"The board approves {written} dollars.")) == 1
+    assert figure.borne_out(words.terms("The board approves 3,000 dollars.")) == 0
+
+
+def test_a_unit_is_one_in_all_spellings():
+    terms = {term.text: term for term in key_terms("Pacht pro Quadratmeter", Vocabulary())}
+    assert terms["Quadratmeter"].is_like("qm")
+    assert terms["Quadratmeter"].is_like("m²")
+    assert not terms["Quadratmeter"].is_like("m³")
+
+
+def test_a_version_is_the_same_with_a_letter_and_without():
+    words = Vocabulary()
+    for question, other in (("When was 2.0.0 released?", "v2.0.0"), ("Is v2.0.0 out?", "2.0.0")):
+        version = next(term for term in key_terms(question, words) if "2.0.0" in term.text)
+        assert version.borne_out(words.terms(f"Version: {other} · Date: 2025-08-11")) == 1
+        assert version.borne_out(words.terms("Version: v2.0.1 · Date: 2025-08-11")) == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("Is the back entrance locked?", ["back", "entrance", "locked"]),
+        ("Can I get treatment for my back?", ["treatment", "back"]),
+    ],
+)
+def test_a_word_of_the_verb_is_no_key_term(question, terms):
+    assert [term.text for term in key_terms(question, Vocabulary())] == terms
+
+
+def test_a_code_is_borne_out_whole_or_not_at_all():
+    words = Vocabulary()
+    code = key_terms("CV-155 blinks", words)[0]
+    assert code.borne_out(words.terms("Code: CV-126 · 155 rpm")) == 0.0
+    assert code.borne_out(words.terms("Code: CV-155 · Fan blocked")) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "word", "alike"),
+    [
+        ("cancel", "cancellation", True),
+        ("cancel", "cancelled", True),
+        ("reserve", "reservation", True),
+        ("employer", "employers", True),
+        ("cancel", "cannon", False),
+        ("employer", "employee", False),
+        ("contract", "contractor", False),
+        ("international", "internal", False),
+        ("rent", "current", False),
+        ("port", "passport", False),
+        ("test", "latest", False),
+        ("form", "platform", False),
+        ("Karten, was kosten die?", "Jahreskarten", True),
+        ("Wie kann ich die Wohnung kündigen?", "Kündigung", True),
+        ("¿Puedo cancelar la clase?", "cancelación", True),
+    ],
+)
+def test_other_forms_and_german_compounds_bear_a_word_out(question, word, alike):
+    terms = key_terms(question, Vocabulary())
+    assert any(term.is_like(word) for term in terms) is alike
