@@ -333,12 +333,13 @@ def _book(*sheets: tuple[str, list[list[Any]]]) -> Any:
 def test_cells_of_excel_that_are_raised_struck_hidden_or_not_calculated(tmp_path):
     fee = CellRichText("90", TextBlock(InlineFont(vertAlign="superscript"), "1"))
     fee += [" euros", TextBlock(InlineFont(strike=True), " or 80")]
-    prices = [["Item", "Cost", "Price", "Time"], ["Berth", 1, fee, timedelta(hours=26.25)]]
+    prices = [["Item", "Cost", "Price", "Time", "Margin"]]
+    prices += [["Berth", 1, fee, timedelta(hours=26.25), 3]]
     prices += [["Crane", 2, "=1+1", 7], ["Old", 3, "5", "9"], ["Key", 4, "6", "11"]]
     book = _book(("Prices", prices), ("Margins", [["Towel", 58]]))
     book["Margins"].sheet_state = "veryHidden"
     sheet = book["Prices"]
-    sheet.column_dimensions["B"].hidden = True
+    sheet.column_dimensions["B"].hidden = sheet.column_dimensions["E"].hidden = True
     sheet.row_dimensions[4].hidden = True
     sheet["D2"].number_format, sheet["D3"].number_format = "[h]:mm", ";;;"
     sheet["C5"].font = Font(strike=True)
@@ -351,7 +352,7 @@ def test_cells_of_excel_that_are_raised_struck_hidden_or_not_calculated(tmp_path
     )
     assert _omissions(read) == {
         "picture": (1, "Prices"),
-        "hidden_column": (1, "Prices!B"),
+        "hidden_column": (2, "Prices!B"),
         "struck_passage": (2, "Prices!C2"),
         "uncalculated_formula": (1, "Prices!C3"),
         "hidden_cell": (1, "Prices!D3"),

@@ -176,13 +176,16 @@ class _Sheet:
             for left, (right, _, text) in down.items() if filled else ():
                 row += [""] * (right + 1 - len(row))
                 row[left : right + 1] = [text, *[None] * (right - left)]
+            unread = list[int]()
             for column in sorted(hidden.intersection(range(len(row))), reverse=True):
                 hidden_text = row.pop(column)
                 if hidden_text is not None and column < len(row) and row[column] is None:
                     row[column] = hidden_text
                 elif hidden_text and column not in known and not out:
-                    known.add(column)
-                    self._composer.leave_out("hidden_column", self._place({"column": column + 1}))
+                    unread.insert(0, column)
+            for column in unread:
+                self._composer.leave_out("hidden_column", self._place({"column": column + 1}))
+            known.update(unread)
             if out and any(row):
                 self._composer.leave_out("hidden_row", f"{self._sheet.title}!{number}")
             elif not out and (filled or not down):
