@@ -105,6 +105,13 @@ class Grid:
     columns: int
 
 
+def named_rows(cells: Grid) -> Iterator[str]:
+    """Yield the rows of a table in a cell: ``Weight: up to 3 t · Price: 85 euros``."""
+    for row in itertools.islice(cells.lines, int(bool(cells.labels)), None):
+        pairs = itertools.zip_longest(row.split("\t"), cells.labels, fillvalue="")
+        yield " · ".join(f"{label}: {text}" if label else text for text, label in pairs if text)
+
+
 @dataclass(frozen=True, slots=True)
 class _Cells:
     """The cells of a row, and the columns that cells to their left reach over."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.readers.markdown_tables import COVERED
-from rag.readers.tables import Row, grid
+from rag.readers.tables import Row, grid, named_rows
 
 _MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+|[a-zA-Z]+)⦘ ?", re.MULTILINE)
 """The number that a page gives an item of a list, behind the one that trafilatura gives it."""
@@ -124,18 +124,11 @@ def unnest_tables(tree: Any) -> None:
         others = [one for one in line if one is not cell]
         if table is None or not any(map(words_of, others)) or line.xpath("*[@rowspan]"):
             continue
-        found = grid(table.rows, table.heads)
         inner.drop_tree()
         own = words_of(cell)
-        for row in [words.split("\t") for words in found.lines][1 if found.labels else 0 :]:
-            labels = [*found.labels, *[""] * len(row)]
-            named = [
-                f"{name}: {text}" if name else text
-                for text, name in zip(row, labels, strict=False)
-                if text
-            ]
+        for words in named_rows(grid(table.rows, table.heads)):
             cell.clear()
-            cell.text = " ".join(filter(None, (own, " · ".join(named))))
+            cell.text = " ".join(filter(None, (own, words)))
             line.addprevious(deepcopy(line))
         line.drop_tree()
 

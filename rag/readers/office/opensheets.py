@@ -8,9 +8,9 @@ from typing import Any
 
 from rag.readers.content import Composer, Content, Source
 from rag.readers.office.opendocument import is_struck, name_of, open_document, value_of
-from rag.readers.office.sheets import tables_of
+from rag.readers.office.sheets import add_sheet
 from rag.readers.scripts import raised
-from rag.readers.tables import Row, grid
+from rag.readers.tables import Row
 
 _TICK_EVERY = 500
 _MOST_COLUMNS = 16_384
@@ -30,14 +30,7 @@ def read_ods(source: Source) -> Content:
         if looks.get(value_of(sheet, "style-name")) == "hidden":
             composer.leave_out("hidden_sheet", title)
             continue
-        rows, titled = _rows(sheet, composer, looks, source), False
-        for table in tables_of(rows):
-            cells = grid(table)
-            if cells.columns and not titled:
-                composer.page(number)
-                composer.heading(1, title)
-                titled = True
-            composer.table(cells)
+        add_sheet(composer, number, title, _rows(sheet, composer, looks, source))
         for note in sheet.iter("{*}annotation"):
             words = " ".join(" ".join(part.itertext()) for part in note.iter("{*}p"))
             beside = " ".join(_words(note.getparent(), looks)[0].split())

@@ -70,15 +70,8 @@ def _read_book(book: Any, source: Source) -> Content:
             composer.leave_out("hidden_sheet", sheet.title)
             continue
         reader = _Sheet(sheet, composer)
-        titled = False
         rows = reader.rows(lambda done=number - 1: source.tick(done, count))
-        for table in tables_of(rows):
-            cells = grid(table)
-            if cells.columns and not titled:
-                composer.page(number)
-                composer.heading(1, sheet.title)
-                titled = True
-            composer.table(cells)
+        add_sheet(composer, number, sheet.title, rows)
         for note in reader.notes:
             composer.block(note, "\n")
             composer.count("comments")
@@ -92,7 +85,19 @@ def _read_book(book: Any, source: Source) -> Content:
     )
 
 
-def tables_of(rows: Iterable[Row]) -> Iterator[Iterable[Row]]:
+def add_sheet(composer: Composer, number: int, title: str, rows: Iterable[Row]) -> None:
+    """Add the tables of a sheet as a page, whose heading is its name, if any has cells."""
+    titled = False
+    for table in _tables_of(rows):
+        cells = grid(table)
+        if cells.columns and not titled:
+            composer.page(number)
+            composer.heading(1, title)
+            titled = True
+        composer.table(cells)
+
+
+def _tables_of(rows: Iterable[Row]) -> Iterator[Iterable[Row]]:
     """Yield the tables of a sheet, those above each other and those side by side."""
     for _, table in itertools.groupby(_by_table(rows), lambda pair: pair[0]):
         below = (row for _, row in table)
@@ -101,8 +106,8 @@ def tables_of(rows: Iterable[Row]) -> Iterator[Iterable[Row]]:
             yield itertools.chain(first, below)
         else:
             whole = [*first, *below]
-            yield from tables_of([row[:gap] for row in whole])
-            yield from tables_of([row[gap + 1 :] for row in whole])
+            yield from _tables_of([row[:gap] for row in whole])
+            yield from _tables_of([row[gap + 1 :] for row in whole])
 
 
 def _gap(rows: list[Row]) -> int | None:

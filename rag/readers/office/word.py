@@ -11,7 +11,7 @@ from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
 from rag.readers.office.numbering import Numbering
 from rag.readers.office.word_text import REMOVED, W, WordText, bases, is_on, margins, plain
-from rag.readers.tables import Row, caption, grid, holds_values
+from rag.readers.tables import Row, caption, grid, holds_values, named_rows
 
 _HEADING = re.compile(r"heading (\d)$", re.IGNORECASE)
 _LIST = re.compile(r"list (?:bullet|number)(?: \d)?$", re.IGNORECASE)
@@ -180,12 +180,8 @@ class _Reader:
                 text = self._text.of(block)
                 words.append(text if label is None else f"{label or '-'} {text}")
                 continue
-            inner = grid(self._rows([line for line in _lines(block) if not self._is_gone(line)]))
-            for at, line in enumerate(inner.lines):
-                if at or not inner.labels:
-                    pairs = zip(line.split("\t"), [*inner.labels, *[""] * 64], strict=False)
-                    named = (f"{label}: {text}" if label else text for text, label in pairs if text)
-                    rows.append(" · ".join(named))
+            lines = [line for line in _lines(block) if not self._is_gone(line)]
+            rows += named_rows(grid(self._rows(lines)))
         own = "\n".join(words).strip()
         return [" ".join(filter(None, (own, row))) for row in rows or [""]]
 
