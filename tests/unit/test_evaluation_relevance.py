@@ -4,6 +4,7 @@ import pytest
 
 from rag import Question, judged_by_document
 from rag.evaluation.relevance import relevant_chunks
+from rag.evaluation.unjudged import judged_passages
 from rag.types import Evidence
 
 TENS = [(n, "d", 10 * n, 10 * n + 10) for n in range(10)]
@@ -63,3 +64,15 @@ def test_labels_of_whole_documents_are_judged_by_document():
     assert not judged_by_document(Question("q", "?", (_span(0, 5),)))
     assert not judged_by_document(Question("q", "?", answerable=False))
     assert relevant_chunks([_span(0, None)], TENS) == {}
+
+
+PASSAGES = [(1, "a", 0, 100), (2, "a", 100, 200), (3, "b", 0, 100), (4, "c", 0, 100)]
+
+
+def test_what_a_label_speaks_of_is_judged():
+    labels = (Evidence("a", 0, 95), Evidence("b", 0, 100, grade=0))
+    assert judged_passages(Question("q", "?", labels), PASSAGES) == {1, 3}
+    whole = (Evidence("a", 0, None, grade=0),)
+    assert judged_passages(Question("q", "?", whole), PASSAGES) == {1, 2}
+    assert judged_passages(Question("q", "?"), PASSAGES) == set()
+    assert judged_passages(Question("q", "?", answerable=False), PASSAGES) == {1, 2, 3, 4}

@@ -3,15 +3,14 @@
 import io
 import json
 import logging
+import sys
 from pathlib import Path
 
 import pytest
 
 from rag import KnowledgeBase, LockedFile, UnreadableDocument, Workspace
 from rag.__main__ import main
-from rag.cli.documents import passwords
 from rag.readers import count_pages, web
-from rag.readers.content import Source
 from tests.sample_files import encrypted_pdf, pdf
 from tests.workspaces import QUICK, add, found, workspace_at
 
@@ -116,10 +115,6 @@ def test_what_nobody_opens_goes_with_its_bytes(workspace, home, way):
         assert item.status == "cancelled"  # no page names it as missing any more
 
 
-def test_a_source_shows_no_password():
-    assert PASSWORD not in repr(Source(Path("x.pdf"), password=PASSWORD))
-
-
 def test_the_command_line_reads_passwords_from_a_file(workspace, home, tmp_path, capsys):
     file, keys = tmp_path / "leave.pdf", tmp_path / "keys"
     file.write_bytes(_locked_pdf(password=PASSWORD))
@@ -165,9 +160,9 @@ def test_the_command_line_asks_at_a_terminal(workspace, tmp_path, capsys, monkey
         prompts.append(prompt)
         return next(answers)
 
-    monkeypatch.setattr(passwords.sys, "stdin", Terminal())
-    monkeypatch.setattr(passwords.sys, "stderr", Terminal())
-    monkeypatch.setattr(passwords.getpass, "getpass", typed)
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr("getpass.getpass", typed)
     file = tmp_path / "leave.pdf"
     file.write_bytes(_locked_pdf())
     assert main(["ingest", "handbook", str(file), *FAKE, "--json"]) == 0

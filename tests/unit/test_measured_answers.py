@@ -2,9 +2,8 @@
 
 import pytest
 
-from rag import Document, Table, Trace, WordCorrection, unmarked
+from rag import Trace, WordCorrection, unmarked
 from rag.answering import Vocabulary
-from rag.answering.statements.rows import rows_within
 from rag.lexical import LexicalIndex, term_weights, word_shares
 from tests.unit.test_shown_quotes import ask
 
@@ -70,23 +69,6 @@ def test_a_word_counts_once_where_passages_are_in_several_languages():
     (share,) = word_shares(weights, [1], index)
     held = min(weights.values())
     assert share == pytest.approx(held / sum(weights.values()))
-
-
-def test_rows_of_a_group_have_its_name():
-    lines = ("Room\tUnit\tClubs\tOthers", "Old hall*", "\tDay\t35\t75", "\tHour\t5\t10")
-    text = "\n".join((*lines, "New hall", "\tDay\t150\t", "Garden\tDay\t20\t40", "\tHour\t3\t6"))
-    table = Table(0, len(text), ("Room", "Unit", "Clubs", "Others"))
-    document = Document("d", "fees.tsv", "", "text/plain", text, tables=(table,))
-    assert [row.text for row in rows_within(document, (0, len(text)))] == [
-        "Room: Old hall* · Unit: Day · Clubs: 35 · Others: 75",
-        "Room: Old hall* · Unit: Hour · Clubs: 5 · Others: 10",
-        "Room: New hall · Unit: Day · Clubs: 150",
-        "Room: Garden · Unit: Day · Clubs: 20 · Others: 40",
-        "Unit: Hour · Clubs: 3 · Others: 6",
-    ]
-    part = text.index("\tHour\t5")
-    (row,) = rows_within(document, (part, part + 5))
-    assert row.name == "Old hall*"
 
 
 def test_who_holds_an_office_now_is_answered_with_a_name(tmp_path):

@@ -20,6 +20,7 @@ from rag import (
 from rag.answering import PassageReader
 from rag.answering.extractive import quotes
 from rag.answering.markup import unmarked_cell
+from rag.answering.quoting import in_quotation_marks, words_of_quotation
 from rag.answering.statements.running_heads import running_lines
 from rag.answering.statements.sentences import sentence_spans, statements
 from rag.types import Page
@@ -468,3 +469,24 @@ def test_no_sentence_ends_within_a_quotation(text, expected):
     texts = [statement.text for statement in statements(text)]
     assert len(texts) == expected
     assert " ".join(texts).startswith(text[:20])
+
+
+@pytest.mark.parametrize(
+    ("statement", "quotation"),
+    [
+        ("The report is generated.", "“The report is generated.”"),
+        ('The report is generated."', "“The report is generated.”"),
+        ("The report is generated.”", "“The report is generated.”"),
+        ("“The report is generated.", "“The report is generated.”"),
+        ('"The report is generated."', "“The report is generated.”"),
+        ("“The report is generated.”", "“The report is generated.”"),
+        ('He said "it is generated."', "“He said ‘it is generated.’”"),
+        ("“Yes” and “no” differ.", "“‘Yes’ and ‘no’ differ.”"),
+        ('The "report" is generated.', '“The "report" is generated.”'),
+        ("", "“”"),
+        ('"', "“”"),
+    ],
+)
+def test_no_mark_stands_twice_at_the_end_of_a_quotation(statement, quotation):
+    assert in_quotation_marks(statement) == quotation
+    assert words_of_quotation(quotation) == words_of_quotation(statement)

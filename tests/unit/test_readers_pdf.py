@@ -159,3 +159,7 @@ def test_too_many_pages(tmp_path):
     with pytest.raises(UnreadableDocument, match=r"3 pages. The limit is 2") as caught:
         read(put(tmp_path, pdf("a", "b", "c")), "x.pdf", limits=Limits(max_pages=2))
     assert caught.value.reason == "too_large"
+
+
+def test_a_source_shows_no_password():
+    assert "open sesame" not in repr(Source(Path("x.pdf"), password="open sesame"))

@@ -20,7 +20,8 @@ from rag.__main__ import main
 from rag.evaluation.measuring import evidence_figures
 from rag.systems.alignment import AlignedText
 from rag.systems.callables import FailedRetrieval
-from rag.systems.measuring import judged_texts
+from rag.systems.hops import HopFigures, hop_figures
+from rag.systems.measuring import judged_texts, match_questions
 from rag.systems.returned import Returned, ReturnedText
 from rag.types import Evidence
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
@@ -191,3 +192,55 @@ def test_a_question_that_fails_does_not_end_the_others():
 def test_what_is_no_retriever_is_refused(name):
     with pytest.raises(InvalidInput):
         retriever(name)
+
+
+def test_evidence_grows_by_hop_and_calls_without_news_are_redundant():
+    hops = [["a", "b"], ["b", "c"], ["c", "a"], ["d"], []]
+    assert hop_figures(hops, {"c", "d"}) == HopFigures((0.0, 0.5, 0.5, 1.0, 1.0), 2, 2)
+
+
+def test_hops_without_evidence_are_not_useful():
+    assert hop_figures([["a"]], ["c"]) == HopFigures((0.0,), None, 0)
+    assert hop_figures([], ["c"]) == HopFigures((), None, 0)
+
+
+def test_figures_need_something_relevant():
+    with pytest.raises(ValueError, match="nothing is relevant"):
+        hop_figures([["a"]], [])
+
+
+ASKED = [
+    Question(id="q1", text="Why does the pump stop?", evidence=()),
+    Question(id="q2", text="Who is Ann?", evidence=()),
+    Question(id="q3", text="who is ANN", evidence=()),
+    Question(id="q4", text="???", evidence=()),
+]
+
+
+def matched(*retrievals: Returned) -> dict[str, list[int]]:
+    found = match_questions(retrievals, ASKED)
+    places = {id(item): place for place, item in enumerate(retrievals)}
+    rows = {name: [places[id(item)] for item in items] for name, items in found.by_question.items()}
+    return rows | {"none": [places[id(item)] for item in found.unmatched]}
+
+
+def test_a_question_is_matched_by_its_text_however_it_is_written():
+    other = Returned("Why did it stop?", ())
+    assert matched(Returned(" why does\nthe pump stop", ()), other) == {"q1": [0], "none": [1]}
+    assert matched(Returned("???", ())) == {"q4": [0], "none": []}
+
+
+def test_an_id_decides_between_questions_with_one_text():
+    asked = Returned("Who is Ann?", (), question_id="q3")
+    assert matched(asked, Returned("Who is Ann?", ())) == {"q3": [0], "none": [1]}
+
+
+def test_a_run_without_texts_is_matched_by_id_and_another_text_outweighs_an_id():
+    run = Returned("", (), question_id="q2")
+    other = Returned("Who is Ann?", (), question_id="q1")
+    assert matched(run, other) == {"q2": [0], "none": [1]}
+
+
+def test_hops_are_in_their_order():
+    text = "Why does the pump stop?"
+    assert matched(Returned(text, (), hop=1), Returned(text, (), hop=0))["q1"] == [1, 0]

@@ -292,3 +292,20 @@ def test_marks_within_cells_and_labels_are_not_quoted():
         "a.conf setting: # of days · Default: - 5 · Note: -",
     ]
     assert rows[0].name == "port"
+
+
+def test_rows_of_a_group_have_its_name():
+    lines = ("Room\tUnit\tClubs\tOthers", "Old hall*", "\tDay\t35\t75", "\tHour\t5\t10")
+    text = "\n".join((*lines, "New hall", "\tDay\t150\t", "Garden\tDay\t20\t40", "\tHour\t3\t6"))
+    table = Table(0, len(text), ("Room", "Unit", "Clubs", "Others"))
+    document = Document("d", "fees.tsv", "", "text/plain", text, tables=(table,))
+    assert [row.text for row in rows_within(document, (0, len(text)))] == [
+        "Room: Old hall* · Unit: Day · Clubs: 35 · Others: 75",
+        "Room: Old hall* · Unit: Hour · Clubs: 5 · Others: 10",
+        "Room: New hall · Unit: Day · Clubs: 150",
+        "Room: Garden · Unit: Day · Clubs: 20 · Others: 40",
+        "Unit: Hour · Clubs: 3 · Others: 6",
+    ]
+    part = text.index("\tHour\t5")
+    (row,) = rows_within(document, (part, part + 5))
+    assert row.name == "Old hall*"
