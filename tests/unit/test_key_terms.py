@@ -4,6 +4,7 @@ import pytest
 
 from rag.answering import Vocabulary
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
+from rag.answering.vocabulary import Terms
 
 
 def _figures(question: str) -> list[KeyTerm]:
@@ -104,3 +105,73 @@ def test_a_code_is_borne_out_whole_or_not_at_all():
 def test_other_forms_and_german_compounds_bear_a_word_out(question, word, alike):
     terms = key_terms(question, Vocabulary())
     assert any(term.is_like(word) for term in terms) is alike
+
+
+class OfTexts(Vocabulary):
+    """The words of some texts as those of an index."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__()
+        self._indexed = self.terms(" ".join(texts))
+
+    def indexed(self, terms: Terms) -> Terms:
+        return terms & self._indexed
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("24th", "figure"),
+        ("9am", "figure"),
+        ("500Wh", "figure"),
+        ("17-year-old", "figure"),
+        ("625-ABC", "code"),
+        ("3A", "code"),
+        ("F09", "code"),
+    ],
+)
+def test_a_figure_with_its_unit_is_no_code(text, kind):
+    assert key_terms(f"Is {text} there?", Vocabulary())[0].kind == kind
+
+
+def test_words_that_compare_are_no_key_terms():
+    words = OfTexts("The limit is 2000 euros.")
+    (limit,) = (term for term in key_terms("Is the limit higher than 2500?", words) if term.indexed)
+    assert limit.text == "limit"
+    assert "higher" not in [term.text for term in key_terms("Is the limit higher?", words)]
+
+
+def test_words_by_which_people_ask_are_no_key_terms():
+    question = "I want to know who has to be told when somebody's dog was ok or not at all"
+    assert [term.text for term in key_terms(question, OfTexts("Dogs are reported."))] == [
+        "somebody's",
+        "dog",
+    ]
+
+
+@pytest.mark.parametrize("word", ["permit", "allowance", "rights", "findings"])
+def test_words_that_only_look_like_those_of_a_question_are_key_terms(word):
+    terms = key_terms(f"How much is a parking {word}?", OfTexts("A fine is 40."))
+    assert [term.text for term in terms] == ["parking", word]
+
+
+def kinds(question: str) -> dict[str, str]:
+    return {term.text: term.kind for term in key_terms(question, Vocabulary())}
+
+
+def test_key_terms_are_codes_names_figures_and_words_without_grammar():
+    assert kinds("What does error CV-155 mean?") == {"error": "word", "CV-155": "code"}
+    assert kinds("Who leads the office in Singapore with 12 people?") == {
+        "leads": "word",
+        "office": "word",
+        "Singapore": "name",
+        "12": "figure",
+        "people": "word",
+    }
+
+
+def test_words_for_the_kind_of_value_are_no_key_terms():
+    assert kinds("How long does it take to charge the battery?") == {
+        "charge": "word",
+        "battery": "word",
+    }

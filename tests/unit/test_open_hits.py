@@ -1,17 +1,27 @@
 """A verdict that judging open hits could turn is none, wherever it is told."""
 
+import itertools
 import json
 from dataclasses import replace
+from math import log2
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag import Grid, Interval, KnowledgeBase, PairedGate, Workspace
 from rag.__main__ import main
 from rag.evaluation.comparison import UNJUDGED, OpenHits, compare
 from rag.evaluation.metrics import Ranked, evaluate
-from rag.evaluation.pooling.difference import JudgedRankings
+from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
+from rag.evaluation.pooling.difference import (
+    JudgedRankings,
+    bpref,
+    condensed_ndcg,
+    pooled_difference,
+)
 from rag.evaluation.pooling.open_hits import open_hits
 from tests.api import client
 from tests.half_judged import NEW, OLD, SET, half_judged
@@ -183,17 +193,12 @@ def test_open_hits_of_runs_that_cut_differently_are_judged_apart():
     assert (found.shares, found.difference) == ((1.0, 0.0), 0.0)
 
 
-def _ndcg(ids: list[str], grades: dict[str, int]) -> float:
-    ideal = sorted(grades.values(), reverse=True)
-    return float(evaluate(Ranked.of([[grades.get(i, 0) for i in ids]], [ideal], 10), [M])[M][0])
-
-
 def test_labels_of_one_run_never_decide_against_the_better_other():
     """The second run is the better one, and labels are kept only where the first found them."""
     dice = np.random.default_rng(5)
     wronged = 0
     for _ in range(40):
-        rows, first, second = {}, {}, {}
+        rows, first, second, truth = {}, {}, {}, []
         for number in range(30):
             name, full = str(number), {f"d{at}" for at in dice.choice(30, 4, replace=False)}
             rankings = []
@@ -205,9 +210,101 @@ def test_labels_of_one_run_never_decide_against_the_better_other():
             known = {item: int(item in full) for item in rankings[0]}
             if any(known.values()):
                 rows[name] = JudgedRankings(rankings[1], rankings[0], known, known)
-                first[name], second[name] = (_ndcg(ids, known) for ids in reversed(rankings))
+                first[name], second[name] = (_value(M, r, known, 10) for r in reversed(rankings))
+                ideal = dict.fromkeys(full, 1)
+                truth.append(_value(M, rankings[1], ideal, 10) - _value(M, rankings[0], ideal, 10))
         seen = compare(M, first, second)
         hits = open_hits([M], rows)[M]
         wronged += seen.verdict == "worse"
         assert hits.interval.high > 0.0
+        bounds = pooled_difference(M, rows).bounds
+        assert bounds.low <= np.mean(truth) <= bounds.high
     assert wronged >= 10
+
+
+def _value(metric: str, ids: list[str], grades: dict[str, int], k: int) -> float:
+    gains = [grades.get(item, 0) for item in ids]
+    ideal = sorted((each for each in grades.values() if each > 0), reverse=True)
+    return float(evaluate(Ranked.of([gains], [ideal], max(len(ids), 1)), [metric])[metric][0])
+
+
+def test_bounds_by_hand():
+    # One relevant passage, which only the second has; the first has two that nobody judged.
+    pair = OpenPair(["a", "b"], ["r"], {"r": 1}, 2, 1)
+    second = 1 / log2(3)
+    low, high = difference_bounds("ndcg", pair)
+    assert low == pytest.approx(-1.0)  # neither is relevant: 0 against 1
+    # Both are: their DCG less the first rank of the other, of an ideal of two.
+    assert high == pytest.approx(second / (1 + second))
+    assert difference_bounds("precision", pair) == (-0.5, 0.5)
+
+
+def test_one_run_alone_may_lack_any_number_of_passages():
+    low, high = difference_bounds("ndcg", OpenPair(["r", "x"], (), {"r": 1}, 2, 3))
+    assert low == pytest.approx(1 / (3 * (1 + 1 / log2(3))))
+    assert high == pytest.approx(1.0)  # if the open one has grade 1, nothing better is possible
+
+
+ITEMS = ["a", "b", "c", "d"]
+RANKING = st.lists(st.sampled_from(ITEMS), unique=True, max_size=3)
+
+
+@given(
+    RANKING,
+    RANKING,
+    st.dictionaries(st.sampled_from([*ITEMS, "missed"]), st.integers(0, 2)),
+    st.sampled_from(BOUNDED),
+    st.integers(1, 3),
+)
+def test_no_judgement_leads_out_of_the_bounds(first, second, grades, measure, k):
+    low, high = difference_bounds(measure, OpenPair(first, second, grades, k, 2))
+    open_ = sorted({*first, *second} - grades.keys())
+    found = []
+    for judged in itertools.product(range(3), repeat=len(open_)):
+        for never_retrieved in ([], [1], [2, 2, 2]):
+            more = {f"n{at}": grade for at, grade in enumerate(never_retrieved)}
+            every = {**grades, **dict(zip(open_, judged, strict=True)), **more}
+            values = [_value(f"{measure}@{k}", ids, every, k) for ids in (first, second)]
+            found.append(values[0] - values[1])
+    assert low - 1e-9 <= min(found)
+    assert max(found) <= high + 1e-9
+    if measure == "precision":
+        assert (low, high) == pytest.approx((min(found), max(found)))
+    if measure == "ndcg":
+        # Attained: nothing narrower is true. (Behind, it takes more than three more passages.)
+        assert high == pytest.approx(max(found)) or high <= 0
+        assert low == pytest.approx(min(found)) or low >= 0
+
+
+def test_metrics_of_judged_hits_alone():
+    grades = {"r": 1, "n": 0, "s": 1}
+    assert condensed_ndcg(["x", "r", "y", "s"], grades, 2) == 1.0
+    # One of the two relevant ones stands below the only one judged not relevant.
+    assert bpref(["r", "x", "n", "s"], grades) == 0.5
+    assert bpref(["r"], {"r": 1, "s": 2}) == 0.5
+    assert bpref(["r"], {"n": 0}) == 0.0
+
+
+def test_a_comparison_says_what_is_open_and_what_it_could_do():
+    rows = {
+        str(number): JudgedRankings(["x", "y"], ["r", "n"], {"r": 1, "n": 0}, {"r": 1, "n": 0})
+        for number in range(5)
+    }
+    found = pooled_difference("precision@2", rows, unlabelled=2)
+    assert found.open_shares == (1.0, 0.0)
+    assert found.bounds == (-0.5, 0.5)
+    judged = pooled_difference(
+        "precision@2", {"q": JudgedRankings(["n"], ["r"], {"r": 1, "n": 0}, {"r": 1, "n": 0})}
+    )
+    assert judged.sentence == ""
+
+
+def test_the_bounds_of_runs_that_cut_differently_are_those_of_each_alone():
+    row = JudgedRankings(["a", "r"], ["n", "x"], {"r": 1}, {"s": 1, "n": 0})
+    found = pooled_difference("precision@2", {"q": row}, same_cut=False)
+    # The first has 0.5 to 1, the second 0 to 0.5, and nothing that one has tells of the other.
+    assert found.bounds == (0.0, 1.0)
+    assert found.open_shares == (0.5, 0.5)
+    # Both have 0.5 to 1.
+    row = JudgedRankings(["a", "r"], ["s", "x"], {"r": 1}, {"s": 1})
+    assert pooled_difference("precision@2", {"q": row}, same_cut=False).bounds == (-0.5, 0.5)
