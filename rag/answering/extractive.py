@@ -16,10 +16,10 @@ from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.quoting import in_quotation_marks, with_gap
 from rag.answering.reading import PassageReader
-from rag.answering.references import reference_of
 from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Vocabulary
 from rag.answering.words import FIGURE
+from rag.lexical.references import reference_of
 from rag.protocols import Embedder
 from rag.types import Citation, Hit
 
@@ -265,7 +265,9 @@ def _distinct(ranked: Sequence[tuple[float, Candidate]]) -> list[Candidate]:
 
 def say_the_same(one: Candidate, other: Candidate) -> bool:
     """Whether two say the same; those with other figures, as of another year, do not."""
-    inside = one.statement.quote in other.statement.quote
+    inside = one.statement.quote in other.statement.quote or other.statement.text.endswith(
+        f" … {one.statement.text}"  # its note
+    )
     if not inside:
         figures = (set(FIGURE.findall(candidate.statement.text)) for candidate in (one, other))
         if next(figures) != next(figures):

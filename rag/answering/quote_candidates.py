@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from rag.answering.asked_values import asked_value
 from rag.answering.assessing.codes import codes_in
 from rag.answering.reading import PassageReader
-from rag.answering.references import reference_of
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import ENDED, Statement
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import with_digits
+from rag.lexical.references import reference_of
 from rag.types import Hit
 
 ALL = 0.99
@@ -153,7 +153,7 @@ def whole_statements(
         or (one.shared >= best[label] if label in best else max(best.values(), default=0) < ALL)
     ]
     if reference := reference_of(question):
-        new = [one for one in new if reference.is_of(one.hit, one.statement, reader)] or new
+        new = [one for one in new if reader.is_part(reference, one.hit, one.statement)] or new
     return [one for one in new if not reader.is_cut(one.hit, one.statement)] or new
 
 

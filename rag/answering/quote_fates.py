@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from rag.answering.dating import Dated, dated
 from rag.answering.extractive import QUOTES, RUNNER_UP, QuoteSelection, say_the_same, select
 from rag.answering.reading import PassageReader
-from rag.answering.references import Reference, reference_of
 from rag.answering.vocabulary import Vocabulary
+from rag.lexical.references import Reference, reference_of
 from rag.protocols import Embedder
 from rag.types import Hit, Trace
 from rag.types.percents import told_apart
@@ -61,7 +61,7 @@ def choose_quotes(
 
 def _is_part(hit: Hit, reference: Reference, reader: PassageReader) -> bool:
     """Whether a passage has a statement of the part that a question asks for."""
-    return any(reference.is_of(hit, one, reader) for one in reader.statements(hit))
+    return any(reader.is_part(reference, hit, one) for one in reader.statements(hit))
 
 
 def quote_fates(trace: Trace, choice: ChosenQuotes) -> dict[int, QuoteFate]:

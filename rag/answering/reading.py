@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.editions import (
@@ -25,10 +25,12 @@ from rag.answering.assessing.resemblance import (
 )
 from rag.answering.markup import unmarked
 from rag.answering.sources import Sources
+from rag.answering.statements.footnotes import Footnote, footnotes, with_footnotes
 from rag.answering.statements.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
 from rag.answering.statements.sentences import ENDED, Statement, statements
 from rag.chunking.contexts import title_of
+from rag.lexical.references import NUMBERED, Reference
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
@@ -54,6 +56,7 @@ class _ReadDocument:
     document: Document
     mute: tuple[Span, ...]
     page_heads: Mapping[int, str]
+    notes: Sequence[Footnote]
 
 
 class PassageReader:
@@ -89,7 +92,8 @@ class PassageReader:
         chunk, rows = hit.chunk, list(self._rows(source.document, hit))
         text = blank_running_heads(chunk, [*source.mute, *_tabular(source.document, hit)])
         prose = statements(text, set(_beneath_headings(source.document, chunk, text)))
-        return sorted([*prose, *rows], key=lambda statement: statement.start)
+        in_order = sorted([*prose, *rows], key=lambda statement: statement.start)
+        return list(with_footnotes(in_order, chunk.start, source.notes))
 
     def page_text(self, hit: Hit, statement: Statement) -> str:
         """Return the text of the page that a statement of a passage is on; "" without pages."""
@@ -241,6 +245,21 @@ class PassageReader:
         above = [one for one in source.document.headings if one.start <= start] if source else []
         return above[-1].title if above else ""
 
+    def is_part(self, reference: Reference, hit: Hit, statement: Statement) -> bool:
+        """Whether a statement belongs to a numbered part: by its heading, or the line above it."""
+        headings = self.heading_path(hit, statement).split(" > ")
+        above = hit.chunk.text[: max(statement.start, 0) + len(statement.quote)]
+        lines = [match for heading in headings if (match := NUMBERED.match(heading))]
+        numbered = list(NUMBERED.finditer(above))
+        if reference.within:
+            bare = [line for line in numbered if not line["sign"] and not line["kind"]][-1:]
+            if all(line["label"].casefold() != reference.within for line in bare):
+                return False
+            numbered = [line for line in numbered if not reference.divides(line)]
+        own = [match for match in lines if reference.names(match)][-1:]
+        own = own or [match for match in numbered if reference.names(match)][-1:]
+        return any(match["label"].casefold() == reference.label for match in own)
+
     def repeats(self, hit: Hit, quote: str, heading: str = "") -> bool:
         """Whether the document of a passage has a quote from another one, too.
 
@@ -297,7 +316,7 @@ def document_words(name: str) -> str:
 def _read(document: Document) -> _ReadDocument:
     mute = (*running_lines(document), *_headings(document))
     heads = {page.number: page.head for page in document.pages if page.head}
-    return _ReadDocument(document, mute, heads)
+    return _ReadDocument(document, mute, heads, footnotes(document.text))
 
 
 def _source(hit: Hit) -> tuple[str, str]:

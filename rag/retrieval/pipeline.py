@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag.lexical.references import reference_of
 from rag.protocols import Embedder
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval.candidates import (
@@ -127,8 +128,10 @@ def topic_of(search_query: SearchQuery, corpus: Corpus) -> Topic | None:
     """Whether a question is on topic: by itself, whatever steps added to it.
 
     None where nobody is asked, and while vectors are not in yet: what is not seen is not refused.
+    A question that only has the number of a part ("clause 4.2") says nothing of a topic.
     """
-    if corpus.topic is None or isinstance(corpus.dense, IncompleteVectors):
+    text = search_query.question or search_query.words
+    if corpus.topic is None or isinstance(corpus.dense, IncompleteVectors) or reference_of(text):
         return None
     evidence = topic_evidence(
         search_query.words,

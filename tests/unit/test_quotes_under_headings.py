@@ -29,6 +29,28 @@ Two bags
 
 Ticket purchase at the door is with correct change only, and drivers do not carry cash.
 """
+LEASE = """LEASE OF A WORKSHOP
+
+4. Ending the lease
+
+4.1 Either party may give six months' notice.
+4.2 The tenant hands back all keys.
+
+Article 3 Duties
+
+1. The holder inspects the chain.
+2. The holder marks the buoy.
+"""
+FEES = """# Fees
+
+Admission is 9 euros.¹ Guided tours last 70 minutes.² The shop takes cards.[^3]
+
+¹ Free on the first Sunday of each month.
+
+² In July tours last 45 minutes.
+
+[^3]: From 10 euros.
+"""
 LEVELS = """# Privacy
 
 The privacy level says how much the statistics show. The privacy level may be changed at any time.
@@ -90,6 +112,47 @@ def test_the_numbered_thing_of_a_question_is_quoted(tmp_path, question, state, q
 def test_a_reference_or_a_range_is_no_other_number(tmp_path, text, question):
     shown = ask(tmp_path, {"rules.md": text}, question)
     assert (_assessed(shown).probability or 0.0) > 0.02
+
+
+@pytest.mark.parametrize(
+    ("question", "state", "quote"),
+    [
+        ("What does clause 4.2 say?", "answered", "4.2 The tenant hands back all keys."),
+        ("What is stated in 4.1?", "answered", "4.1 Either party may give six months"),
+        ("What does Article 3(2) require?", "answered", "The holder marks the buoy."),
+        ("Article 3, paragraph 1", "answered", "The holder inspects the chain."),
+        ("What does clause 9.4 say?", "doubtful", ""),
+    ],
+)
+def test_a_part_is_quoted_by_its_number_and_another_one_is_a_doubt(
+    tmp_path, question, state, quote
+):
+    shown = ask(tmp_path, {"lease.txt": LEASE}, question)
+    assert (_assessed(shown).state, shown.text[1 : 1 + len(quote)]) == (state, quote)
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("What is the admission?", "9 euros.¹ … ¹ Free on the first Sunday of each month.” [1]"),
+        ("How long does a tour last?", "70 minutes.² … ² In July tours last 45 minutes.” [1]"),
+        ("Does the shop take cards?", "The shop takes cards. … From 10 euros.” [1]"),
+    ],
+)
+def test_a_note_stands_in_the_quote_that_has_its_mark(tmp_path, question, quote):
+    shown = ask(tmp_path, {"fees.md": FEES}, question)
+    assert quote in shown.text
+    assert shown.text.count(quote.partition(" … ")[2].partition("”")[0]) == 1
+
+
+@pytest.mark.parametrize("question", ["What is the admission?", "Who owns the shop?"])
+def test_a_state_is_no_surer_because_less_was_looked_at(tmp_path, question):
+    files = {"fees.md": FEES, "lease.txt": LEASE, "travel.md": BUS, "privacy.md": LEVELS}
+    probabilities = {
+        _assessed(ask(tmp_path / str(k), files, question, {"search.top_k": k})).probability
+        for k in (1, 3, 5)
+    }
+    assert len(probabilities) == 1
 
 
 def test_the_end_of_a_sentence_is_no_running_line():

@@ -13,11 +13,13 @@ RECIPE = QUICK.with_fields(
 )
 
 
-def ask(home: Path, files: Mapping[str, str], question: str) -> Answer:
+def ask(
+    home: Path, files: Mapping[str, str], question: str, fields: Mapping[str, object] | None = None
+) -> Answer:
     workspace = workspace_at(home)
     base = workspace.create("handbook", RECIPE)
     add(workspace, base, files)
-    answer = base.ask(question, RECIPE).answer
+    answer = base.ask(question, RECIPE.with_fields(fields or {})).answer
     workspace.close()
     return answer
 

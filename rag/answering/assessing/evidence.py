@@ -27,11 +27,11 @@ from rag.answering.assessing.row_pairs import (
 )
 from rag.answering.languages import any_of, listed
 from rag.answering.reading import PassageReader, document_words
-from rag.answering.references import reference_of
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import Statement
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
+from rag.lexical.references import reference_of
 from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace, Vectors
 
@@ -42,6 +42,8 @@ TELLING = 0.2
 """The least share of a question that a word behind a preposition has, to be what it is about."""
 SYNONYM = 0.5
 """The least cosine of two single words of which one will do for the other."""
+COMPARED = 5
+"""Passages, the best ones, that have more or fewer of a question's words than the quoted one."""
 _FEWEST_LETTERS = 3
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _CENTURIES = ("19", "20")
@@ -109,11 +111,12 @@ class EvidenceReader:
         quoted_terms = first_terms.union(*(terms_of(quote, self.words) for quote in quotes[1:]))
         passage = self._passage(first)
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
-        others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
+        best = _best(trace)
+        others = [self._passage(hit) for hit in best if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
         wanted = weighed_by_code(key_terms(trace.corrected, self.words), entry)
         reference = reference_of(trace.corrected)
-        is_part = reference is not None and reference.is_of(first, quotes[0], self.reader)
+        is_part = reference is not None and self.reader.is_part(reference, first, quotes[0])
         wanted = () if is_part else wanted  # the part that is asked for, whatever it says
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         spoken = self._words(*quotes, above=f"{around} {shown}")
@@ -131,7 +134,7 @@ class EvidenceReader:
         gaps = _lacking(wanted, near_terms, first_words)
         has_value = asked is not None and asked.is_in(quotes[0].text)
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
-        words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]
+        words_scores = [hit.parts.get("bm25", 0.0) for hit in best]
         own = 1.0 if is_part else _share(wanted, passage)
         elsewhere = [_share(wanted, terms) for terms in others]
         figures = {
@@ -154,7 +157,7 @@ class EvidenceReader:
             apart(self.reader, self.words, first, quotes[0], above, wanted)
             or parted(self.reader, self.words, first, quotes[0], trace.corrected, wanted, gaps)
             or beside_unknown(self.words, quotes[0], trace.corrected, wanted, gaps),
-            _gap(asked, quotes, trace.corrected, gaps)
+            _gap(asked, quotes, trace.corrected, gaps, by_number=reference is not None)
             or self._unqualified(trace.corrected, absent, cited, spoken),
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
@@ -232,6 +235,15 @@ class EvidenceReader:
         return 1.0 - lost + float(near @ np.array(shares))
 
 
+def _best(trace: Trace) -> Sequence[Hit]:
+    """The passages that a quote is compared with: as many whatever the top-k is.
+
+    An answer would be surer otherwise the less was looked at.
+    """
+    cut = trace.stage("top_k")
+    return [*trace.hits, *(drop.hit for drop in (cut.dropped if cut else ()))][:COMPARED]
+
+
 def _lacking(wanted: Sequence[KeyTerm], terms: Terms, spoken: Collection[str]) -> list[KeyTerm]:
     """The key terms that neither the index terms of a text nor forms of its words bear out."""
     return [
@@ -248,11 +260,17 @@ def _names_another(quote: Statement, question: str) -> bool:
 
 
 def _gap(
-    asked: ValueKind | None, quotes: Sequence[Statement], question: str, gaps: Sequence[KeyTerm]
+    asked: ValueKind | None,
+    quotes: Sequence[Statement],
+    question: str,
+    gaps: Sequence[KeyTerm],
+    *,
+    by_number: bool,
 ) -> str:
     """The value or figure without which quotes cannot be the answer; "" where they have all.
 
-    The phone number of somebody is the answer only beside the name.
+    The phone number of somebody is the answer only beside the name, and a part that is asked for
+    ``by_number`` only beside it.
     """
     if asked and asked.exact:
         if not any(asked.is_in(quote.text) for quote in quotes):
@@ -260,11 +278,12 @@ def _gap(
         other = next((term for term in gaps if term.kind == "name"), None)
         if other and asked.is_in(quotes[0].text) and _FULL_NAME.search(question):
             return f"{asked.name} beside {other.text}"
-    figures = (term for term in gaps if term.kind == "figure" and not term.indexed)
+    figures = (term for term in gaps if term.kind == "figure" and (by_number or not term.indexed))
     named = (
         term
         for term in figures
-        if _DETERMINED.search(question[: term.start]) and not MEASURED.match(question, term.start)
+        if by_number
+        or (_DETERMINED.search(question[: term.start]) and not MEASURED.match(question, term.start))
     )
     return next((term.text for term in named), "")
 

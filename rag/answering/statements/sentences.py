@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.markup import unmarked
+from rag.answering.statements.leads import Leads
 from rag.answering.statements.rows import named_cells
 from rag.answering.statements.segments import (
     BEGINS,
@@ -25,7 +26,9 @@ from rag.lexical.languages import UNSEGMENTED
 
 _STOPS = "。！？।॥။។៕۔؟።"
 """Full stops of other scripts."""
-_END = re.compile(rf"(?<=[.!?…{_STOPS}])[\"'”’)\]]*(?:\s+|$)|(?<=[{_STOPS}])")
+NOTE_MARK = r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}|\[\^[\w-]{1,30}\]|\*|[†‡]"
+"""The mark of a footnote, behind what it is about, and before its words."""
+_END = re.compile(rf"(?<=[.!?…{_STOPS}])(?:{NOTE_MARK})?[\"'”’)\]]*(?:\s+|$)|(?<=[{_STOPS}])")
 _ABBREVIATION = re.compile(
     rf"(?:\b(?:[A-Za-z]|{alternatives('abbreviations')})|(?<!\w)\d{{1,2}})\.$", re.IGNORECASE
 )
@@ -84,7 +87,7 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
     ``beneath`` are the places right behind known headings: a short line there is no lost heading.
     """
     collected: list[Statement] = []
-    lead, columns = "", list[str]()
+    leads, columns = Leads(), list[str]()
     segments = list(entries_of(passage))
     for segment, following in itertools.zip_longest(segments, segments[1:]):
         text = passage[segment.start : segment.end]
@@ -100,9 +103,11 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
             columns = []
             is_said = segment.start in beneath and not _are_headings(passage, following, beneath)
             if segment.kind != "heading" and (is_said or not _is_title(text, segment.kind)):
+                lead = leads.over(text) if segment.kind == "item" else ""
                 collected += _sentences(text, segment, lead)
-        if segment.kind in ("prose", "heading"):
-            lead = plain_words(text[_last_sentence(text) :]) if text.endswith(":") else ""
+        if segment.kind in ("prose", "heading", "item"):
+            announced = plain_words(text[_last_sentence(text) :]) if text.endswith(":") else ""
+            leads.follow(announced, is_item=segment.kind == "item")
     return collected
 
 
