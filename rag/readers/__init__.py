@@ -17,6 +17,7 @@ from rag.errors import TouchstoneError, UnreadableDocument
 from rag.lexical.languages import document_language
 from rag.readers.characters import normalise
 from rag.readers.content import Content, Source, silent
+from rag.readers.failures import FRESH_COPY
 from rag.readers.formats import (
     SUPPORTED,
     TEXT_EXTENSIONS,
@@ -270,7 +271,7 @@ def _check_kind(path: Path, name: str, form: Format) -> None:
         raise UnreadableDocument(
             f"The file is not a valid .{form.extensions[0]} file: it is damaged, or has "
             "the wrong extension.",
-            "Open it in the program that made it, save a fresh copy, and add that.",
+            FRESH_COPY,
             reason="damaged",
         )
     raise UnreadableDocument(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag.errors import UnreadableDocument
 
+FRESH_COPY = "Open it in the program that made it, save a fresh copy, and add that."
 _PROGRAM = str(Path(__file__).parents[1])
 _XML_LIMITS = {2, 114}  # libxml2: ERR_NO_MEMORY, ERR_RESOURCE_LIMIT
 
@@ -33,11 +34,12 @@ def explain_failure(error: Exception, extension: str) -> UnreadableDocument | No
             "Split it into smaller files.",
             reason="too_large",
         )
-    return UnreadableDocument(
-        f"The file is damaged: it cannot be read as .{extension}.",
-        "Open it in the program that made it, save a fresh copy, and add that.",
-        reason="damaged",
-    )
+    return damaged(f"it cannot be read as .{extension}")
+
+
+def damaged(why: str, hint: str = FRESH_COPY) -> UnreadableDocument:
+    """The error for a damaged file; ``why`` ends a sentence."""
+    return UnreadableDocument(f"The file is damaged: {why}.", hint, reason="damaged")
 
 
 def _is_ours(error: Exception) -> bool:

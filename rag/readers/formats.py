@@ -193,12 +193,7 @@ FORMATS: tuple[Format, ...] = (
         ("opendocument",),
         True,
         version=3,
-        leaves_out=(
-            *_SHOWN,
-            "tracked_change",
-            "picture",
-            "embedded_object",
-        ),
+        leaves_out=(*_SHOWN, "tracked_change", "picture", "embedded_object"),
     ),
     Format(
         ("ods",),
@@ -216,13 +211,7 @@ FORMATS: tuple[Format, ...] = (
         ("rtf",),
         True,
         version=3,
-        leaves_out=(
-            *_SHOWN,
-            "tracked_change",
-            "picture",
-            "embedded_object",
-            "formula",
-        ),
+        leaves_out=(*_SHOWN, "tracked_change", "picture", "embedded_object", "formula"),
     ),
     Format(
         ("epub",),

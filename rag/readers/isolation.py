@@ -15,13 +15,14 @@ from pathlib import Path
 from rag.errors import Cancelled, UnreadableDocument
 from rag.readers import wire
 from rag.readers.content import Content, Source
-from rag.readers.failures import ReaderDefect
+from rag.readers.failures import ReaderDefect, damaged
 from rag.readers.formats import Format
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
 
 _POLL_SECONDS = 0.05
 _PROCESSES = 2
+_CRASHED = "the program that reads it crashed on it"
 _READS_PER_PROCESS = 100
 BUSY = 10.0
 """How many times as long as on an idle machine something may take on a busy one."""
@@ -197,7 +198,7 @@ class Worker:
             self._process.stdin.write(wire.encode(message))
             self._process.stdin.flush()
         except OSError as error:
-            raise _crashed() from error
+            raise damaged(_CRASHED) from error
 
     def _receive(self) -> wire.Message | None:
         """The next message, or None if there is none for a moment."""
@@ -208,7 +209,7 @@ class Worker:
         try:
             return wire.decode(line or b"")
         except ValueError as error:
-            raise _crashed() from error
+            raise damaged(_CRASHED) from error
 
     def _pump(self) -> None:
         """Moves lines from the pipe to the queue, where one can wait for them with a timeout."""
@@ -277,12 +278,4 @@ def _timed_out(what: str) -> UnreadableDocument:
         f"{what}, so it was stopped.",
         "Split the file into smaller ones, or save a fresh copy (print to PDF) and add that.",
         reason="timed_out",
-    )
-
-
-def _crashed() -> UnreadableDocument:
-    return UnreadableDocument(
-        "The file is damaged: the program that reads it crashed on it.",
-        "Open it in the program that made it, save a fresh copy, and add that.",
-        reason="damaged",
     )

@@ -13,6 +13,7 @@ from rag.errors import UnreadableDocument
 from rag.input_rules import why_not_json
 from rag.readers.characters import lines_of
 from rag.readers.content import Composer, Content, Source
+from rag.readers.failures import damaged
 from rag.readers.tables import grid
 from rag.readers.text import load, read_code
 
@@ -117,10 +118,9 @@ def parse_json(text: str, lines_before: int = 0) -> object:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise UnreadableDocument(
-            f"The file is damaged: line {lines_before + error.lineno} is not JSON ({error.msg}).",
+        raise damaged(
+            f"line {lines_before + error.lineno} is not JSON ({error.msg})",
             "Correct the line, or save the file as .txt to read it as it is.",
-            reason="damaged",
         ) from error
     except (RecursionError, ValueError) as error:  # too deep; a number of too many digits
         raise UnreadableDocument(

@@ -44,33 +44,11 @@ _WEEKDAY = re.compile(
     r"|viernes|sábado|domingo)\b",
     re.IGNORECASE,
 )
-_LABELS = frozenset(
-    [
-        "item",
-        "items",
-        "name",
-        "plan",
-        "product",
-        "service",
-        "type",
-        "description",
-        "stop",
-        "amount",
-        "option",
-        "article",
-        "position",
-        "posten",
-        "artikel",
-        "art",
-        "leistung",
-        "produkt",
-        "tarif",
-        "produit",
-        "prestation",
-        "producto",
-        "servicio",
-    ]
-)
+_LABELS = {
+    *("item", "items", "name", "plan", "product", "service", "type", "description", "stop"),
+    *("amount", "option", "article", "position", "posten", "artikel", "art", "leistung"),
+    *("produkt", "tarif", "produit", "prestation", "producto", "servicio"),
+}
 """What stands over the names of rows."""
 _MEASURED = re.compile("year|figure|day|duration|quantity")
 """Kinds of values of which labels are, too: a column for each year, a row of sizes."""

@@ -15,10 +15,10 @@ from email.utils import parsedate_to_datetime
 from html import escape
 from typing import cast
 
-from rag.errors import UnreadableDocument
 from rag.readers.characters import decode
 from rag.readers.containers.parts import Parts
 from rag.readers.content import Composer, Content, Source, omission_mark
+from rag.readers.failures import damaged
 from rag.readers.formats import refusal_of
 from rag.readers.html.reader import body_content
 from rag.readers.sniff import HEAD
@@ -40,10 +40,9 @@ def read_message(source: Source) -> Content:
         return Content("")
     message = _parsed(data)
     if not _is_message(message):
-        raise UnreadableDocument(
-            "The file is damaged: it has no header of a message, such as From or Subject.",
+        raise damaged(
+            "it has no header of a message, such as From or Subject",
             "Save the message again in your mail program, or rename the file to .txt.",
-            reason="damaged",
         )
     subject, sent = _header(message, "Subject"), _header(message, "Date")
     lines = [f"{name}: {_header(message, name)}" for name in _SHOWN if message.get(name)]
@@ -107,10 +106,9 @@ def unpack_mailbox(source: Source) -> Content:
         name = f"{stem}/{_day(_header(message, 'Date'))} {subject}".rstrip()
         parts.add(f"{name}.eml", io.BytesIO(data))
     if not messages and source.path.read_bytes().strip():
-        raise UnreadableDocument(
-            "The file is damaged: no line of it begins a message with “From ”.",
+        raise damaged(
+            "no line of it begins a message with “From ”",
             "Export the mailbox again, or rename the file to .txt.",
-            reason="damaged",
         )
     return parts.content()
 

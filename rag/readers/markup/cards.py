@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, timedelta
 
-from rag.errors import UnreadableDocument
 from rag.readers.content import Composer, Content, Source
+from rag.readers.failures import damaged
 from rag.readers.text import load
 
 _ENTRIES = ("VEVENT", "VTODO", "VJOURNAL", "VCARD")
@@ -56,10 +56,9 @@ def read_cards(source: Source) -> Content:
             if name in _LABELS and value:
                 lines.append(f"{_LABELS[name]}{_kind(about)}: {_shown(name, about, value)}")
     if text.strip() and not re.search(r"^BEGIN:V", text, re.IGNORECASE | re.MULTILINE):
-        raise UnreadableDocument(
-            "The file is damaged: it has no entry of a calendar or an address book.",
+        raise damaged(
+            "it has no entry of a calendar or an address book",
             "Export it again in the program that made it, or rename it to .txt.",
-            reason="damaged",
         )
     return composer.content(**metadata)
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rag.errors import UnreadableDocument
 from rag.readers.content import Composer, Content, Source
+from rag.readers.failures import damaged
 from rag.readers.markdown import code_fence
 from rag.readers.records import parse_json
 from rag.readers.text import load, markdown
@@ -27,11 +27,7 @@ def read_notebook(source: Source) -> Content:
         return Content("")
     cells = _cells(parse_json(text))
     if cells is None:
-        raise UnreadableDocument(
-            "The file is damaged: a notebook has a list of cells, which is missing.",
-            "Open it in Jupyter, save a fresh copy, and add that.",
-            reason="damaged",
-        )
+        raise damaged("a notebook has a list of cells, which is missing")
     composer = Composer()
     for number, cell in enumerate(cells, 1):
         _add(composer, cell, f"cell {number}")

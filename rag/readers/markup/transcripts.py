@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag.errors import UnreadableDocument
 from rag.readers.content import Composer, Content, Source
+from rag.readers.failures import damaged
 from rag.readers.text import load
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,]\d{1,3})?"
@@ -55,10 +55,9 @@ def read_transcript(source: Source) -> Content:
         composer.count("cues")
         last = cue
     if text.strip() and not last.words:
-        raise UnreadableDocument(
-            "The file is damaged: no line has the times of a transcript, 00:01:02.000 --> ...",
+        raise damaged(
+            "no line has the times of a transcript, 00:01:02.000 --> 00:01:03.000",
             "Save it again in the program that made it, or rename it to .txt.",
-            reason="damaged",
         )
     return composer.content(**metadata, title=title[1] if title else "")
 

@@ -7,10 +7,10 @@ import zlib
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Source
+from rag.readers.failures import FRESH_COPY, damaged
 
 _PROLOG_BYTES = 65_536
 _HARMLESS_BYTES = 20_000_000  # to unpack
-_FRESH = "Open it in the program that made it, save a fresh copy, and add that."
 
 
 def check_archive(source: Source, *, with_declarations: bool = False) -> None:
@@ -28,19 +28,10 @@ def check_archive(source: Source, *, with_declarations: bool = False) -> None:
                 _declares_entities(archive, name) for name in archive.namelist()
             )
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
-        raise UnreadableDocument(
-            "The file is damaged: it is incomplete, or was changed.",
-            _FRESH,
-            reason="damaged",
-        ) from error
+        raise damaged("it is incomplete, or was changed") from error
     if declaring:
         # Entities are not resolved, as they may name files: text would be missing without a word.
-        raise UnreadableDocument(
-            "The file is damaged: it has a document type declaration, which is not "
-            "allowed in Office files.",
-            _FRESH,
-            reason="damaged",
-        )
+        raise damaged("it has a document type declaration, which Office files may not have")
 
 
 def _check_size(archive: zipfile.ZipFile, source: Source) -> None:
@@ -50,7 +41,7 @@ def _check_size(archive: zipfile.ZipFile, source: Source) -> None:
         raise UnreadableDocument(
             f"The file unpacks to {unpacked / packed:,.0f} times its size. The limit is "
             f"{most_times:,} times.",
-            _FRESH,
+            FRESH_COPY,
             reason="too_large",
         )
     if unpacked > limit:

@@ -15,8 +15,8 @@ from striprtf.striprtf import (
     specialchars,
 )
 
-from rag.errors import UnreadableDocument
 from rag.readers.content import Content, Source, omission_mark
+from rag.readers.failures import damaged
 from rag.readers.html.reader import body_content
 
 _FONT = re.compile(r"\\f([0-9]{1,9})(?=[ \\])[^{};]{0,99}?\\fcharset([0-9]{1,3})")
@@ -74,11 +74,7 @@ def read_rtf(source: Source) -> Content:
             writer.command(word or sign, int(number) if number else None)
     source.tick(len(text), len(text))
     if writer.outer:
-        raise UnreadableDocument(
-            "The file is damaged: its end is missing.",
-            "Open it in the program that made it, save a fresh copy, and add that.",
-            reason="damaged",
-        )
+        raise damaged("its end is missing")
     return replace(body_content(writer.markup(), {}), read=dict(writer.read))
 
 
