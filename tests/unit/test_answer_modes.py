@@ -322,3 +322,17 @@ class TestBudget:
 )
 def test_an_answer_is_general_where_all_its_paragraphs_are(text, expected):
     assert all_general(text) is expected
+
+
+def test_a_reason_with_half_a_character_is_no_decision():
+    chosen = '{"use": "knowledge", "why": "\\ud83d"}'
+    answer = ask(
+        trace(()),
+        Turns(chosen, chosen, "Six."),
+        "auto",
+        [AnswerTool("t", "", lambda _question: ())],
+    )
+    assert [(each.chosen, each.failed) for each in answer.decisions] == [
+        ("general knowledge", True)
+    ]
+    assert "unable to parse" in answer.decisions[0].why

@@ -9,8 +9,6 @@ import pytest
 
 from rag import InvalidFile, InvalidInput, KnowledgeBase, NotEnoughLabels, Recipe, Workspace
 from rag.__main__ import main
-from rag.search.threshold import threshold_rule
-from rag.tuning.diagnosis import fixes
 from tests.bundles import parts_of, written
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -60,7 +58,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 def test_a_diagnosis_leaves_out_changes_that_the_calibration_excludes(parts, monkeypatch):
     changes = [{"search.fuzzy": True}, {"search.threshold": 0.5}]
-    monkeypatch.setattr(fixes, "changes_for", lambda *_: changes)
+    monkeypatch.setattr("rag.tuning.diagnosis.fixes.changes_for", lambda *_: changes)
     by_probability = RECIPE.with_fields(
         {"search.relevance": "probability", "search.threshold": 0.99, "search.top_k": 1}
     )
@@ -262,8 +260,3 @@ def test_the_command_checks_its_input(home, capsys, arguments, said):
     workspace, _ = _workspace(home, questions=8)
     workspace.close()
     assert main(["calibrate", "parts", SET, *arguments]) == 2
-
-
-def test_cosines_need_no_calibration(parts):
-    asked = threshold_rule(parts._services, parts.id, RECIPE.index, RECIPE.search)
-    assert (asked.threshold, asked.calibration) == (None, None)

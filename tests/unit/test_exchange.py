@@ -11,8 +11,6 @@ import pytrec_eval
 
 from rag import InvalidFile, KnowledgeBase, NotFound
 from rag.__main__ import main
-from rag.evaluation.formats import trec
-from rag.evaluation.formats.question_files import FileLabel
 from tests.workspaces import DATABASES, QUICK, URL, stocked, workspace_at
 
 SET = "checks"
@@ -222,25 +220,6 @@ def test_a_run_and_its_qrels_repeat_the_figures_elsewhere(base, whole):
             for k in (1, 3, 10):
                 expected = theirs[result.question_id][f"{name}_{k}"]
                 assert result.metrics[f"{ours}@{k}"] == pytest.approx(expected, abs=1e-9)
-
-
-def test_scores_of_a_run_file_fall_strictly_in_single_precision():
-    text = trec.write_run({"q": [("b", 0.5), ("a", 0.5), ("c", 0.5 - 1e-12), ("d", 0.1)]}, "t")
-    cells = [line.split() for line in text.splitlines()]
-    assert [each[2] for each in cells] == ["b", "a", "c", "d"]
-    assert [each[3] for each in cells] == ["1", "2", "3", "4"]
-    parsed = pytrec_eval.parse_run(text.splitlines())["q"]
-    ranked = sorted(parsed.items(), key=lambda item: (item[1], item[0]), reverse=True)
-    assert [name for name, _ in ranked] == ["b", "a", "c", "d"]
-    assert float(cells[0][4]) == 0.5
-
-
-def test_qrels_are_read_by_cells():
-    found = trec.read_qrels("x", "\ufeffq1 0 a -1\n\nq1\t0\tb\t2\nq2 0 a 1\n")
-    assert found == {
-        "q1": (FileLabel("a", grade=-1), FileLabel("b", grade=2)),
-        "q2": (FileLabel("a", grade=1),),
-    }
 
 
 def test_the_command_line_tells_forms_by_name(base, home, capsys, monkeypatch):

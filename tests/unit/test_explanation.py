@@ -9,7 +9,9 @@ from rag import Chunk, SearchRecipe
 from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, attribution, group_spans
 from rag.explanation.breakpoints import (
+    Breakpoint,
     Case,
+    by_refuse,
 )
 from rag.explanation.counterfactuals import (
     Trials,
@@ -19,9 +21,12 @@ from rag.explanation.counterfactuals import (
 )
 from rag.explanation.locating import locate_passages
 from rag.explanation.phrases import number
+from rag.protocols import InputType
 from rag.retrieval import Candidates, select
 from rag.types import Vectors, chunk_key
 from tests.depths import at_depth
+from tests.recipes import plain_search
+from tests.unit import test_refusal as refusal
 
 KEYS = np.array([10, 20, 30, 40], np.int64)
 # Stretched, the cosines are 1, 0.8, 0.4, 0 and the BM25 scores 0, 0.25, 1, 0.5.
@@ -225,3 +230,64 @@ def test_a_weight_is_found_by_trial_within_half_a_percent_of_the_change():
     assert outside is not None
     assert value < 0.371 <= outside
     assert outside - value <= 0.005 * (0.6 - value) + 1e-4
+
+
+@pytest.mark.parametrize(
+    ("refuse", "crossing", "words", "bound"),
+    [
+        (
+            "auto",
+            Breakpoint(0.2, 0.0),
+            "enters the top 5 when",
+            "at most",
+        ),
+        (
+            0.1,
+            Breakpoint(0.2, 1.0),
+            "leaves the top 5 when",
+            "at least",
+        ),
+    ],
+)
+def test_what_would_let_a_question_pass(refuse, crossing, words, bound):
+    search = plain_search(refuse=refuse)
+    case = Case(10, search, None, refusal.found(0.2), refusal.found(0.2))
+    assert by_refuse(case) == crossing
+
+    def run(field: str, value: float) -> bool:
+        changed = search.model_copy(update={} if field == "threshold" else {field: value})
+        limit = value if field == "threshold" else None
+        return 10 in refusal.KEYS[select(refusal.found(0.2), changed, limit).kept]
+
+    changes = {each.field: each for each in counterfactuals(case, case.is_in, run)}
+    expected = f"{words} the limit of off-topic questions is {bound}"
+    assert changes["refuse"].words.startswith(expected)
+    assert changes["refuse"].bound == 0.2
+    assert not (case.refused and changes["top_k"].value)
+
+
+def test_a_recipe_that_never_refuses_is_explained_as_before():
+    case = Case(10, plain_search(), None, refusal.found(0.2), refusal.found(0.2))
+    fields = [each.field for each in counterfactuals(case, True, lambda *_: True)]
+    assert fields == ["dense_weight", "threshold", "top_k", "candidates"]
+
+
+class _Pumps:
+    """Embeds by two words."""
+
+    id, dimension = "pumps", 2
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        rows = np.array([[text.count("pump") + 1e-9, text.count("leave") + 1e-9] for text in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_a_cosine_is_shared_out_to_the_context_too():
+    embedder = _Pumps()
+    found = attribution("pump", "The leave is long.", embedder, context="pump manual")  # type: ignore[arg-type]
+    assert found.cosine == pytest.approx(2**-0.5)
+    assert (found.context.text, found.context.change) == ("pump manual", pytest.approx(2**-0.5))
+    assert [part.change for part in found.sentences] == [pytest.approx(2**-0.5 - 1, abs=1e-6)]
+    assert found.embeddings == 4
+    plain = attribution("pump", "The leave is long.", embedder)  # type: ignore[arg-type]
+    assert (plain.context, plain.embeddings) == (None, 2)

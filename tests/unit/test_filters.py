@@ -73,7 +73,7 @@ def test_brackets_of_a_name_stand_for_themselves(pattern):
     ],
 )
 def test_passages_fit_by_page_and_heading(page, heading, fits):
-    recipe = SearchRecipe(pages="3-9, 12", heading="duties")
+    recipe = SearchRecipe(pages="12, 3-9,4", heading="duties")
     assert fits_passage(page, heading, recipe) is fits
 
 

@@ -1,6 +1,5 @@
 """Context that is indexed and not shown: in vectors, in BM25, in what explains them."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +8,8 @@ from sqlalchemy import select
 
 from rag import Hit, KnowledgeBase, Workspace
 from rag.answering.shaping import shape_passages
-from rag.explanation.attribution import attribution
-from rag.protocols import InputType
 from rag.storage.tables import chunk, vector
 from rag.storage.vectors import text_hash
-from rag.types import Vectors
 from tests.workspaces import QUICK, add, workspace_at
 
 MANUAL = "# Corvane C16R\n\n## Faults\n\nThe display is dark.\n\n" + "Call the service. " * 12
@@ -100,27 +96,6 @@ def test_matched_words_of_text_and_context_stand_apart(base):
     around = base.word_finder(trace, recipe, context=True)(found)
     assert {found.chunk.text[start:end] for start, end in inside} == {"service"}
     assert [found.chunk.context[start:end] for start, end in around] == ["Corvane"]
-
-
-class _Pumps:
-    """Embeds by two words."""
-
-    id, dimension = "pumps", 2
-
-    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        rows = np.array([[text.count("pump") + 1e-9, text.count("leave") + 1e-9] for text in texts])
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-
-def test_a_cosine_is_shared_out_to_the_context_too():
-    embedder = _Pumps()
-    found = attribution("pump", "The leave is long.", embedder, context="pump manual")  # type: ignore[arg-type]
-    assert found.cosine == pytest.approx(2**-0.5)
-    assert (found.context.text, found.context.change) == ("pump manual", pytest.approx(2**-0.5))
-    assert [part.change for part in found.sentences] == [pytest.approx(2**-0.5 - 1, abs=1e-6)]
-    assert found.embeddings == 4
-    plain = attribution("pump", "The leave is long.", embedder)  # type: ignore[arg-type]
-    assert (plain.context, plain.embeddings) == (None, 2)
 
 
 def test_a_piece_wider_than_its_passage_has_no_context(base):

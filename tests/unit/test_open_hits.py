@@ -308,3 +308,25 @@ def test_the_bounds_of_runs_that_cut_differently_are_those_of_each_alone():
     # Both have 0.5 to 1.
     row = JudgedRankings(["a", "r"], ["s", "x"], {"r": 1}, {"s": 1})
     assert pooled_difference("precision@2", {"q": row}, same_cut=False).bounds == (-0.5, 0.5)
+
+
+def test_a_loss_of_just_what_is_tolerated_does_not_fail_by_rounding():
+    assert 0.7 < 0.8 - 0.1  # in binary
+    for after, before, questions, tolerance, outcome in (
+        (0.7, 0.8, 50, 0.1, "undecided"),
+        (0.7, 0.8, 50, 0.05, "failed"),
+        (0.79, 0.8, 200, 0.1, "passed"),
+        (0.8, 0.8, 5, 0.0, "passed"),
+    ):
+        figures = (dict.fromkeys(map(str, range(questions)), mean) for mean in (after, before))
+        assert PairedGate(compare(M, *figures), tolerance).outcome == outcome
+
+
+def test_the_gate_fails_where_the_test_says_worse():
+    rng = np.random.default_rng(5)
+    before = rng.random(120)
+    worse = np.clip(before - 0.1 + rng.normal(0, 0.1, 120), 0, 1)
+    figures = (dict(enumerate(values.tolist())) for values in (worse, before))
+    found = PairedGate(compare(M, *figures), 0.02)
+    assert found.outcome == "failed"
+    assert "0.02" in found.sentence

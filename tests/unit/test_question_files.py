@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from rag.evaluation.anchoring import Haystack
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv, to_jsonl
+from tests.unit.test_spreadsheets import FORMULAS
 
 SEPARATORS = "one\u2028two\u2029three\x85four"
 FINE = '{"id": "q0", "text": "Fine?"}\n'
@@ -250,3 +252,35 @@ def test_judgements_in_json_lines_are_those_of_mteb(tmp_path):
     folder.joinpath("qrels", "dev.jsonl").write_text(lines)
     (question,) = beir.read_questions(folder, None)
     assert [(label.document, label.grade) for label in question.labels] == [("a", 2), ("b", 0)]
+
+
+def test_scores_of_a_run_file_fall_strictly_in_single_precision():
+    text = trec.write_run({"q": [("b", 0.5), ("a", 0.5), ("c", 0.5 - 1e-12), ("d", 0.1)]}, "t")
+    cells = [line.split() for line in text.splitlines()]
+    assert [each[2] for each in cells] == ["b", "a", "c", "d"]
+    assert [each[3] for each in cells] == ["1", "2", "3", "4"]
+    parsed = pytrec_eval.parse_run(text.splitlines())["q"]
+    ranked = sorted(parsed.items(), key=lambda item: (item[1], item[0]), reverse=True)
+    assert [name for name, _ in ranked] == ["b", "a", "c", "d"]
+    assert float(cells[0][4]) == 0.5
+
+
+def test_qrels_are_read_by_cells():
+    found = trec.read_qrels("x", "\ufeffq1 0 a -1\n\nq1\t0\tb\t2\nq2 0 a 1\n")
+    assert found == {
+        "q1": (FileLabel("a", grade=-1), FileLabel("b", grade=2)),
+        "q2": (FileLabel("a", grade=1),),
+    }
+
+
+def test_a_question_set_comes_back_whole():
+    labels = (FileLabel("=a.md", quote="-5", grade=2), FileLabel("@b.md", start=0, end=9))
+    for text in FORMULAS:
+        said = text.strip()
+        question = FileQuestion("-1", said, True, (said, "b"), labels, "+g", "-40")
+        assert parse("x.csv", to_csv([question])) == [question]
+        assert parse("x.tsv", to_csv([question])) == [question]
+
+
+def test_judgements_for_other_tools_have_their_ids_sign_by_sign():
+    assert trec.write_qrels({"-q=1": {"@d": 1}}) == "-q=1 0 @d 1\n"

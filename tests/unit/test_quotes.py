@@ -18,10 +18,10 @@ from rag import (
     without_markup,
 )
 from rag.answering import PassageReader
-from rag.answering.extractive import quotes
+from rag.answering.extractive import OUTDATED, quotes
 from rag.answering.markup import unmarked_cell
 from rag.answering.quoting import in_quotation_marks, words_of_quotation
-from rag.answering.statements.running_heads import running_lines
+from rag.answering.statements.running_heads import blank_running_heads, running_lines
 from rag.answering.statements.sentences import sentence_spans, statements
 from rag.types import Page
 from tests.answers import hit, hits, trace
@@ -497,3 +497,38 @@ def test_no_sentence_ends_within_a_quotation(text, expected):
 def test_no_mark_stands_twice_at_the_end_of_a_quotation(statement, quotation):
     assert in_quotation_marks(statement) == quotation
     assert words_of_quotation(quotation) == words_of_quotation(statement)
+
+
+def test_the_end_of_a_sentence_is_no_running_line():
+    end = "left and draw cards until the row is full."
+    pages = [f"Rules of the game {n}\n{end}\n" for n in (1, 2)]
+    text = "".join(pages)
+    cut = len(pages[0])
+    document = Document(
+        "d",
+        "rules.pdf",
+        "rules.pdf",
+        "application/pdf",
+        text,
+        pages=(Page(1, 0, cut), Page(2, cut, len(text))),
+    )
+    chunk = Chunk(1, "d", 0, len(text), text, 0)
+    shown = blank_running_heads(chunk, running_lines(document)).split("\n")
+    assert [line.strip() for line in shown] == ["", end, "", end, ""]
+
+
+@pytest.mark.parametrize(
+    ("outdated", "first"), [(0.0, "leave-2023.md"), (OUTDATED, "leave-2025.md")]
+)
+def test_like_sentences_are_quoted_from_the_edition_in_force(monkeypatch, outdated, first):
+    monkeypatch.setattr("rag.answering.extractive.OUTDATED", outdated)
+    editions = [
+        hit("Unused annual leave lapses at the end of the year.", 1, document="leave-2023.md"),
+        hit("At the end of the year, unused annual leave lapses.", 2, document="leave-2025.md"),
+    ]
+    _, citations = quotes(
+        "When does unused annual leave lapse?",
+        editions,
+        providers.embedder("fake", Settings.from_env({})),
+    )
+    assert citations[0].hit.document == first

@@ -3,12 +3,7 @@ and by the form that answers the question: a reason, an instruction, a time of t
 
 import pytest
 
-from rag import Answer, Assessment, Chunk, Document
-from rag.answering.extractive import OUTDATED, quotes
-from rag.answering.statements.running_heads import blank_running_heads, running_lines
-from rag.providers.hashing import HashingEmbedder
-from rag.types import Page
-from tests.answers import hit
+from rag import Answer, Assessment
 from tests.unit.test_shown_quotes import ask
 
 BUS = """# Good to know
@@ -153,37 +148,6 @@ def test_a_state_is_no_surer_because_less_was_looked_at(tmp_path, question):
         for k in (1, 3, 5)
     }
     assert len(probabilities) == 1
-
-
-def test_the_end_of_a_sentence_is_no_running_line():
-    end = "left and draw cards until the row is full."
-    pages = [f"Rules of the game {n}\n{end}\n" for n in (1, 2)]
-    text = "".join(pages)
-    cut = len(pages[0])
-    document = Document(
-        "d",
-        "rules.pdf",
-        "rules.pdf",
-        "application/pdf",
-        text,
-        pages=(Page(1, 0, cut), Page(2, cut, len(text))),
-    )
-    chunk = Chunk(1, "d", 0, len(text), text, 0)
-    shown = blank_running_heads(chunk, running_lines(document)).split("\n")
-    assert [line.strip() for line in shown] == ["", end, "", end, ""]
-
-
-@pytest.mark.parametrize(
-    ("outdated", "first"), [(0.0, "leave-2023.md"), (OUTDATED, "leave-2025.md")]
-)
-def test_like_sentences_are_quoted_from_the_edition_in_force(monkeypatch, outdated, first):
-    monkeypatch.setattr("rag.answering.extractive.OUTDATED", outdated)
-    editions = [
-        hit("Unused annual leave lapses at the end of the year.", 1, document="leave-2023.md"),
-        hit("At the end of the year, unused annual leave lapses.", 2, document="leave-2025.md"),
-    ]
-    _, citations = quotes("When does unused annual leave lapse?", editions, HashingEmbedder())
-    assert citations[0].hit.document == first
 
 
 def test_a_row_is_set_against_the_row_of_its_name_in_the_other_edition(tmp_path):

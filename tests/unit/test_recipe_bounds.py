@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from rag import InvalidRecipe, Recipe
-from rag.recipe.parts import page_ranges
 
 FIELDS = sorted(Recipe().fields())
 
@@ -51,8 +50,6 @@ def test_no_field_takes_what_is_beyond_all_bounds(hostile):
         assert len(caught.value.message) < 400, field
 
 
-def test_ranges_of_pages_are_read_once_and_in_order():
-    assert page_ranges("") == ()
-    assert page_ranges("12, 3-9,4") == ((3, 9), (4, 4), (12, 12))
+def test_a_range_of_pages_that_goes_back_is_refused():
     with pytest.raises(InvalidRecipe, match="9-3 is no range: write 3-9"):
         Recipe().with_fields({"search.pages": "1,9-3"})

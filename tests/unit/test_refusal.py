@@ -7,8 +7,6 @@ import pytest
 
 from rag import InvalidInput, InvalidRecipe, KnowledgeBase, Recipe, Workspace, stores
 from rag.cli import printing
-from rag.explanation.breakpoints import Breakpoint, Case, by_refuse
-from rag.explanation.counterfactuals import counterfactuals
 from rag.lexical import LexicalIndex
 from rag.retrieval import Candidates, select
 from rag.topic import FEATURES, Topic, TopicEvidence, TopicModel, shipped, taught, topic_evidence
@@ -149,43 +147,3 @@ def test_without_a_model_it_is_off_and_says_so(base, monkeypatch):
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: None)
     stage = base.search("Who else wrote the Iliad?", RECIPE).stage("refuse")
     assert stage.dropped == ()
-
-
-@pytest.mark.parametrize(
-    ("refuse", "crossing", "words", "bound"),
-    [
-        (
-            "auto",
-            Breakpoint(0.2, 0.0),
-            "enters the top 5 when",
-            "at most",
-        ),
-        (
-            0.1,
-            Breakpoint(0.2, 1.0),
-            "leaves the top 5 when",
-            "at least",
-        ),
-    ],
-)
-def test_what_would_let_a_question_pass(refuse, crossing, words, bound):
-    search = plain_search(refuse=refuse)
-    case = Case(10, search, None, found(0.2), found(0.2))
-    assert by_refuse(case) == crossing
-
-    def run(field: str, value: float) -> bool:
-        changed = search.model_copy(update={} if field == "threshold" else {field: value})
-        limit = value if field == "threshold" else None
-        return 10 in KEYS[select(found(0.2), changed, limit).kept]
-
-    changes = {each.field: each for each in counterfactuals(case, case.is_in, run)}
-    expected = f"{words} the limit of off-topic questions is {bound}"
-    assert changes["refuse"].words.startswith(expected)
-    assert changes["refuse"].bound == 0.2
-    assert not (case.refused and changes["top_k"].value)
-
-
-def test_a_recipe_that_never_refuses_is_explained_as_before():
-    case = Case(10, plain_search(), None, found(0.2), found(0.2))
-    fields = [each.field for each in counterfactuals(case, True, lambda *_: True)]
-    assert fields == ["dense_weight", "threshold", "top_k", "candidates"]

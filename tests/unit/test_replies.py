@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag import Answer, AnswerRecipe, Message, Settings, Trace, answering, providers
-from rag.answering.asking.routing import AnswerTool
 from rag.protocols import ChatModel
 from rag.types import Delta
-from tests.answers import Turns, hits, trace
+from tests.answers import hits, trace
 
 LEAVE = "Up to eight days of unused leave may be carried over."
 
@@ -25,10 +24,10 @@ class Pieces:
         yield from map(Delta, self._pieces)
 
 
-def ask(found: Trace, chat: ChatModel, mode: str, tools: Sequence[AnswerTool] = ()) -> Answer:
+def ask(found: Trace, chat: ChatModel, mode: str) -> Answer:
     recipe = AnswerRecipe.model_validate({"mode": mode})
     fake = providers.embedder("fake", Settings.from_env({}))
-    return answering.answer(found, recipe, embedder=fake, chat=chat, tools=tools).answer
+    return answering.answer(found, recipe, embedder=fake, chat=chat).answer
 
 
 @pytest.mark.parametrize(
@@ -52,17 +51,3 @@ def test_thoughts_and_half_characters_are_no_part_of_it(pieces, said):
 def test_a_thought_that_never_ends_is_no_answer(thought):
     answer = ask(trace(hits(LEAVE)), Pieces("<think>Eight [1], or ", thought), "strict")
     assert (answer.text, answer.status) == ("", "failed")
-
-
-def test_a_reason_with_half_a_character_is_no_decision():
-    chosen = '{"use": "knowledge", "why": "\\ud83d"}'
-    answer = ask(
-        trace(()),
-        Turns(chosen, chosen, "Six."),
-        "auto",
-        [AnswerTool("t", "", lambda _question: ())],
-    )
-    assert [(each.chosen, each.failed) for each in answer.decisions] == [
-        ("general knowledge", True)
-    ]
-    assert "unable to parse" in answer.decisions[0].why

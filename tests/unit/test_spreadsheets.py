@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.evaluation.formats import trec
-from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv
 from rag.spreadsheets import csv_text, unguard_cell
 
 FORMULAS = [
@@ -46,16 +44,3 @@ def test_every_text_comes_back(text):
     [cell] = cells(csv_text(["a"], [[text]]).partition("\n")[2])
     assert unguard_cell(cell) == text
     assert cell == text or cell == f"'{text}"
-
-
-def test_a_question_set_comes_back_whole():
-    labels = (FileLabel("=a.md", quote="-5", grade=2), FileLabel("@b.md", start=0, end=9))
-    for text in FORMULAS:
-        said = text.strip()
-        question = FileQuestion("-1", said, True, (said, "b"), labels, "+g", "-40")
-        assert parse("x.csv", to_csv([question])) == [question]
-        assert parse("x.tsv", to_csv([question])) == [question]
-
-
-def test_judgements_for_other_tools_have_their_ids_sign_by_sign():
-    assert trec.write_qrels({"-q=1": {"@d": 1}}) == "-q=1 0 @d 1\n"
