@@ -316,7 +316,7 @@ def _notes(
         f"{question_count(chosen)}. Changed {ago(chosen.changed)}.",
         f"{_about(base, run)} {compared}",
         plan,
-        beyond_top_k(run),
+        beyond_top_k(run.recipe) if "ndcg@10" in run.metrics else "",
         *answer_notes(run, results),
     ):
         if note:

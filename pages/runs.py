@@ -8,7 +8,6 @@ import streamlit as st
 
 from pages.components.chat.arena import arena
 from pages.components.labels import question_sets
-from pages.components.metrics.cards import CARDS
 from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.agents import agents
 from pages.components.runs.comparison import comparison
@@ -29,11 +28,11 @@ from pages.components.shell.permission import guest
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import question_sets as sets_of
 from rag import (
-    METRIC_DEFINITIONS,
     KnowledgeBase,
     LeaderboardRow,
     Run,
     counted,
+    metric_meaning,
     metric_title,
 )
 
@@ -74,7 +73,7 @@ def leaderboard(base: KnowledgeBase, runs: list[Run]) -> None:
         mine = [run for run in runs if run.question_set == name]
         metric = _metric(mine)
     if guest():
-        st.caption(f"**{metric_title(metric)}**: {_in_plain_words(metric)}")
+        st.caption(f"**{metric_title(metric)}**: {metric_meaning(metric)}")
     ranked = rows(base, name, metric, mine)
     chosen = table(base, ranked, metric)
     _below(base, chosen, ranked, metric)
@@ -137,13 +136,6 @@ def _metric(runs: list[Run]) -> str:
         "more comparisons find more differences by chance.",
     )
     return names[label]
-
-
-def _in_plain_words(metric: str) -> str:
-    """Explain a metric, as its card on Metrics does where it has one."""
-    measure = metric.partition("@")[0]
-    card = next((card for card in CARDS if card.metric.partition("@")[0] == measure), None)
-    return card.help if card else METRIC_DEFINITIONS[measure].format(unit="passage")
 
 
 def _below(

@@ -93,6 +93,11 @@ from .evaluation.intervals import signed as signed
 from .evaluation.intervals import signed_points as signed_points
 from .evaluation.intervals import whole_percent as whole_percent
 from .evaluation.measuring import precision_ceiling as precision_ceiling
+from .evaluation.metric_titles import ANSWER_TITLES as ANSWER_TITLES
+from .evaluation.metric_titles import METRIC_DEFINITIONS as METRIC_DEFINITIONS
+from .evaluation.metric_titles import METRIC_TITLES as METRIC_TITLES
+from .evaluation.metric_titles import metric_meaning as metric_meaning
+from .evaluation.metric_titles import metric_title as metric_title
 from .evaluation.metrics import lower_is_better as lower_is_better
 from .evaluation.pooling.difference import PooledDifference as PooledDifference
 from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
@@ -100,10 +105,6 @@ from .evaluation.refusal_limits import RefusalLimit as RefusalLimit
 from .evaluation.refusal_limits import TopicProbabilities as TopicProbabilities
 from .evaluation.relevance import judged_by_document as judged_by_document
 from .evaluation.reliability import ReliabilityBin as ReliabilityBin
-from .evaluation.report.metric_titles import ANSWER_TITLES as ANSWER_TITLES
-from .evaluation.report.metric_titles import METRIC_DEFINITIONS as METRIC_DEFINITIONS
-from .evaluation.report.metric_titles import METRIC_TITLES as METRIC_TITLES
-from .evaluation.report.metric_titles import metric_title as metric_title
 from .evaluation.report.results import UNCHANGED as UNCHANGED
 from .evaluation.report.results import as_shown as as_shown
 from .evaluation.report.results import change_in_words as change_in_words

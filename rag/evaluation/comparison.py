@@ -10,6 +10,7 @@ import numpy as np
 
 from rag.evaluation.inference.clusters import CONSIDERABLE, Clusters
 from rag.evaluation.intervals import Interval, as_percent, signed
+from rag.evaluation.metric_titles import metric_name
 from rag.evaluation.metrics import lower_is_better
 from rag.evaluation.significance import LEVEL, Paired, holm, holm_levels, paired_tests
 from rag.types import Floats, percent
@@ -30,18 +31,6 @@ OWN_EMBEDDERS = "each run measured it with its own embedder"
 """The obstacle to a comparison by a metric whose scale is that of the embedder of a recipe."""
 
 _TIE = 1e-12  # rounding of sums, not a difference
-_NAMES = {
-    "ndcg": "nDCG",
-    "mrr": "MRR",
-    "map": "MAP",
-    "f1": "F1",
-    "answer_containment": "expected answer found",
-    "correct_doubt": "rightly unanswered",
-    "correct_decision": "correct decisions",
-    "false_refusal": "false refusals",
-    "false_doubt": "false doubts",
-    "rouge_l": "ROUGE-L",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,13 +403,6 @@ def _grouped(result: Comparison) -> str:
         f"The {_questions(len(result.differences))} form {result.clusters:,} groups that vary "
         f"together, so they count as {alone:,}."
     )
-
-
-def metric_name(metric: str) -> str:
-    """``nDCG@10`` for ``ndcg@10``, ``recall@5`` as it is: for use within a sentence."""
-    measure, _, k = metric.partition("@")
-    name = _NAMES.get(measure, measure.replace("_", " "))
-    return f"{name}@{k}" if k else name
 
 
 def _p(result: Comparison) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import InvalidInput
-from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, compare, metric_name
+from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, compare
 from rag.evaluation.intervals import signed
+from rag.evaluation.metric_titles import metric_name
 from rag.types import Floats, percent
 
 

@@ -16,9 +16,9 @@ from rag.answering.statements.rows import readable_text, rows_within, tables_wit
 from rag.evaluation.anchoring import find_quote
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
+from rag.evaluation.metric_titles import metric_meaning, metric_title
 from rag.evaluation.metrics import MEASURES, lower_is_better
-from rag.evaluation.report import as_shown, meaning, on_cards, unanswered
-from rag.evaluation.report.metric_titles import metric_title
+from rag.evaluation.report import as_shown, on_cards, unanswered
 from rag.evaluation.report.words import counted
 from rag.evaluation.significance import LEVEL
 from rag.explanation.standing import Passing, Standing
@@ -294,7 +294,7 @@ def run_stop(
         f"{ranks}{refused}Measured on the question set {run.question_set} on "
         f"{run.created:%Y-%m-%d}. Ranges are {as_percent(LEVEL)} confidence intervals.",
         values=tuple(values),
-        points=tuple(f"{metric_title(metric)}: {meaning(metric)}" for metric in metrics),
+        points=tuple(f"{metric_title(metric)}: {metric_meaning(metric)}" for metric in metrics),
     )
 
 
@@ -394,7 +394,7 @@ def _in_plain_words(compared: RunComparison, names: Mapping[str, str], saved: Re
     """The verdict for a reader who knows no statistics."""
     figures = compared.figures
     run, baseline = _named(compared.run, names), _named(compared.baseline, names)
-    title, says = metric_title(figures.metric), meaning(figures.metric)
+    title, says = metric_title(figures.metric), metric_meaning(figures.metric)
     if lower_is_better(figures.metric):
         scale = f" {title}: lower is better."
     else:

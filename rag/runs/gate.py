@@ -11,8 +11,8 @@ from typing import Literal
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import UNJUDGED, Comparison
 from rag.evaluation.intervals import Interval
+from rag.evaluation.metric_titles import ANSWER_TITLES, METRIC_TITLES
 from rag.evaluation.metrics import WITHOUT_DIRECTION, lower_is_better
-from rag.evaluation.report.metric_titles import ANSWER_TITLES, METRIC_TITLES
 from rag.evaluation.significance import LEVEL
 from rag.operation import operation
 from rag.recipe import Recipe

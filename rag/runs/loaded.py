@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.evaluation.measuring import highest_mean
-from rag.evaluation.report.metric_titles import ANSWER_TITLES
+from rag.evaluation.metric_titles import ANSWER_TITLES
 from rag.results import QuestionResult, Run
 from rag.runs.sized_cache import SizedCache
 from rag.storage import Connection, runs

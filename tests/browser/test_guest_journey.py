@@ -169,7 +169,7 @@ def _download(page: Page) -> Locator:
 
 def _take_report(page: Page) -> None:
     _download(page).click()
-    for name in ("Experiment (ZIP)", "TREC run", "TREC qrels"):
+    for name in ("Bundle (ZIP)", "TREC run", "TREC qrels"):
         expect(page.get_by_role("button", name=name)).to_be_disabled()
     with page.expect_download() as download:
         page.get_by_role("button", name="Report (HTML)").click()

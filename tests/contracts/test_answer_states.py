@@ -147,7 +147,10 @@ def test_command_line_and_rest_tell_the_same(workspace, tmp_path, capsys):
     assert told["assessment"]["reason"] == "No passage has CV-155. Most similar: CV-115."
     assert main(["ask", "manuals", UNKNOWN, "--home", str(tmp_path)]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == "Probably not answered here. No passage has CV-155. Most similar: CV-115."
+    assert (
+        first
+        == "Doubtful: probably not answered here. No passage has CV-155. Most similar: CV-115."
+    )
 
 
 def test_turns_keep_their_state_and_old_ones_open_without(workspace, base):

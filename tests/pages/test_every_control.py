@@ -227,7 +227,7 @@ def test_a_guest_reads_runs_and_takes_reports_away(ticked, visit, stocked):
     assert offered == {
         "Report (HTML)": True,
         "Recipe (JSON)": True,
-        "Experiment (ZIP)": False,
+        "Bundle (ZIP)": False,
         "TREC run": False,
         "TREC qrels": False,
     }

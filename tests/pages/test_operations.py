@@ -32,7 +32,7 @@ def test_questions_refusals_and_thumbs_are_counted(base):
     app = visit("usage.py", usage="Operations")
     shown = {each.label: each.value for each in app.metric}
     assert (shown["Questions"], shown["Failed"]) == ("2", "0")
-    assert shown["Probably not answered, refused"] == "0%, 50%"
+    assert shown["Doubtful, refused"] == "0%, 50%"
     assert (shown["Thumbs up"], shown["Tokens"]) == ("1 of 1", "–")
     said = texts(app)
     assert "1 thumb up, 0 down" in said

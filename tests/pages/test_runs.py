@@ -350,12 +350,12 @@ def test_deleting_asks_and_names_the_baseline(base, pair, open_page):
 
 def test_a_run_that_cannot_be_repeated_has_no_bundle(base, pair, open_page):
     bundle = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
-    files = ["Report (HTML)", "Recipe (JSON)", "Experiment (ZIP)", "TREC run", "TREC qrels"]
+    files = ["Report (HTML)", "Recipe (JSON)", "Bundle (ZIP)", "TREC run", "TREC qrels"]
     assert list(bundle) == files
-    assert not bundle["Experiment (ZIP)"].disabled
+    assert not bundle["Bundle (ZIP)"].disabled
     base.questions.add_question("checks", "And what about this?")
     changed = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
-    assert changed["Experiment (ZIP)"].disabled
+    assert changed["Bundle (ZIP)"].disabled
     assert not changed["Report (HTML)"].disabled
 
 
@@ -367,7 +367,7 @@ def test_another_index_makes_no_run_old(labelled, base, pair, open_page):
     (bundle,) = [
         button
         for button in open_page("runs.py", runs=pair[1]).get("download_button")
-        if button.label == "Experiment (ZIP)"
+        if button.label == "Bundle (ZIP)"
     ]
     assert not bundle.disabled
     warned = [each.value for each in open_page("metrics.py").warning]

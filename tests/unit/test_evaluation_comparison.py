@@ -149,7 +149,7 @@ def _borderline(**fields: object) -> Comparison:
 def test_between_the_usual_level_and_the_crowning_one_the_sentence_says_why():
     result = _borderline()
     assert result.verdict == "undecided"
-    assert "Span iou@5 is 0.500 instead of 0.400" in result.evidence
+    assert "Span IoU@5 is 0.500 instead of 0.400" in result.evidence
     assert "p = 0.03 (a winner needs p ≤ 0.02)" in result.sentence
     assert _borderline(alpha=0.05).verdict == "better"
 

@@ -316,13 +316,15 @@ def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home):
     document = base.documents.document(turn.citations[0].document_id)
     answer, page = answer_stops(turn, {document.id: document})
     assert answer.points == (
-        "Probably not answered here. No passage has RX-77.",
+        "Doubtful: probably not answered here. No passage has RX-77.",
         "The quotes are the nearest passages, probably not the answer.",
     )
     assert page.title == f"The nearest passage: {document.name}"
     tour = base.tours.get(base.tours.create("Leave", [answer, page]))
     printed = tour_html(tour, base.name)
-    assert printed.index("Probably not answered here.") < printed.index(turn.citations[0].quote)
+    assert printed.index("Doubtful: probably not answered here.") < printed.index(
+        turn.citations[0].quote
+    )
 
 
 def test_a_long_question_is_shortened_for_the_title_of_a_tour():

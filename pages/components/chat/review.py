@@ -22,7 +22,7 @@ _KINDS = ("All", "Thumbs down", "Refused", "Doubtful", "Unsupported")
 def review(base: KnowledgeBase) -> None:
     """Draw the counts of ratings and refusals, and the answers that wait for review."""
     st.caption(
-        "Answers with a thumb down, in doubt or with an unsupported sentence, and refusals. Turn "
+        "Doubtful answers, those with a thumb down or an unsupported sentence, and refusals. Turn "
         "one into a labelled question, and the next evaluation measures it."
     )
     figures = base.conversations.review_figures()
@@ -54,7 +54,7 @@ def _figures(figures: FeedbackFigures) -> None:
             ("Thumbs down", figures.down, "Answers with a thumb down."),
             ("Refused", figures.refused, "Questions that were refused."),
             (
-                "Probably not answered",
+                "Doubtful",
                 figures.doubtful,
                 "Quotes that probably answer something else.",
             ),

@@ -15,6 +15,7 @@ from pages.components.metrics.cards import (
 )
 from pages.components.shell.text import plain
 from rag import (
+    METRIC_DEFINITIONS,
     METRIC_TITLES,
     Comparison,
     QuestionResult,
@@ -25,41 +26,12 @@ from rag import (
 )
 
 DECISIONS, BY_STATUS = "correct_decision", "refusal_correctness"
-ANSWER_CARDS = (
-    Card(
-        DECISIONS,
-        "Correct decisions",
-        "Share of the questions that were answered where the documents have the answer, and not "
-        "answered where they do not. It does not count what the answer says.",
-    ),
-    Card(
-        EXPECTED,
-        METRIC_TITLES[EXPECTED],
-        "Answers that contain the expected one: all its figures and dates, written in any way, "
-        "its paths and other codes as wholes, and half of its words by their stems (more than "
-        "half without figures). What the question says already does not count. What was "
-        "not answered contains nothing, and quotes that are folded below the answer do not count. "
-        "Words are compared, not meaning: to accept other words, let a model judge the answers. "
-        "Known as answer containment or *has answer*, with token recall for the words.",
-    ),
-    Card(
-        "groundedness",
-        "Groundedness",
-        "Share of the sentences of an answer that its cited passages support.",
-    ),
-    Card(
-        "answer_relevance",
-        "Answer relevance",
-        "How near an answer is to its question, by the embedder of the recipe. It does not compare "
-        "recipes of different embedders: their cosines have different scales.",
-    ),
-    Card("citation_precision", "Citation precision", "Share of the citations that are labelled."),
-    Card(
-        JUDGED,
-        "Right answers",
-        "How right a language model considers the answers, compared with the expected ones.",
-    ),
-    Card("token_f1", "Token F1", "Words shared with the expected answer of a question."),
+ANSWER_CARDS = tuple(
+    Card(metric, METRIC_TITLES[metric], METRIC_DEFINITIONS[metric])
+    for metric in (
+        *(DECISIONS, EXPECTED, "groundedness", "answer_relevance", "citation_precision"),
+        *(JUDGED, "token_f1"),
+    )
 )
 ANSWER_METRICS = (*(card.metric for card in ANSWER_CARDS), BY_STATUS)
 
@@ -126,8 +98,5 @@ def _decisions_card(run: Run) -> Card:
     card = ANSWER_CARDS[0]
     if DECISIONS in run.metrics or BY_STATUS not in run.metrics:
         return card
-    help_text = (
-        "Share of the questions that were answered, surely or not, where the "
-        "documents have the answer, and refused where they do not."
-    )
-    return replace(card, metric=BY_STATUS, label=METRIC_TITLES[BY_STATUS], help=help_text)
+    title, definition = METRIC_TITLES[BY_STATUS], METRIC_DEFINITIONS[BY_STATUS]
+    return replace(card, metric=BY_STATUS, label=title, help=definition)

@@ -11,24 +11,28 @@ import streamlit as st
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
 from rag import (
+    METRIC_DEFINITIONS,
     METRIC_TITLES,
     OWN_EMBEDDERS,
     UNCHANGED,
     Comparison,
     Interval,
     QuestionResult,
+    Recipe,
     Run,
     RunDifferences,
     as_shown,
     change_in_words,
     is_share,
     lower_is_better,
+    metric_meaning,
+    metric_title,
     percent,
 )
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
 JUDGED, EXPECTED, CONFLICT = "judged_correctness", "answer_containment", "conflicting_sources"
-_TEN = 10  # the cutoff of the cards
+_FIVE, _TEN = 5, 10  # the cutoffs of the cards
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +50,14 @@ class Card:
 
 
 CARDS = (
-    Card(
-        "ndcg@10",
-        "nDCG@10",
-        "Are the best passages at the top? 1 is the ideal order of everything relevant.",
+    *(
+        Card(metric, metric_title(metric), metric_meaning(metric))
+        for metric in ("ndcg@10", "mrr@10", "recall@10", "precision@5")
     ),
-    Card("mrr@10", "MRR@10", "One divided by the rank of the first relevant passage, on average."),
-    Card("recall@10", "Recall@10", "Share of the relevant passages among the first ten."),
-    Card("precision@5", "Precision@5", "Share of relevant passages among the first five."),
     Card(
         REFUSED,
-        METRIC_TITLES[DOUBTED],
-        "Share of the questions that the documents do not answer for which nothing came back. "
-        "A higher threshold refuses more.",
+        METRIC_TITLES[REFUSED],
+        f"{metric_meaning(REFUSED)} A higher threshold refuses more.",
     ),
 )
 
@@ -88,29 +87,29 @@ def cards(
     card_grid(shown_cards, run, earlier, ranges, changes)
 
 
-def beyond_top_k(run: Run) -> str:
-    """Name the ranks that the metrics at ten count and the recipe doesn't return; "" for none."""
-    top_k = run.recipe.search.top_k if run.recipe else _TEN
-    if top_k >= _TEN or "ndcg@10" not in run.metrics:
+def beyond_top_k(recipe: Recipe | None) -> str:
+    """Name the ranks that the cards count and the recipe doesn't return; "" for none."""
+    top_k = recipe.search.top_k if recipe else _TEN
+    if top_k >= _TEN:
         return ""
     ranks = "rank 10" if top_k == _TEN - 1 else f"ranks {top_k + 1} to 10"
-    return f"Metrics at 10 also count {ranks}, which this recipe (top-k {top_k}) doesn't return."
+    depths = "5 and 10" if top_k < _FIVE else "10"
+    return f"Metrics at {depths} also count {ranks}, which top-k {top_k} doesn't return."
 
 
 def refusals_card(run: Run) -> Card:
     """The card of unanswerable questions: by the state of their answers, where it was measured."""
-    card = next(card for card in CARDS if card.metric == REFUSED)
+    card = CARDS[-1]
     if DOUBTED not in run.metrics:
-        return replace(card, label=METRIC_TITLES[REFUSED]) if REFUSED in run.metrics else card
-    refused = percent(run.metrics.get(REFUSED, 0.0))
+        return card if REFUSED in run.metrics else replace(card, label=METRIC_TITLES[DOUBTED])
     return replace(
         card,
         metric=DOUBTED,
-        note=f"refused: {refused}",
-        help="Share of the questions that the documents do not answer that were refused, because "
-        "the search returns nothing, or got an answer that lacks key words of the question. A "
-        "higher threshold refuses more, and so does a higher limit of *Off-topic questions*. In "
-        "JSON and gates: `correct_doubt`.",
+        label=METRIC_TITLES[DOUBTED],
+        note=f"rightly refused: {percent(run.metrics.get(REFUSED, 0.0))}",
+        help=f"{METRIC_DEFINITIONS[DOUBTED]} *Rightly refused* counts only those for which the "
+        "search returned nothing. A higher threshold refuses more, and so does a higher limit of "
+        "*Off-topic questions*. In JSON and gates: `correct_doubt`.",
     )
 
 

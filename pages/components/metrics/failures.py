@@ -272,7 +272,7 @@ def _columns(run: Run, unit: str, scored: str) -> dict[str, object]:
         ),
         "Answer": st.column_config.TextColumn(
             width=150,  # or it is as narrow as its first rows, which may be empty
-            help="*Not answered*: refused, or probably not answered. *Conflicting*: the sources "
+            help="*Not answered*: refused or doubtful. *Conflicting*: the sources "
             "disagree. "
             "*Answered*: none of these, and no model "
             "compared the answer with the expected one. *Right*, *partly right* and *wrong* are "

@@ -16,9 +16,9 @@ def cards(figures: OperationFigures) -> None:
     metrics = (
         ("Questions", f"{figures.questions:,}", "Of all users, including failed ones."),
         (
-            "Probably not answered, refused",
+            "Doubtful, refused",
             f"{_share(figures.doubtful_share)}, {_share(figures.refused_share)}",
-            "Shares of the questions that were probably not answered, and that were refused.",
+            "Shares of the questions whose answer was doubtful, and that were refused.",
         ),
         ("Failed", f"{figures.failed:,}", "Questions without an answer because of an error."),
         (

@@ -142,7 +142,7 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
         if run.recipe:
             recipe_download("Recipe (JSON)", run.recipe, "runs_recipe", width="stretch")
         download_button(
-            "Experiment (ZIP)",
+            "Bundle (ZIP)",
             partial(_bundle, workspace(), run.id),
             f"experiment-{run.id}.zip",
             "runs_bundle",

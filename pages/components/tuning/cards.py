@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, REFUSED, Card, shown, style
+from pages.components.metrics.cards import CARDS, Card, beyond_top_k, shown, style
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
 from rag import (
-    METRIC_TITLES,
     TELLS_NOTHING,
     UNCHANGED,
     Comparison,
@@ -26,8 +25,6 @@ from rag import (
     signed,
     signed_points,
 )
-
-_CARDS = (*CARDS[:-1], replace(CARDS[-1], label=METRIC_TITLES[REFUSED]))
 
 
 @dataclass(frozen=True)
@@ -44,16 +41,16 @@ def cards(bench: Bench) -> None:
     saved = bench.saved
     against = (saved.index.hash, saved.search.hash) if saved else None
     measured = cached(partial(_measured, bench), "changes", (*bench.without(), against))
-    with st.grid(len(_CARDS), min_column_width=132):
-        for card in _CARDS:
+    with st.grid(len(CARDS), min_column_width=132):
+        for card in CARDS:
             _card(card, measured.get(card.metric), is_changed=not _is_saved(bench))
-    st.caption(_against(bench))
+    st.caption(f"{_against(bench)} {beyond_top_k(bench.recipe)}")
 
 
 def _measured(bench: Bench) -> dict[str, Measured]:
     """The figures by metric; those that no question has are left out."""
     now = figures(bench, bench.recipe)
-    names = [card.metric for card in _CARDS]
+    names = [card.metric for card in CARDS]
     changes = _changes(bench, now, names, bench.saved) if bench.saved else {}
     return {
         name: Measured(float(mean[0]), interval, changes.get(name))
@@ -81,7 +78,7 @@ def _against(bench: Bench) -> str:
     if _is_saved(bench) and bench.differs:
         return "Without the steps that are left out, this is the saved recipe."
     if _is_saved(bench):
-        return "This is the saved recipe. Move a slider to see the change of every metric."
+        return "This is the saved recipe. Move a slider to see the change."
     return (
         "Change against the saved recipe, with half the width of its interval. A change has a "
         "color if it is significant with all cards tested together; *Runs* tests one metric."

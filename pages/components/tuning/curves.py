@@ -33,6 +33,7 @@ from rag import (
     counted,
     metric_title,
     pareto_front,
+    percent,
     present,
     search_times,
 )
@@ -150,6 +151,8 @@ def _threshold(bench: Bench) -> None:
     measure = bench.what_if.against_threshold
     curve = cached(measure, "threshold", bench.without("threshold"))
     summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
+    if curve.x[-1] == 1.0 and "answered" in curve.lines:  # what comes back at 1.00 has a code
+        summary += f" Rare codes pass any: {percent(curve.lines['answered'][-1])} at 1.00."
     st.caption(
         summary,
         help="Precision counts the returned passages of all questions, also of those without an "

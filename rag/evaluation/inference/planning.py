@@ -14,7 +14,8 @@ from itertools import combinations
 
 import numpy as np
 
-from rag.evaluation.comparison import CROWNING_P, metric_name
+from rag.evaluation.comparison import CROWNING_P
+from rag.evaluation.metric_titles import metric_name
 from rag.types import Floats, percent
 
 POWER = 0.8

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.evaluation.intervals import Interval, signed
+from rag.evaluation.metric_titles import metric_title
 from rag.evaluation.metrics import Ranked, evaluate, parse_metric
 from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
-from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
 from rag.types import percent
 

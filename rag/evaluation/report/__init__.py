@@ -8,6 +8,7 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING
 
+from rag.evaluation import metric_titles
 from rag.evaluation.report import results, words
 from rag.evaluation.report.content import (
     Baseline,
@@ -19,7 +20,7 @@ from rag.evaluation.report.content import (
     RunReport,
 )
 from rag.evaluation.report.markup import Markup
-from rag.evaluation.report.results import as_shown, meaning, on_cards, unanswered
+from rag.evaluation.report.results import as_shown, on_cards, unanswered
 
 if TYPE_CHECKING:
     import jinja2
@@ -34,7 +35,6 @@ __all__ = [
     "RunReport",
     "as_shown",
     "html_page",
-    "meaning",
     "on_cards",
     "render",
     "unanswered",
@@ -48,7 +48,7 @@ def _template() -> jinja2.Template:
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    environment.globals |= vars(words) | vars(results)
+    environment.globals |= vars(words) | vars(metric_titles) | vars(results)
     return environment.from_string((resources.files(__name__) / "report.html").read_text("utf-8"))
 
 

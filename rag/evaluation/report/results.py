@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from rag.evaluation.intervals import Interval, signed, signed_points
 from rag.evaluation.measuring import highest_mean
+from rag.evaluation.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import Baseline, CalibrationNote, RunReport
 from rag.evaluation.report.markup import Markup
-from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
 from rag.evaluation.report.words import counted, recipe_sentences
 from rag.recipe import Recipe
 from rag.results import (
@@ -25,17 +25,6 @@ from rag.results import (
 from rag.types import percent
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
-_SAYS = {
-    "ndcg": "Are the best at the top? 1 would mean that they always come first.",
-    "mrr": "How high is the first relevant one? 1 would mean always first, 0.5 always second.",
-    "recall": "What share of the relevant passages?",
-    "precision": "How much of it is relevant?",
-    "correct_refusal": "Nothing returned for questions without an answer.",
-    "correct_doubt": "Refused, or probably not answered, for questions without an answer.",
-    "answer_containment": "Answers that contain the expected one.",
-    "correct_decision": "Answered where the documents have the answer, not answered where they "
-    "have none.",
-}
 _OF_ANSWERS = ("answer_containment", "correct_decision")
 _SHARES = (*_OF_ANSWERS, "judged_correctness", "refusal_correctness")
 _REFUSALS = ("correct_refusal", "correct_doubt", "false_refusal", "false_doubt")
@@ -54,11 +43,6 @@ def on_cards(run: Run) -> list[str]:
         depths = [int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")]
         names = [f"{name}@{max(depths, default=1)}" for name in _LINES]
     return [*names, *(name for name in _OF_ANSWERS if name in run.metrics)]
-
-
-def meaning(metric: str) -> str:
-    """Explain a metric of a card in one line."""
-    return _SAYS.get(metric.partition("@")[0], "")
 
 
 def is_share(metric: str) -> bool:

@@ -88,8 +88,8 @@ CAUSES: Mapping[Cause, CauseRow] = {
         "Raise the limit of off-topic questions.",
     ),
     "doubted": CauseRow(
-        "Found, but not answered",
-        "Ask it in words that the documents use, or add a document that answers it.",
+        "Doubtful answer",
+        "Ask it in the words of the passage that answers it, or let a language model answer.",
     ),
     "unexpected": CauseRow(
         "Answered, not as expected",

@@ -132,7 +132,10 @@ class Diagnoses:
         if not all(question.answerable for question in labelled.values()):
             return None
         finding = as_answered(trace, assessment)
-        return None if finding is None else FirstCause(finding, advice(finding.cause, recipe))
+        if finding is None:
+            return None
+        unknown = " If no passage does, add a document." if finding.cause == "doubted" else ""
+        return FirstCause(finding, advice(finding.cause, recipe) + unknown)
 
     @operation("viewer", models="none")
     def changes(self, diagnosis: Diagnosis, recipe: Recipe) -> tuple[str, ...]:

@@ -17,8 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rag.evaluation.comparison import Comparison, metric_name
+from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import signed
+from rag.evaluation.metric_titles import metric_name
 from rag.evaluation.report.words import counted
 from rag.recipe import Recipe
 from rag.runs.quality.spending import money

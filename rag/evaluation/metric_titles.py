@@ -15,8 +15,8 @@ ANSWER_TITLES: Mapping[str, str] = {
     "rouge_l": "ROUGE-L",
     "correct_decision": "Correct decisions",
     "refusal_correctness": "Answered or refused",
-    "judged_groundedness": "Groundedness, judged by a model",
-    "judged_correctness": "Correctness, judged by a model",
+    "judged_groundedness": "Groundedness, by a model",
+    "judged_correctness": "Right answers, by a model",
 }
 """Those of answers that tell which run is better, by measure."""
 
@@ -47,6 +47,19 @@ METRIC_TITLES: Mapping[str, str] = {
 }
 """All of them, by measure, in the order in which they are shown."""
 
+METRIC_MEANINGS: Mapping[str, str] = {
+    "ndcg": "Are the best {unit}s at the top? 1 is the ideal order of everything relevant.",
+    "mrr": "How high is the first relevant {unit}? 1 is always first, 0.5 always second.",
+    "recall": "What share of the relevant {unit}s is among the first {k}?",
+    "precision": "What share of the first {k} is relevant?",
+    "correct_refusal": "Nothing returned for questions without an answer.",
+    "correct_doubt": "Refused or doubtful, for questions without an answer.",
+    "answer_containment": "Answers that contain the expected one.",
+    "correct_decision": "Answered where the documents have the answer, not answered where they "
+    "have none. What an answer says does not count.",
+}
+"""One line for a card, with ``{unit}`` for what is ranked and ``{k}`` for the depth."""
+
 METRIC_DEFINITIONS: Mapping[str, str] = {
     "ndcg": "How close the order is to the ideal one: the gain of every relevant {unit} among "
     "the first k, discounted by the logarithm of its rank, divided by the best possible sum. "
@@ -75,11 +88,11 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "correct_refusal": "The share of questions that the documents do not answer for which nothing "
     "was returned.",
     "correct_doubt": "The share of questions that the documents do not answer that were "
-    "refused or probably not answered.",
+    "refused or doubtful.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
     "was returned. Less is better.",
     "false_doubt": "The share of questions that the documents do answer that were refused or "
-    "probably not answered. Less is better.",
+    "doubtful. Less is better.",
     "groundedness": "The share of an answer's sentences that are supported by the passages they "
     "cite.",
     "answer_relevance": "The cosine of question and answer by the embedder of the recipe, with "
@@ -87,15 +100,17 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "citation_precision": "The share of the cited passages that contain a relevant label.",
     "citation_recall": "The share of the relevant labels whose passage is cited.",
     "answer_containment": "The share of answers that contain the expected one: all its figures, "
-    "dates and codes, in any usual format, and half of its words by their stems. What was not "
-    "answered does not, and quotes folded below the answer do not count.",
+    "dates and codes, in any usual format, and half of its words by their stems (more than half "
+    "without figures). What the question says already does not count, nor do quotes folded below "
+    "the answer. What was not answered contains nothing. Words are compared, not meaning: to "
+    "accept other words, let a model judge the answers. Also known as *has answer*.",
     "exact_match": "The share of answers that equal the expected one, ignoring case, punctuation "
     "and articles.",
     "token_f1": "The harmonic mean of two shares: the answer's words that the expected answer has, "
     "and the expected answer's words that the answer has.",
     "rouge_l": "The same for the longest sequence of words that both have in the same order.",
     "correct_decision": "The share of questions that were answered if the documents answer them, "
-    "and not answered if they do not.",
+    "and not answered if they do not. It does not count what an answer says.",
     "refusal_correctness": "The share of questions that were answered, surely or not, if "
     "the documents answer them, and refused if they do not.",
     "conflicting_sources": "The share of answers that say that their sources disagree.",
@@ -111,3 +126,16 @@ def metric_title(metric: str) -> str:
     """``nDCG@10`` for ``ndcg@10``."""
     measure, at, k = metric.partition("@")
     return f"{METRIC_TITLES.get(measure, measure.replace('_', ' '))}{at}{k}"
+
+
+def metric_name(metric: str) -> str:
+    """``nDCG@10`` for ``ndcg@10``, ``recall@5`` as it is: for use within a sentence."""
+    title = metric_title(metric)
+    return title if title[1:2].isupper() or title[1].isdigit() else title[:1].lower() + title[1:]
+
+
+def metric_meaning(metric: str, unit: str = "passage") -> str:
+    """Explain a metric in a line; ``unit`` is what is ranked."""
+    measure, _, k = metric.partition("@")
+    text = METRIC_MEANINGS.get(measure) or METRIC_DEFINITIONS.get(measure, "")
+    return text.format(unit=unit, k=k)
