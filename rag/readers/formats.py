@@ -137,7 +137,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.word:read_docx",
         ("docx",),
         True,
-        _RECEIPTS,
+        _RECEIPTS + 1,
         leaves_out=(
             *_SHOWN,
             "tracked_change",

@@ -330,6 +330,24 @@ def _book(*sheets: tuple[str, list[list[Any]]]) -> Any:
     return book
 
 
+def test_headers_that_differ_by_section_are_their_headings(tmp_path):
+    document = docx.Document()
+    for number, van in enumerate(("Van 12", "Van 19", "Van 19", "Van 12")):
+        section = document.add_section() if number else document.sections[0]
+        section.header.is_linked_to_previous = van == "Van 19" and number == 2
+        if not section.header.is_linked_to_previous:
+            section.header.paragraphs[0].text = "Ostra Ltd"
+            section.header.add_paragraph(van)
+        document.add_paragraph(f"The rack holds {number} kg.")
+    read = _read(tmp_path, "vans.docx", document)
+    assert read.text.split("\n\n") == [
+        *("Header: Ostra Ltd", "Van 12", "The rack holds 0 kg.", "Van 19", "The rack holds 1 kg."),
+        *("The rack holds 2 kg.", "Van 12", "The rack holds 3 kg."),
+    ]
+    assert [heading.title for heading in read.headings] == ["Van 12", "Van 19", "Van 12"]
+    assert read.receipt.read["headers"] == 4
+
+
 def test_cells_of_excel_that_are_raised_struck_hidden_or_not_calculated(tmp_path):
     fee = CellRichText("90", TextBlock(InlineFont(vertAlign="superscript"), "1"))
     fee += [" euros", TextBlock(InlineFont(strike=True), " or 80")]

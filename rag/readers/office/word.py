@@ -28,8 +28,9 @@ _UNSHADED = {"auto", "ffffff"}
 def read_docx(source: Source) -> Content:
     """Text of the body. Headings are known by style or outline level; tables become rows.
 
-    Headers and footers stand once before it, notes and comments after the paragraph or table of
-    their mark. Left out, and counted: struck, hidden and removed text, pictures, charts.
+    Headers and footers stand once before their section; where the header differs by section, it is
+    the section's heading. Notes and comments stand after the paragraph or table of their mark. Left
+    out, and counted: struck, hidden and removed text, pictures, charts.
     """
     import docx
 
@@ -59,10 +60,29 @@ class _Reader:
         self._levels = _levels(document)
         self._numbering = Numbering(_numbering_of(document))
         self._title = ""
-        for kind, paragraph in margins(document):
-            words = " ".join(self._text.of(paragraph).split())
-            if self.composer.block(f"{kind.capitalize()}: {words}" if words else "") is not None:
+        self._sections = iter(document.sections)
+        headers = [one.header for one in document.sections if not one.header.is_linked_to_previous]
+        words = [{*map(_words, one._element.iter(f"{W}p"))} for one in headers]
+        self._titles = words[0].union(*words) - words[0].intersection(*words) if words else set()
+        self._section, self._margins = "", {""}
+        self._begin_section()
+
+    def _begin_section(self) -> None:
+        """Read the headers and footers of the next section; what differs names the section."""
+        titles, section = list[str](), next(self._sections, None)
+        for kind, paragraph in margins(section) if section is not None else ():
+            text = " ".join(self._text.of(paragraph).split())
+            if kind == "header" and _words(paragraph) in self._titles:
+                titles.append(text)
+            elif text not in self._margins:
+                self._margins.add(text)
+                self.composer.block(f"{kind.capitalize()}: {text}")
                 self.composer.count(f"{kind}s")
+        title = " · ".join(dict.fromkeys(titles)) or self._section
+        if title != self._section:
+            self.composer.heading(1, title)
+            self.composer.count("headers")
+            self._section = title
 
     def add(self, block: Any) -> None:
         """Read a paragraph or table, then the notes whose marks stand in it."""
@@ -75,6 +95,8 @@ class _Reader:
         for note in self._text.notes:
             self.composer.block(note, "\n")
         self._text.notes.clear()
+        if block.find(f"{W}pPr/{W}sectPr") is not None:
+            self._begin_section()
 
     def _add_paragraph(self, paragraph: Any) -> None:
         text = self._text.of(paragraph)
@@ -207,6 +229,10 @@ def _levels(document: Any) -> dict[str, int]:
         elif outline is not None and int(outline.get(f"{W}val", "9")) < 9:
             levels[style.style_id] = int(outline.get(f"{W}val")) + 1
     return levels
+
+
+def _words(element: Any) -> str:
+    return " ".join(plain(element).split())
 
 
 def _blocks(parent: Any) -> Iterator[Any]:

@@ -172,18 +172,14 @@ class WordText:
         return (f"[Picture: {words}]" if words else "") + self._inner(drawing)
 
 
-def margins(document: Any) -> Iterator[tuple[str, Any]]:
-    """The headers and footers with words of their own, each once, as (kind, paragraph)."""
-    seen = set[str]()
-    for section in document.sections:
-        for kind in ("header", "footer"):
-            for which in ("", "first_page_", "even_page_"):
-                part = getattr(section, f"{which}{kind}")
-                for paragraph in () if part.is_linked_to_previous else part._element.iter(f"{W}p"):
-                    words = plain(paragraph)
-                    if words not in seen and not _counts_pages(paragraph, words):
-                        seen.add(words)
-                        yield kind, paragraph
+def margins(section: Any) -> Iterator[tuple[str, Any]]:
+    """The paragraphs of the headers and footers that are the section's own, each with its kind."""
+    for kind in ("header", "footer"):
+        for which in ("", "first_page_", "even_page_"):
+            part = getattr(section, f"{which}{kind}")
+            for paragraph in () if part.is_linked_to_previous else part._element.iter(f"{W}p"):
+                if not _counts_pages(paragraph, plain(paragraph)):
+                    yield kind, paragraph
 
 
 def _counts_pages(paragraph: Any, words: str) -> bool:
