@@ -5,8 +5,7 @@ import json
 import pytest
 
 from pages.components.runs.table import metric_names
-from rag import Budget, Interval, KnowledgeBase, OpenHits, Recipe, RunAnswer, Workspace
-from rag.evaluation.pooling.sampling import SampledMean
+from rag import Budget, KnowledgeBase, Recipe, RunAnswer, Workspace
 from rag.runs.quality.answer_job import described
 from rag.storage.quality import judgements
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
@@ -143,16 +142,6 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
     assert (found.pool, found.sampled) == (before.pool, min(len(queue), 10))
     assert found.questions == ASKED
     assert found.agreement.agreed == found.sampled // 2
-
-
-def test_a_sample_says_how_much_precision_the_labels_miss():
-    mean = SampledMean(0.4, Interval(0.3, 0.5), Interval(0.3, 0.5), 0.0, 30, 60)
-    hits = OpenHits(60, 30, mean, questions=20)
-    assert hits.more_precision is not None
-    more, (low, high) = hits.more_precision
-    # 60 of 200 places are open: four tenths of them are 24 relevant hits more.
-    assert (round(more, 9), round(low, 9), round(high, 9)) == (0.12, 0.09, 0.15)
-    assert OpenHits(60, 30, mean).more_precision is None
 
 
 def test_an_answer_whose_sources_disagree_is_told_apart(home):

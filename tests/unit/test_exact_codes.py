@@ -5,7 +5,7 @@ import pytest
 
 from rag import KnowledgeBase, Recipe, Workspace
 from rag.lexical import LexicalIndex
-from rag.retrieval.candidates import holds_code, rare_codes
+from rag.retrieval.candidates import holds_code, rare_codes, relevance_of_words
 from tests.workspaces import QUICK, add, workspace_at
 
 QUESTION = "Does it follow from IS-214 that anybody may leave at four?"
@@ -104,3 +104,16 @@ def test_a_dropped_passage_is_told_by_its_relevance(base):
     value = changes["threshold"].value
     assert value is not None
     assert value < 0.9
+
+
+def test_three_tenths_of_the_weight_of_the_words_are_a_match():
+    # idf by Lucene among three: ln(1 + (3 - n + .5) / (n + .5)) is .98 for one passage, .47 for
+    # two, 2.08 for none. Of all three words, the first passage has 13 %, the third 28 %.
+    index = LexicalIndex.empty("english").added(
+        enumerate(["pump seal", "pump", "seal valve gasket"])
+    )
+    keys = np.arange(3)
+    assert relevance_of_words("pump valve zeppelin", keys, index, 3, 0.2) is None
+    relevance = relevance_of_words("seal valve", keys, index, 3, 0.2)
+    assert relevance.tolist() == [0.2, -1.0, 0.2]
+    assert relevance_of_words("seal valve", keys, index, 3, None) is None

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rag import language_name
 from rag.answering import Vocabulary
 from rag.answering.assessing.key_terms import key_terms
+from rag.chunking.estimates import EstimatedTokens, tokens
 from rag.lexical import LexicalIndex, analyzer
-from rag.lexical.languages import language, likeliest
+from rag.lexical.languages import document_language, language, likeliest
 
 ENGLISH = "The pumps are checked for leaks every Friday before the laboratory closes."
 GERMAN = "Die Pumpen werden jeden Freitag vor dem Ende der Arbeit auf undichte Stellen geprüft."
@@ -116,3 +118,23 @@ def test_it_is_the_same_when_it_is_read_again(tmp_path):
     assert again.analyzers == mixed.analyzers
     assert again.terms("Freitag") == mixed.terms("Freitag")
     assert mixed.removed(np.array([1])).search("Freitag", 5, **OPTIONS)[0].tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "name"),
+    [(GERMAN, "de", "German"), (ENGLISH, "en", "English"), ("水泵每周五检查。", "zh", "Chinese")],
+)
+def test_a_document_is_in_the_language_of_most_of_it(text, code, name):
+    assert document_language(text * 20 + ENGLISH) == code
+    assert language_name(code) == name
+
+
+def test_tokens_are_estimated_alike_in_every_language():
+    assert tokens("The key is kept by Dr. 4410.") == 9
+    assert tokens("Der Schlüssel liegt bereit.") == 6
+    assert tokens("Как часто меняют фильтр?") == 8
+    assert tokens("仓库钥匙由值班工程师保管。") == 7
+    counted = EstimatedTokens()
+    spans = counted.offsets("Der Schlüssel")
+    assert spans.tolist() == [[0, 3], [4, 8], [8, 13]]
+    assert counted.count("Der Schlüssel") == 3

@@ -2,12 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rag import KnowledgeBase, Recipe, providers
-from rag.lexical import LexicalIndex
-from rag.retrieval.candidates import relevance_of_words
 from tests.workspaces import QUICK, add, workspace_at
 
 DEFAULT = providers.default_threshold(QUICK.index.embedder)
@@ -43,19 +40,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 def texts(base: KnowledgeBase, recipe: Recipe, **search: Any) -> list[str]:
     changed = recipe.with_fields({f"search.{name}": value for name, value in search.items()})
     return [hit.chunk.text for hit in base.search(QUESTION, changed).hits]
-
-
-def test_three_tenths_of_the_weight_of_the_words_are_a_match():
-    # idf by Lucene among three: ln(1 + (3 - n + .5) / (n + .5)) is .98 for one passage, .47 for
-    # two, 2.08 for none. Of all three words, the first passage has 13 %, the third 28 %.
-    index = LexicalIndex.empty("english").added(
-        enumerate(["pump seal", "pump", "seal valve gasket"])
-    )
-    keys = np.arange(3)
-    assert relevance_of_words("pump valve zeppelin", keys, index, 3, 0.2) is None
-    relevance = relevance_of_words("seal valve", keys, index, 3, 0.2)
-    assert relevance.tolist() == [0.2, -1.0, 0.2]
-    assert relevance_of_words("seal valve", keys, index, 3, None) is None
 
 
 def test_what_has_the_words_reaches_the_default_threshold(base):

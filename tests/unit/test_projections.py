@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from rag import InvalidInput
 from rag.maps import projections
+from rag.maps.maps import MapFiles
 from rag.maps.projections import Method, Projection, among, project
 from rag.types import Vectors
+from tests.unit.test_snapshots import flipped
 
 
 def silent(_done: int, _total: int, _message: str) -> None:
@@ -92,3 +94,20 @@ def test_umap_is_named_where_it_is_missing(monkeypatch):
     assert "requirements-umap.txt" in caught.value.hint
     with pytest.raises(InvalidInput, match="10 passages"):
         drawn(flat(9), "umap")
+
+
+def test_a_map_with_any_byte_changed_is_the_same_map_or_none(tmp_path):
+    dice = np.random.default_rng(3)
+    points, axes = (dice.random((rows, 2)).astype(np.float32) for rows in (8, 3))
+    files = MapFiles(tmp_path)
+    drawn = Projection("pca", np.arange(8), points, axes[:, 0], axes.T, 0.5)
+    files.save(1, "build", drawn)
+    path = files.path(1, "build", "pca")
+    content = path.read_bytes()
+    wrong = []
+    for place in range(len(content)):
+        path.write_bytes(flipped(place / max(len(content) - 1, 1))(content))
+        loaded = files.load(1, "build", "pca")
+        if loaded is not None and not np.array_equal(loaded.points, points):
+            wrong.append(place)
+    assert wrong == []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rag import InvalidInput
+from rag import Interval, InvalidInput, OpenHits
 from rag.evaluation.pooling.sampling import SampledMean, agreement, sampled_mean
 
 POOL, SAMPLE, DRAWS = 1000, 60, 500
@@ -81,3 +81,13 @@ def test_agreement():
     assert found.interval == pytest.approx((0.6 - 1.96 * 0.08, 0.6 + 1.96 * 0.08))
     assert agreement(np.ones(5), np.ones(5)).kappa is None
     assert agreement(np.empty(0), np.empty(0)).kappa is None
+
+
+def test_a_sample_says_how_much_precision_the_labels_miss():
+    mean = SampledMean(0.4, Interval(0.3, 0.5), Interval(0.3, 0.5), 0.0, 30, 60)
+    hits = OpenHits(60, 30, mean, questions=20)
+    assert hits.more_precision is not None
+    more, (low, high) = hits.more_precision
+    # 60 of 200 places are open: four tenths of them are 24 relevant hits more.
+    assert (round(more, 9), round(low, 9), round(high, 9)) == (0.12, 0.09, 0.15)
+    assert OpenHits(60, 30, mean).more_precision is None

@@ -18,7 +18,7 @@ from rag import (
     Workspace,
     stage_rows,
 )
-from rag.access.rates import Rates
+from rag.access.rates import InFlight, Rates
 from rag.workspace.spending import beyond
 from tests.people import signed_in
 from tests.workspaces import QUICK, add, workspace_at
@@ -278,3 +278,26 @@ def test_a_field_that_asks_is_refused_beyond_the_saved_recipe(field):
 def test_stages_ask_a_model_by_their_fields():
     asking = [row.name for row in stage_rows() if row.asks_model]
     assert asking == ["rewrite", "expansions", "hyde", "rerank"]
+
+
+def test_a_rate_is_held_and_comes_back():
+    now = [100.0]
+    rates = Rates(60, lambda: now[0])
+    assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
+    assert rates.wait("b") == 0.0
+    now[0] += 0.5
+    assert rates.wait("a") == 0.5
+    now[0] += 0.5
+    assert [rates.wait("a"), rates.wait("a")] == [0.0, 1.0]
+    now[0] += 3600
+    assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
+
+
+def test_a_place_among_those_under_way_is_free_when_one_ends():
+    under_way = InFlight(2)
+    with under_way.one("a") as first:
+        with under_way.one("a") as second, under_way.one("a") as third:
+            assert (first, second, third) == (True, True, False)
+        with under_way.one("a") as fourth, under_way.one("a") as fifth, under_way.one("b") as other:
+            assert (fourth, fifth, other) == (True, False, True)
+    assert under_way._begun == {}  # nobody is kept

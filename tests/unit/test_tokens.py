@@ -7,7 +7,6 @@ import pytest
 
 from rag import AlreadyExists, InvalidInput, Made, NotFound, Workspace
 from rag.access import tokens as module
-from rag.access.rates import InFlight, Rates
 from rag.storage import Database
 from tests.workspaces import workspace_at
 
@@ -85,29 +84,6 @@ def test_bad_tokens_are_refused(workspace):
     with pytest.raises(NotFound):
         workspace.access.tokens.revoke("nobody")
     assert workspace.access.tokens.list_all() == []
-
-
-def test_a_rate_is_held_and_comes_back():
-    now = [100.0]
-    rates = Rates(60, lambda: now[0])
-    assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
-    assert rates.wait("b") == 0.0
-    now[0] += 0.5
-    assert rates.wait("a") == 0.5
-    now[0] += 0.5
-    assert [rates.wait("a"), rates.wait("a")] == [0.0, 1.0]
-    now[0] += 3600
-    assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
-
-
-def test_a_place_among_those_under_way_is_free_when_one_ends():
-    under_way = InFlight(2)
-    with under_way.one("a") as first:
-        with under_way.one("a") as second, under_way.one("a") as third:
-            assert (first, second, third) == (True, True, False)
-        with under_way.one("a") as fourth, under_way.one("a") as fifth, under_way.one("b") as other:
-            assert (fourth, fifth, other) == (True, False, True)
-    assert under_way._begun == {}  # nobody is kept
 
 
 def test_a_request_is_done_once(workspace):

@@ -15,11 +15,8 @@ from rag import (
     Recipe,
     Settings,
     Workspace,
-    language_name,
 )
 from rag.chunking import chunks
-from rag.chunking.estimates import EstimatedTokens, tokens
-from rag.lexical.languages import document_language
 from rag.providers import languages, multilingual_embedders
 from rag.providers import tokens as subwords
 from tests.workspaces import add
@@ -51,26 +48,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     made.questions.import_file("q", "q.jsonl", exported % (QUESTION, quote))
     yield made
     workspace.close()
-
-
-def test_tokens_are_estimated_alike_in_every_language():
-    assert tokens("The key is kept by Dr. 4410.") == 9
-    assert tokens("Der Schlüssel liegt bereit.") == 6
-    assert tokens("Как часто меняют фильтр?") == 8
-    assert tokens("仓库钥匙由值班工程师保管。") == 7
-    counted = EstimatedTokens()
-    spans = counted.offsets("Der Schlüssel")
-    assert spans.tolist() == [[0, 3], [4, 8], [8, 13]]
-    assert counted.count("Der Schlüssel") == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "name"),
-    [(GERMAN, "de", "German"), (ENGLISH, "en", "English"), ("水泵每周五检查。", "zh", "Chinese")],
-)
-def test_a_document_is_in_the_language_of_most_of_it(text, code, name):
-    assert document_language(text * 20 + ENGLISH) == code
-    assert language_name(code) == name
 
 
 def test_an_embedder_names_the_languages_that_it_knows():

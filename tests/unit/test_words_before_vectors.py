@@ -315,3 +315,35 @@ def test_zeros_stand_for_vectors_that_are_not_in() -> None:
     assert view.vectors(np.array([9, 7, 5])).tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
     assert view.search(rows[1], 3)[0].tolist() == [9, 5]
     assert len(view) == 3
+
+
+class _Told:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.shares: list[float] = []
+        self.messages: list[str] = []
+
+    def report(self, done: int, total: int, message: str, seconds_left: float) -> None:
+        assert seconds_left >= 0
+        self.shares.append(done / total)
+        self.messages.append(message)
+
+    def cancelled(self) -> bool:
+        return False
+
+    def give_way(self) -> None:
+        pass
+
+
+def test_progress_is_told_within_a_document_and_never_runs_backwards(workspace):
+    base = workspace.create("handbook", QUICK)
+    text = "".join(f"Rule {number}: {TRAVEL}" for number in range(3000))
+    uploads = [Upload("all.md", io.BytesIO(text.encode()))]
+    job = workspace.jobs.get(base.documents.add_files(uploads))
+    told = _Told()
+    ingest(workspace._services, job, told)
+    assert told.shares == sorted(told.shares)
+    assert sum(message.startswith("all.md: cutting") for message in told.messages) > 2
+    assert sum(message.startswith("all.md: embedding") for message in told.messages) > 3
+    assert base.search("Trains are booked", QUICK).hits
