@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Protocol
 
@@ -114,6 +114,23 @@ def document_language(text: str) -> str:
     step = max(len(text) // _WINDOWS, _LOOKED_AT)
     counts = Counter(language(text[start : start + step]) for start in range(0, len(text), step))
     return counts.most_common(1)[0][0] if counts else "en"
+
+
+def languages(texts: Sequence[str]) -> list[str]:
+    """The language of each of some short texts that belong together, such as questions of a set.
+
+    One that is too short to be sure has its likeliest language if a tenth of all have it, else the
+    most frequent one.
+    """
+    weights = Counter[str]()
+    for code, probability in map(likeliest, texts):
+        weights[code] += probability
+    common = [code for code, weight in weights.most_common() if weight >= 0.1 * weights.total()]
+    sure, guesses = map(language, texts), (likeliest(text)[0] for text in texts)
+    return [
+        code if code != "en" else guess if guess in common else common[0]
+        for code, guess in zip(sure, guesses, strict=True)
+    ]
 
 
 def language_name(code: str) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime
 from rag.evaluation.formats.question_files import folded
 from rag.evaluation.report.words import counted
 from rag.input_rules import storable
-from rag.lexical.languages import language, language_name
+from rag.lexical.languages import language_name, languages
 from rag.operation import operation
 from rag.questions.groups import SAME_WORDS
 from rag.questions.similar_sets import similar_sets
@@ -164,7 +164,7 @@ class Passports(StoredQuestions):
             contradictions=_ids(
                 group for group in repeated if len({item.answerable for item in group}) > 1
             ),
-            languages=dict(Counter(language(item.text) for item in questions).most_common()),
+            languages=dict(Counter(languages([item.text for item in questions])).most_common()),
             covered=sum(document_id in labelled for document_id in names.values()),
             uncovered=tuple(sorted(name for name, key in names.items() if key not in labelled)),
         )

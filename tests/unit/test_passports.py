@@ -62,6 +62,22 @@ def test_what_makes_figures_wrong_is_named_on_import_and_ends_with_1(base, capsy
     assert passport["uncovered"] == ["pump.txt", "travel.txt"]
 
 
+def test_short_questions_have_the_language_of_their_set(base, capsys):
+    german = [
+        "Was kostet das?",
+        "Wo parke ich?",
+        "Wie tief ist das Becken?",
+        "Bis wann gilt der Ausweis?",
+    ]
+    for name, texts, languages in (
+        ("german", german, {"de": 4}),
+        ("both", [*german, "Where is it?", "Who pays?", "What is the fee?"], {"de": 4, "en": 3}),
+    ):
+        for text in texts:
+            base.questions.collect(name, text)
+        assert base.questions.check(name).languages == languages
+
+
 def test_models_and_users_are_makers_of_their_own(base, capsys):
     question = base.questions.collect(SET, "How heavy is it?", origin="model (tuner)")
     document = base.documents.documents(base.recipe().index)[0]
