@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Protocol
@@ -122,14 +122,14 @@ def languages(texts: Sequence[str]) -> list[str]:
     One that is too short to be sure has its likeliest language if a tenth of all have it, else the
     most frequent one.
     """
-    weights = Counter[str]()
+    weights = defaultdict[str, float](float)
     for code, probability in map(likeliest, texts):
         weights[code] += probability
-    common = [code for code, weight in weights.most_common() if weight >= 0.1 * weights.total()]
-    sure, guesses = map(language, texts), (likeliest(text)[0] for text in texts)
+    least, first = 0.1 * sum(weights.values()), max(weights, key=weights.__getitem__, default="en")
+    guesses = (likeliest(text)[0] for text in texts)
     return [
-        code if code != "en" else guess if guess in common else common[0]
-        for code, guess in zip(sure, guesses, strict=True)
+        code if code != "en" else guess if weights[guess] >= least else first
+        for code, guess in zip(map(language, texts), guesses, strict=True)
     ]
 
 
