@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Message, ProviderUnavailable, Settings, Stage, Trace, Workspace
-from rag.evaluation.fallbacks import Fallbacks
-from tests.servers import Script, openai_stream, scripted
+from rag import KnowledgeBase, Message, ProviderUnavailable, Settings, Trace, Workspace
+from tests.servers import Reply, Script, openai_stream, scripted
 from tests.workspaces import QUICK, add
 
 FILES = {
@@ -131,13 +130,10 @@ def test_bm25_of_several_wordings_is_a_share_or_what_saturation_levels_off(base)
     assert best("saturation") == pytest.approx(0.8930117050158806)
 
 
-def test_now_and_then_a_failure_is_noted():
-    seen = Fallbacks()
-    seen.note([Stage("hyde", 1, 1, note="too slow.", failed=True)])
-    seen.require(9)
-    seen.note([Stage("hyde", 1, 2)])
-    for _ in range(5):
-        seen.note([Stage("hyde", 1, 1, note="down.", failed=True)])
-        seen.require(9)
-    assert seen.described() == "hyde failed for 6 of 7 questions: too slow."
-    assert Fallbacks().described() == ""
+def test_now_and_then_a_failure_is_noted(base, server):
+    base.questions.import_file("checks", "checks.jsonl", QUESTIONS)
+    server.replies += [Reply(status=400, body='{"error": {"message": "too long"}}')]
+    run = base.runs.evaluate("checks", HYDE).run
+    noted = run.environment["fallbacks"]
+    assert noted.startswith("hyde failed for 3 of 4 questions: ")
+    assert "too long" in noted
