@@ -5,13 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import text
 
 from rag import InvalidInput, KnowledgeBase, Workspace, readers
 from rag.__main__ import main
 from rag.documents import reading_again
-from rag.readers.content import Content
-from rag.storage.tables import file_part
 from tests.workspaces import QUICK, add
 
 RULE = "Up to eight days of unused leave may be carried over."
@@ -37,7 +35,7 @@ def updated(base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = type(readers.shared_pool())
     read = pool.read
 
-    def better(self: Any, *request: Any) -> Content:
+    def better(self: Any, *request: Any) -> Any:
         content = read(self, *request)
         return replace(content, text=NEW) if RULE in content.text else content
 
@@ -124,7 +122,7 @@ def test_a_document_without_its_file_is_named_but_not_read(base):
         path = base.documents.original(info.id)
         path.unlink()
     with base._database.write() as connection:  # where PostgreSQL has it too
-        connection.execute(delete(file_part))
+        connection.execute(text("DELETE FROM file_part"))
     assert [each.kept for each in base.documents.outdated()] == [False, False]
     with pytest.raises(InvalidInput, match="can be read again"):
         base.documents.read_again()
