@@ -141,7 +141,12 @@ def explain_quotes(
     reader = PassageReader(sources)
     choice = choose_quotes(trace, embedder, reader, words)
     shown = _quoted(trace, lambda: choice, embedder, sources, reader, words, "", sufficiency)
-    return QuotesExplanation(shown.answer.assessment, quote_fates(trace, choice))
+    answers = {citation.n for citation in shown.answer.citations if citation.answers}
+    fates = {
+        key: replace(fate, folded=bool(fate.number and answers) and fate.number not in answers)
+        for key, fate in quote_fates(trace, choice).items()
+    }
+    return QuotesExplanation(shown.answer.assessment, fates)
 
 
 def _unmet(mode: AnswerMode) -> str:

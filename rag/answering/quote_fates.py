@@ -22,12 +22,14 @@ _OLD = "; the edition in force has other figures"
 class QuoteFate:
     """``number`` is that of the quote in the answer, 0 for none; ``reason`` is why there is none.
 
-    ``reason`` is "" for a passage that is quoted. ``quote`` has its words that are quoted first.
+    ``reason`` is "" for a passage that is quoted. ``quote`` has its words that are quoted first,
+    and ``folded`` says that another quote stands as the answer.
     """
 
     number: int
     reason: str = ""
     quote: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

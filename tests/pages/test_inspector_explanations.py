@@ -100,6 +100,13 @@ def test_a_missing_sentence_is_found_and_looked_up(base):
     assert not app.exception
 
 
+def test_words_beside_the_quoted_ones_are_not_called_quoted(base):
+    quote, beside = "until 30 June of the next year", "It lapses after that day."
+    for words, other in ((quote, False), (beside, True)):
+        shown = texts(visit("inspector.py", q=LEAVE, missing=words)).replace("\\", "")
+        assert ("quoted as [1] by another sentence" in shown) is other
+
+
 def test_what_was_expected_of_a_question_goes_with_it(base):
     app = visit("inspector.py", q=LEAVE, missing=CERTIFICATE, missing_document="safety.md")
     assert app.text_input(key="missing").value == CERTIFICATE

@@ -56,3 +56,6 @@ def test_the_numbers_are_those_of_the_answer(texts):
     assert {key: fate.number for key, fate in result.items() if fate.number} == cited
     quoted = {citation.hit.chunk.key: citation.quote for citation in stream.answer.citations}
     assert {key: fate.quote for key, fate in result.items() if fate.quote} == quoted
+    stands = {citation.n for citation in stream.answer.citations if citation.answers}
+    folded = {fate.number for fate in result.values() if fate.folded}
+    assert folded == ({*cited.values()} - stands if stands else set())

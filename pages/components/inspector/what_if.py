@@ -89,15 +89,20 @@ def _wanted(selected: Hit | None) -> int | None:
         return selected.chunk.key if selected else None
 
 
-def headline(standing: Standing, at: Place, fate: QuoteFate | None = None) -> str:
-    """The passage and its fate, as markdown. What quotes leave out has no check."""
+def headline(
+    standing: Standing, at: Place, fate: QuoteFate | None = None, expected: str = ""
+) -> str:
+    """The passage and its fate, as markdown. What quotes leave out has no check.
+
+    ``expected`` are words of the passage, which need not be those that are quoted.
+    """
     page = plain(page_name(standing.document, at.page, at.heading, "· ", at.label))
     where = f"**{plain(standing.document)}** {page}".strip()
     icon, summary = ":material/check_circle:", standing.summary
     if standing.lost:
         icon = ":material/block:"
     elif fate is not None and fate.number:
-        summary += f", quoted as [{fate.number}]"
+        summary += f", {_quoted_as(fate, expected)}"
     elif fate is not None:
         icon, summary = ":material/info:", f"{summary}, not quoted: {fate.reason}"
     return f"{where}  \n{icon} {plain(summary)}"
@@ -108,8 +113,16 @@ def quoted(fate: QuoteFate | None) -> str:
     if fate is None:
         return ""
     if fate.number:
-        return f":small[:material/format_quote: quoted as {plain(f'[{fate.number}]')}]"
+        return f":small[:material/format_quote: {plain(_quoted_as(fate))}]"
     return f":small[:gray[:material/block: not quoted: {plain(fate.reason)}]]"
+
+
+def _quoted_as(fate: QuoteFate, expected: str = "") -> str:
+    quote, words = (
+        " ".join(unmarked(text).casefold().split()).strip(".") for text in (fate.quote, expected)
+    )
+    other = "" if words in quote or quote in words else " by another sentence"
+    return f"quoted as [{fate.number}]{other}{', folded below the answer' * fate.folded}"
 
 
 def _steps(standing: Standing) -> None:
@@ -192,7 +205,7 @@ def expected(
         st.info("This document has no passage in the index.")
     with st.container(height=_TALLEST if len(findings) > _MOST_UNROLLED else "content"):
         for finding in findings:
-            _finding(base, finding, fates.get(finding.standing.chunk.key))
+            _finding(base, finding, fates.get(finding.standing.chunk.key), text)
 
 
 @shared_cache(4)
@@ -213,11 +226,11 @@ def _document(base: KnowledgeBase) -> str | None:
     return documents.get(name) if name else None
 
 
-def _finding(base: KnowledgeBase, finding: Finding, fate: QuoteFate | None) -> None:
+def _finding(base: KnowledgeBase, finding: Finding, fate: QuoteFate | None, text: str) -> None:
     standing = finding.standing
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            title = headline(standing, place(base, standing.chunk), fate)
+            title = headline(standing, place(base, standing.chunk), fate, text)
             st.markdown(f"{title} {_MATCHES[finding.match]}", width="stretch")
             chunk_id = standing.chunk.id
             key = f"what_if_look_{chunk_id}"
