@@ -31,6 +31,7 @@ _RULE = re.compile(r"^[|:\- \t]+$", re.MULTILINE)  # below the labels of a table
 
 
 _ADDRESS = re.compile(r"\(https?://[^\s()]{1,2000}\)")  # pages show it behind the words of a link
+_ROW = re.compile(r"[^\n]*\t[^\n]*")
 _CELL = " · "
 """Between the cells of a row where pages show it with the labels of its columns."""
 _FIGURE = re.compile(r"(?:(?<!\w)[-−–]|(?<=\d )[-−–] )?\d+(?:[.,:/]\d+)*|[€£$¥%‰°±]")
@@ -204,13 +205,16 @@ def find_quote(text: str, quote: str) -> Span | None:
 
 
 def nearest_words(text: str, quote: str) -> Span:
-    """The span of a quote in a text; of the sentence that is most like it, if that has none."""
+    """The span of a quote in a text; else that of the most similar sentence or row of a table."""
     if span := Haystack(text).find(quote):
         return span
-    telling = content_words(quote)
-    spans = [
+    *_, cells = _as_stored(quote)  # the labels of columns are the words of another row
+    telling = content_words(cells)
+    sentences = (
         (statement.start, statement.start + len(statement.quote)) for statement in statements(text)
-    ]
+    )
+    rows = [line.span() for line in _ROW.finditer(text)]
+    spans = [*rows, *(span for span in sentences if "\t" not in text[slice(*span)])]
     whole = len(text) - len(text.lstrip()), max(len(text.rstrip()), 1)
     return max(
         spans or [whole],

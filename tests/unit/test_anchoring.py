@@ -161,3 +161,10 @@ def test_the_nearest_words_are_those_of_the_most_similar_sentence():
     start, end = nearest_words(text, "Leave that is unused will lapse in June")
     assert text[start:end] == "Unused leave lapses in June of the next year."
     assert nearest_words(text, "Ask HR.") == (len(text) - 7, len(text))
+
+
+def test_the_nearest_words_in_a_table_are_one_row():
+    rows = ["Load\tTemp\tMinutes", "Sheets\t60\t45", "Towels\t75\t50", "Gowns\t71\t40"]
+    text = "\n".join(rows)
+    for quote in ("Towels\t75\t55", "Load: Towels · Temp: 75 · Minutes: 55"):
+        assert text[slice(*nearest_words(text, quote))] == rows[2]
