@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rag import SCOPES, Principal, ScopedWorkspace, TouchstoneError, Workspace
 from tests.api import client, spoken
 from tests.costly_fields import VALUES, spied_providers
-from tests.unit.test_asking_fields import ASKING
+from tests.unit.test_spending import ASKING
 from tests.workspaces import QUICK, add, workspace_at
 
 
