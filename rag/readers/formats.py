@@ -192,7 +192,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.opendocument:read_odt",
         ("opendocument",),
         True,
-        version=3,
+        version=4,
         leaves_out=(*_SHOWN, "tracked_change", "picture", "embedded_object"),
     ),
     Format(
@@ -210,7 +210,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.rtf:read_rtf",
         ("rtf",),
         True,
-        version=3,
+        version=4,
         leaves_out=(*_SHOWN, "tracked_change", "picture", "embedded_object", "formula"),
     ),
     Format(

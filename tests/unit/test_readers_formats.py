@@ -76,6 +76,42 @@ def test_odt_of_libreoffice_states_lines_by_type_and_styles_marks_of_notes_twice
     assert document(tmp_path, open_text(body, looks), "x.odt").text == "It is 90¹.\n\n¹ Net."
 
 
+MASTERS = "".join(
+    f'<style:style style:name="P{name}" style:master-page-name="M{name}"/>'
+    f'<style:master-page style:name="M{name}"><style:header><text:p>Kiln {name}</text:p>'
+    "</style:header></style:master-page>"
+    for name in ("Nora", "Rosa")
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        (
+            "x.odt",
+            open_text(
+                '<text:p text:style-name="PNora">At 1240.</text:p><text:p>Slowly.</text:p>'
+                '<text:p text:style-name="PRosa">At 1180.</text:p>',
+                MASTERS,
+            ),
+        ),
+        (
+            "x.rtf",
+            rb"{\rtf1\ansi\sectd{\header Ostra\par}{\header Kiln Nora\par}"
+            rb"\pard At 1240.\par Slowly.\par"
+            rb"\sect\sectd{\header Ostra\par}{\header Kiln Rosa\par}\pard At 1180.\par}",
+        ),
+    ],
+)
+def test_headers_that_differ_by_section_are_their_headings(tmp_path, name, data):
+    read = document(tmp_path, data, name)
+    places = [read.heading_at(read.text.index(words)) for words in ("1240", "Slowly", "1180")]
+    assert places == ["Kiln Nora", "Kiln Nora", "Kiln Rosa"]
+    assert read.text.removeprefix("Header: Ostra\n\n") == (
+        "# Kiln Nora\n\nAt 1240.\n\nSlowly.\n\n# Kiln Rosa\n\nAt 1180."
+    )
+
+
 def test_rtf_has_rows_that_name_groups_and_cells_over_several_rows(tmp_path):
     three = rb"\cellx900\cellx1800\cellx2700"
     rows = (

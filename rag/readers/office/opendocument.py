@@ -15,6 +15,7 @@ from rag.readers.content import Content, Source, omission_mark
 from rag.readers.dates import stated_day
 from rag.readers.html.reader import body_content
 from rag.readers.office.archive import check_archive
+from rag.readers.office.headers import section_titles
 from rag.readers.office.numbering import FORMS, numeral
 
 _TAGS = {"table": "table", "table-row": "tr"}
@@ -50,7 +51,7 @@ def read_odt(source: Source) -> Content:
     """
     source.tick(0, 1)
     content, styles, metadata = open_document(source)
-    page = _Page([content, styles])
+    page = _Page(content, styles)
     text = content.find("./{*}body/{*}text")
     markup = "".join(page.beside(styles)) + "".join(page.inside(text))
     source.tick(1, 1)
@@ -92,24 +93,30 @@ def look(style: Any) -> tuple[str, str]:
 class _Page:
     """A writer of markup; ``read`` counts by kind what stands beside the text."""
 
-    def __init__(self, trees: list[Any]) -> None:
+    def __init__(self, content: Any, styles: Any) -> None:
+        def named(tag: str, name: str = "name") -> Iterator[tuple[str, Any]]:
+            for tree in (content, styles):
+                yield from ((value_of(node, name), node) for node in tree.iter(f"{{*}}{tag}"))
+
         self.read = Counter[str]()
-        self._looks = {
-            value_of(style, "name"): tags
-            for tree in trees
-            for style in tree.iter("{*}style")
-            if any(tags := look(style))
-        }
+        self._looks = {name: tags for name, style in named("style") if any(tags := look(style))}
         self._levels = {
-            value_of(style, "name"): {value_of(level, "level"): level for level in style}
-            for tree in trees
-            for style in tree.iter("{*}list-style")
+            name: {value_of(level, "level"): level for level in style}
+            for name, style in named("list-style")
         }
-        self._outline = {
-            value_of(level, "level"): level
-            for tree in trees
-            for level in tree.iter("{*}outline-level-style")
+        self._outline = dict(named("outline-level-style", "level"))
+        headers = {
+            name: " ".join(" ".join(header.itertext()).split())
+            for name, page in named("master-page")
+            for header in page.iterfind("./{*}header")
         }
+        begun = {
+            name: headers.get(value_of(style, "master-page-name"), "")
+            for name, style in named("style")
+        }
+        titles = section_titles([words] for words in begun.values() if words)
+        self._titles = {name: words for name, words in begun.items() if words in titles}
+        self._title = ""
         self._counts: dict[str, list[int]] = {}
         self._style, self._depth, self._label = "", 0, ""
         self._beside: list[str] = []
@@ -122,7 +129,7 @@ class _Page:
             for part in styles.iterfind(".//{*}master-page/*")
         )
         for kind, words in parts:
-            if words and kind in ("header", "footer"):
+            if words and kind in ("header", "footer") and words not in self._titles.values():
                 self.read[f"{kind}s"] += 1
                 yield f"<p>{kind.capitalize()}: {escape(words)}</p>"
 
@@ -185,6 +192,11 @@ class _Page:
             yield f"{start}{''.join(self.inside(node))}{end}"
 
     def _paragraph(self, node: Any, name: str, start: str, end: str) -> Iterator[str]:
+        title = self._titles.get(value_of(node, "style-name"), self._title)
+        if title != self._title:
+            self.read["headers"] += 1
+            self._title = title
+            yield f"<h1>{escape(title)}</h1>"
         waiting, self._beside = self._beside, []
         label, self._label = self._label, ""
         tag = "p"

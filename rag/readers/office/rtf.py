@@ -18,6 +18,7 @@ from striprtf.striprtf import (
 from rag.readers.content import Content, Source, omission_mark
 from rag.readers.failures import damaged
 from rag.readers.html.reader import body_content
+from rag.readers.office.headers import section_titles
 
 _FONT = re.compile(r"\\f([0-9]{1,9})(?=[ \\])[^{};]{0,99}?\\fcharset([0-9]{1,3})")
 _STYLE = re.compile(r"\{\\s([0-9]{1,4})\\[^{};]{0,999}? heading ([1-6]);", re.IGNORECASE)
@@ -28,7 +29,7 @@ _BESIDE = {"footnote": "footnotes", "annotation": "comments"}
 _BESIDE |= {
     f"{part}{page}": f"{part}s" for part in ("header", "footer") for page in ("", "l", "r", "f")
 }
-_TITLES = {"comments": "Comment: ", "headers": "Header: ", "footers": "Footer: "}
+_TITLES = {"comments": "Comment: ", "footers": "Footer: "}
 _TEXT = {"shp", "shpgrp", "shpinst", "shptxt", "pntext", "result"}
 _SIGNS = {**specialchars, "line": "\n", "nestcell": " ", "nestrow": "\n", "-": ""}
 _ENDS = {"par", "sect", "page", "cell", "row"}
@@ -101,6 +102,7 @@ class _Writer:
         self._bytes, self._to_skip, self._starred = "", 0, False
         self._done, self._notes = list[str](), list[str]()
         self._margins: dict[str, None] = {}
+        self._headers = dict[int, list[str]]()  # by the place of their section in what is done
         self._rows, self._cells = list[dict[int, str]](), list[str]()
         self._levels = {int(style): int(level) for style, level in _STYLE.findall(text)}
         self._level, self._in_table = 0, False
@@ -109,7 +111,14 @@ class _Writer:
     def markup(self) -> str:
         """All of it, with the pairs of signs that stand for one in Unicode."""
         self._end("par")
-        whole = "".join([*self._margins, *self._done, *self._table()])
+        titles = section_titles(self._headers.values())
+        for place, lines in reversed(self._headers.items()):
+            title = " · ".join(dict.fromkeys(words for words in lines if words in titles))
+            self._done.insert(place, f"<h1>{title}</h1>" if title else "")
+        headers = dict.fromkeys(itertools.chain(*self._headers.values()))
+        self.read["headers"] = len(headers)
+        margins = (f"<p>Header: {words}</p>" for words in headers if words not in titles)
+        whole = "".join([*margins, *self._margins, *self._done, *self._table()])
         return whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def add(self, sign: str) -> None:
@@ -128,12 +137,14 @@ class _Writer:
         elif self.outer:
             inner, self._state = self._state, self.outer.pop()
             if inner.words is not self._state.words:
-                words = self._written(inner.words)
+                words = self._written(inner.words).removesuffix("<br>")
                 note = f"<p>{_TITLES.get(inner.beside, '')}{words}</p>"
-                if inner.beside in ("headers", "footers"):
-                    self.read[inner.beside] += bool(words) and note not in self._margins
+                if inner.beside == "headers" and words:
+                    self._headers.setdefault(len(self._done), []).append(words)
+                elif inner.beside == "footers":
+                    self.read["footers"] += bool(words) and note not in self._margins
                     self._margins |= {note: None} if words else {}
-                else:
+                elif inner.beside != "headers":
                     self._notes.append(note)
 
     def command(self, word: str, number: int | None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
+from rag.readers.office.headers import section_titles
 from rag.readers.office.numbering import Numbering
 from rag.readers.office.word_text import REMOVED, W, WordText, bases, is_on, margins, plain
 from rag.readers.tables import Row, caption, grid, holds_values, named_rows
@@ -62,8 +63,7 @@ class _Reader:
         self._title = ""
         self._sections = iter(document.sections)
         headers = [one.header for one in document.sections if not one.header.is_linked_to_previous]
-        words = [{*map(_words, one._element.iter(f"{W}p"))} for one in headers]
-        self._titles = words[0].union(*words) - words[0].intersection(*words) if words else set()
+        self._titles = section_titles(map(_words, one._element.iter(f"{W}p")) for one in headers)
         self._section, self._margins = "", {""}
         self._begin_section()
 
