@@ -58,7 +58,7 @@ _PARAGRAPH = re.compile(r"(?:\A|\n\n)[ \t]{0,8}(?=\S)")
 _BYTES_PER_PAGE = 100_000  # of a PDF that cannot be opened
 _PAGES = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:count_pages", ("pdf",), True)
 _OPENED = Format(("pdf",), "application/pdf", "rag.readers.pdf.decryption:decrypt", ("pdf",), True)
-_PASTED = Format(("txt",), "text/plain", "rag.readers.text:read_pasted", ("text",), False)
+_PASTED = Format(("txt",), "text/plain", "rag.readers.text:read_pasted", ("text",))
 
 
 def read(

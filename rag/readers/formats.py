@@ -10,6 +10,8 @@ from rag.errors import UnreadableDocument
 from rag.readers.content import Content, Source
 from rag.readers.sniff import kind_of_head
 
+_TEXT = ("text", "html")
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -26,8 +28,8 @@ class Format:
     extensions: tuple[str, ...]
     media_type: str
     reader: str
-    kinds: tuple[str, ...]
-    heavy: bool
+    kinds: tuple[str, ...] = _TEXT
+    heavy: bool = False
     version: int = 0
     unpacker: str = ""
     leaves_out: tuple[str, ...] = ()
@@ -44,7 +46,6 @@ def run(reader: str, source: Source) -> Content:
     return cast(Content, getattr(importlib.import_module(module), function)(source))
 
 
-_TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
 _HERE = "rag.readers"
@@ -61,9 +62,7 @@ _STRUCK = ("struck_passage",)
 _SHOWN = (*_STRUCK, "hidden_passage")
 _PARTS = ("picture", "file", "empty_file", "file_above_the_limit")
 
-_PLAIN = Format(
-    ("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False, _RECEIPTS
-)
+_PLAIN = Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", version=_RECEIPTS)
 _CODE = Format(
     (
         *("py", "pyi", "ipy", "js", "mjs", "ts", "tsx", "jsx", "java", "kt", "c", "h", "cc", "cpp"),
@@ -73,8 +72,6 @@ _CODE = Format(
     ),
     "text/x-code",
     f"{_HERE}.text:read_code",
-    _TEXT,
-    False,
 )
 
 FORMATS: tuple[Format, ...] = (
@@ -100,35 +97,30 @@ FORMATS: tuple[Format, ...] = (
         ("md", "markdown"),
         "text/markdown",
         f"{_HERE}.text:read_markdown",
-        _TEXT,
-        False,
-        _RECEIPTS,
+        version=_RECEIPTS,
         leaves_out=_STRUCK,
     ),
     Format(
         ("rst",),
         "text/x-rst",
         f"{_HERE}.markup.rst:read_rst",
-        _TEXT,
-        True,
-        _RECEIPTS + 1,
+        heavy=True,
+        version=_RECEIPTS + 1,
         leaves_out=(*_SHOWN, "included_file", "conditional_passage"),
     ),
     Format(
         ("adoc", "asciidoc", "asc"),
         "text/asciidoc",
         f"{_HERE}.markup.asciidoc:read_adoc",
-        _TEXT,
-        True,
+        heavy=True,
         leaves_out=(*_SHOWN, "included_file", "conditional_passage"),
     ),
     Format(
         ("html", "htm", "xhtml"),
         "text/html",
         f"{_HERE}.html.reader:read_html",
-        _TEXT,
-        True,
-        _TABLES + 2,
+        heavy=True,
+        version=_TABLES + 2,
         leaves_out=_SHOWN,
     ),
     Format(
@@ -177,14 +169,9 @@ FORMATS: tuple[Format, ...] = (
             "chart",
         ),
     ),
-    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False, _RECEIPTS),
+    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", version=_RECEIPTS),
     Format(
-        ("tsv", "tab"),
-        "text/tab-separated-values",
-        f"{_HERE}.tabular:read_tsv",
-        _TEXT,
-        False,
-        _RECEIPTS,
+        ("tsv", "tab"), "text/tab-separated-values", f"{_HERE}.tabular:read_tsv", version=_RECEIPTS
     ),
     Format(
         ("odt",),
@@ -226,8 +213,6 @@ FORMATS: tuple[Format, ...] = (
         ("ipynb",),
         "application/x-ipynb+json",
         f"{_HERE}.markup.notebooks:read_notebook",
-        _TEXT,
-        False,
         version=1,
         leaves_out=(*_STRUCK, "picture", "output", "error_output"),
     ),
@@ -235,25 +220,15 @@ FORMATS: tuple[Format, ...] = (
         ("vtt",),
         "text/vtt",
         f"{_HERE}.markup.transcripts:read_transcript",
-        _TEXT,
-        False,
         version=1,
         leaves_out=("comment",),
     ),
-    Format(
-        ("srt",),
-        "application/x-subrip",
-        f"{_HERE}.markup.transcripts:read_transcript",
-        _TEXT,
-        False,
-    ),
+    Format(("srt",), "application/x-subrip", f"{_HERE}.markup.transcripts:read_transcript"),
     *(
         Format(
             (extension,),
             f"text/{kind}",
             f"{_HERE}.markup.cards:read_cards",
-            _TEXT,
-            False,
             leaves_out=("picture", "attachment"),
         )
         for extension, kind in (("ics", "calendar"), ("vcf", "vcard"))
@@ -262,15 +237,11 @@ FORMATS: tuple[Format, ...] = (
         ("eml",),
         "message/rfc822",
         f"{_CONTAINERS}.messages:read_message",
-        _TEXT,
-        False,
         version=2,
         unpacker=f"{_CONTAINERS}.messages:unpack_message",
         leaves_out=(*_SHOWN, "picture", "attachment"),
     ),
-    Format(
-        ("mbox",), "application/mbox", _MAILBOX, _TEXT, False, unpacker=_MAILBOX, leaves_out=_PARTS
-    ),
+    Format(("mbox",), "application/mbox", _MAILBOX, unpacker=_MAILBOX, leaves_out=_PARTS),
     Format(
         ("zip",),
         "application/zip",
@@ -283,22 +254,15 @@ FORMATS: tuple[Format, ...] = (
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
     Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),
-    Format(("json",), "application/json", f"{_HERE}.records:read_json", _TEXT, False, _LABELS),
+    Format(("json",), "application/json", f"{_HERE}.records:read_json", version=_LABELS),
     Format(
-        ("jsonl", "ndjson"),
-        "application/jsonl",
-        f"{_HERE}.records:read_jsonl",
-        _TEXT,
-        False,
-        _LABELS,
+        ("jsonl", "ndjson"), "application/jsonl", f"{_HERE}.records:read_jsonl", version=_LABELS
     ),
     *(
         Format(
             extensions,
             f"application/{extensions[0]}",
             f"{_HERE}.records:read_{extensions[0]}",
-            _TEXT,
-            False,
             version=1,
             leaves_out=("comment",),
         )
