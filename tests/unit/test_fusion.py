@@ -1,5 +1,6 @@
 """Fusion and selection as arithmetic, against figures worked out by hand."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from rag import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores, min_max, ranking
+from rag.retrieval.merging import isotonic_fit
 
 
 def candidates(rows: list[tuple[int, float, float, int | None, int | None]]) -> Candidates:
@@ -170,3 +172,12 @@ def test_more_candidates_change_no_score_of_saturation(rows, data, weight, pivot
     few = data.draw(st.integers(1, len(rows) - 1))
     shallow = candidates([(i, c, w, few - 1 - i, None) for i, (c, w) in enumerate(rows[:few])])
     assert fused_scores(shallow, recipe).tolist() == fused_scores(deep, recipe)[:few].tolist()
+
+
+@given(st.lists(st.floats(-1, 1), max_size=8))
+def test_fitting_never_rises_and_keeps_the_sum(values):
+    found = isotonic_fit(values)
+    assert all(one >= other - 1e-12 for one, other in itertools.pairwise(found))
+    assert sum(found) == pytest.approx(sum(values), abs=1e-9)
+    if values == sorted(values, reverse=True):
+        assert found == pytest.approx(values)

@@ -1,6 +1,5 @@
 """Several retrievals as one: order, scales, copies, and what the stages say."""
 
-import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import strategies as st
 
 from rag import Chunk, Dropped, Hit, Stage, Trace
 from rag.retrieval import Part, merge_traces
-from rag.retrieval.merging import isotonic_fit
 from rag.types import chunk_key
 
 COSINE = "cosine of fake"
@@ -125,15 +123,6 @@ def test_stages_of_all_parts_are_one_list():
     assert [(drop.hit.document, drop.hit.base, drop.hit.rank) for drop in below.dropped] == [
         ("a-2", "a", 4)
     ]
-
-
-@given(RELEVANCES)
-def test_fitting_never_rises_and_keeps_the_sum(values):
-    found = isotonic_fit(values)
-    assert all(one >= other - 1e-12 for one, other in itertools.pairwise(found))
-    assert sum(found) == pytest.approx(sum(values), abs=1e-9)
-    if values == sorted(values, reverse=True):
-        assert found == pytest.approx(values)
 
 
 @given(RELEVANCES, RELEVANCES, st.integers(1, 20))

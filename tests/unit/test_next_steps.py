@@ -1,4 +1,4 @@
-"""Next steps by expected gain per minute, and the value of labels and builds."""
+"""Checks of causes, next steps by gain per minute, and the value of labels and builds."""
 
 import math
 from dataclasses import replace
@@ -26,6 +26,7 @@ from rag.storage.access import audit
 from rag.tuning.diagnosis.case import Figures
 from rag.tuning.diagnosis.causes import Cause
 from rag.tuning.diagnosis.checks import found_by_one, too_low
+from rag.tuning.diagnosis.document_checks import lost_label
 from rag.tuning.diagnosis.finding import Finding
 from rag.tuning.diagnosis.fixes import Changes, Trials, changes_for, index_changes_for
 from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, labelling_pace, pace_of
@@ -38,6 +39,8 @@ from rag.tuning.diagnosis.next_steps import (
     value_of_labels,
 )
 from rag.tuning.diagnosis.rebuilds import Rebuild
+from rag.types import LOST, Evidence
+from tests.unit.test_reanchoring import TEXT
 
 RECIPE = Recipe().with_fields({"search.threshold": 0.5, "index.chunk_size": 100})
 OFF: Changes = {"search.threshold": None}
@@ -311,3 +314,32 @@ def test_a_larger_top_k_is_what_returns_passages_below_it():
     (step, *_) = below(6, 6, 6).next_steps
     assert (step.kind, step.changes) == ("top_k", ({"search.top_k": 10},))
     assert {"search.top_k": 10} not in changes_for("top_k", recipe, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "quote", "cause", "message"),
+    [
+        (
+            "leave.md",
+            "Up to eight days of “unused” leave",
+            "doubtful",
+            "leave.md has these words, but the label is not placed there.",
+        ),
+        (
+            "leave.md",
+            "leave lapses over eight days",
+            "doubtful",
+            "leave.md has the words of the label, but not as one quote.",
+        ),
+        (
+            "leave.pdf",
+            "leave lapses over eight days",
+            "misread",
+            "leave.pdf has the words of the label, but not as one quote.",
+        ),
+    ],
+)
+def test_a_text_file_is_not_called_read_wrongly(name, quote, cause, message):
+    label = Evidence(LOST + name, 0, len(quote), 2, quote)
+    finding = lost_label(label, {name: TEXT}, [])
+    assert (finding.cause, finding.evidence) == (cause, message)

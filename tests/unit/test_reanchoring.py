@@ -5,8 +5,6 @@ import json
 import pytest
 
 from rag import KnowledgeBase, Label, Workspace
-from rag.tuning.diagnosis.document_checks import lost_label
-from rag.types import LOST, Evidence
 from tests.workspaces import QUICK, add
 
 SET = "checks"
@@ -143,32 +141,3 @@ def test_words_copied_from_a_page_become_a_label_of_the_row(workspace):
     _import(base, {"document": "referral.md", "quote": shown, "grade": 3})
     assert _words(base) == ["£500\tApprentices\t£250"]
     assert base.questions.lost_labels(SET) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "quote", "cause", "message"),
-    [
-        (
-            "leave.md",
-            "Up to eight days of “unused” leave",
-            "doubtful",
-            "leave.md has these words, but the label is not placed there.",
-        ),
-        (
-            "leave.md",
-            "leave lapses over eight days",
-            "doubtful",
-            "leave.md has the words of the label, but not as one quote.",
-        ),
-        (
-            "leave.pdf",
-            "leave lapses over eight days",
-            "misread",
-            "leave.pdf has the words of the label, but not as one quote.",
-        ),
-    ],
-)
-def test_a_text_file_is_not_called_read_wrongly(name, quote, cause, message):
-    label = Evidence(LOST + name, 0, len(quote), 2, quote)
-    finding = lost_label(label, {name: TEXT}, [])
-    assert (finding.cause, finding.evidence) == (cause, message)
