@@ -346,6 +346,12 @@ def test_headers_that_differ_by_section_are_their_headings(tmp_path):
     ]
     assert [heading.title for heading in read.headings] == ["Van 12", "Van 19", "Van 12"]
     assert read.receipt.read["headers"] == 4
+    for section in document.sections[1:]:
+        section.header.is_linked_to_previous = True
+    document.sections[3].header.is_linked_to_previous = False
+    one = _read(tmp_path, "van.docx", document)
+    assert not one.headings
+    assert one.text.startswith("Header: Ostra Ltd\n\nHeader: Van 12\n\nThe rack")
 
 
 def test_cells_of_excel_that_are_raised_struck_hidden_or_not_calculated(tmp_path):
