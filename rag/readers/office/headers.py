@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 
 def section_titles(headers: Iterable[Iterable[str]]) -> set[str]:
-    """Return the lines that name sections: some headers have one of them, others another one.
+    """Return the lines that name sections: headers that have any differ in them.
 
     Each header has its lines.
     """
-    lines = [{line for line in header if line} for header in headers] or [set[str]()]
-    titles = lines[0].union(*lines) - lines[0].intersection(*lines)
-    return titles if len(titles) > 1 else set()
+    lines = [own for header in headers if (own := {line for line in header if line})]
+    shared = lines[0].intersection(*lines) if lines else set[str]()
+    names = {frozenset(own - shared) for own in lines if own - shared}
+    return set[str]().union(*names) if len(names) > 1 else set()
