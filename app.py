@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import streamlit as st
 from anyio import to_thread
@@ -45,6 +46,7 @@ from pages.components.shell.cookies import (
     SIGN_OUT,
     is_secret,
     kept,
+    last_base,
     left,
     sets_sign_in,
     sign_in_key,
@@ -67,6 +69,16 @@ SOCKETS = Sockets(BackMsg(rerun_script=ClientState()).SerializeToString())
 SECONDS_TO_FOLLOW = 10.0
 SESSION_CHECK = "/_stcore/host-config"
 """Streamlit's page reads it before it opens a session, and shows the text of an error."""
+MOVED = {
+    "/": ("chat", {}),
+    "/upload": ("documents", {}),
+    "/arena": ("runs", {"compare": "Arena"}),
+    "/review": ("usage", {"usage": "Review"}),
+    "/operations": ("usage", {"usage": "Operations"}),
+    "/memory": ("usage", {"usage": "Memory"}),
+    "/audit": ("settings", {"settings": "Audit log"}),
+}
+"""Pages by addresses that lead on to them, with the parameters that are added."""
 MOST_REFUSED = 100
 _REFUSED = set[tuple[str, str]]()
 SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
@@ -342,6 +354,19 @@ def _by_tls(request: HTTPConnection) -> bool:
     return "https" in (request.url.scheme, forwarded)
 
 
+async def lead_on(request: Request) -> RedirectResponse:
+    """Send the root and old addresses on, with their parameters: Back then needs one press."""
+    page, added = MOVED[request.url.path]
+    parameters = [
+        (name, at) for name, at in request.query_params.multi_items() if name not in added
+    ]
+    if request.url.path == "/" and (name := last_base(request.cookies)):
+        parameters += [("kb", name)] if "kb" not in request.query_params else []
+    query = urlencode([*parameters, *added.items()])
+    place = f"/{page}?{query}" if query else f"/{page}"
+    return RedirectResponse(place, 307, headers={"Cache-Control": "no-store"})
+
+
 async def open_link(request: Request) -> Response:
     """Keep what a link shows in a cookie, so that its secret stands in no further address.
 
@@ -408,6 +433,7 @@ app = st.App(
     SCRIPT,
     routes=[
         *api.routes(),
+        *(Route(path, lead_on) for path in MOVED),
         Route(LEAVE, leave_link),
         Route(COME_IN, come_in),
         Route("/share/{secret}", open_link),

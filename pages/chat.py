@@ -167,7 +167,7 @@ def _welcome(base: KnowledgeBase, *, empty: bool) -> None:
     if empty:
         st.markdown("Answers come from your documents and cite them. There are none here yet.")
         if not guest():
-            st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
+            st.page_link("documents.py", label="Add documents", icon=":material/library_books:")
         return
     st.markdown("Every answer cites its passages; a citation opens in its document.")
     suggested = retrieval.suggestions(base)

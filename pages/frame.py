@@ -34,7 +34,7 @@ from pages.components.shell.text import plain
 ASSETS = Path(__file__).parent / "assets"
 
 DOCUMENTS = st.Page(
-    "upload.py",
+    "documents.py",
     title="Documents",
     icon=":material/library_books:",
     help="Add documents, preview their passages, build indexes.",
@@ -96,16 +96,6 @@ def tour_page(visibility: Literal["visible", "hidden"]) -> Page:
     )
 
 
-def moved(address: str, page: Page, **parameters: str) -> Page:
-    """Return a hidden page that leads an old address on to a page, with its parameters."""
-
-    def lead_on() -> None:
-        names = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.switch_page(page, query_params=names | {name: [at] for name, at in parameters.items()})
-
-    return st.Page(lead_on, title=address.title(), url_path=address, visibility="hidden")
-
-
 def not_shared(page: Page) -> Page:
     """Return a hidden page at the address of one that guests don't have: it says so."""
 
@@ -123,21 +113,13 @@ def not_shared(page: Page) -> Page:
 
 
 TOURS, HIDDEN_TOURS = tour_page("visible"), tour_page("hidden")
-MOVED = [
-    moved("documents", DOCUMENTS),
-    moved("arena", RUNS, compare="Arena"),
-    moved("review", USAGE, usage="Review"),
-    moved("operations", USAGE, usage="Operations"),
-    moved("memory", USAGE, usage="Memory"),
-    moved("audit", SETTINGS, settings="Audit log"),
-]
 NOT_SHARED = [not_shared(page) for page in (DOCUMENTS, INSPECTOR, METRICS, TUNING, USAGE, SETTINGS)]
 
 
 def open_chat() -> None:
     """The root address: sends the visitor to Chat and keeps the query string."""
-    # A default page is served at the root only. Sending visitors on gives every page, Chat too,
-    # an address of its own that can be shared.
+    # A default page is served at the root only, and Chat has an address that can be shared. The
+    # server sends browsers on before; this is for addresses of no page.
     names = st.query_params
     st.switch_page(CHAT, query_params=[(name, names.get_all(name)) for name in names])
 
@@ -191,7 +173,7 @@ def shown_base() -> None:
 
 
 HOME = st.Page(open_chat, title="Touchstone", default=True, visibility="hidden")
-LEADING_ON = [HOME, *MOVED]
+LEADING_ON = [HOME]
 
 st.set_page_config(
     page_title="Touchstone",

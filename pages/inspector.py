@@ -155,7 +155,7 @@ def _welcome(base: KnowledgeBase) -> None:
         )
     else:
         st.markdown("No documents to search yet.")
-        st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
+        st.page_link("documents.py", label="Add documents", icon=":material/library_books:")
 
 
 def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | None:

@@ -25,7 +25,7 @@ from rag.storage import runs
 from tests.reruns import ROOT, at_home, checked, timed
 
 PAGES = (
-    *("upload", "chat", "inspector", "metrics", "tuning", "runs"),
+    *("documents", "chat", "inspector", "metrics", "tuning", "runs"),
     *("usage", "settings"),
 )
 BASES, DOCUMENTS, QUESTIONS, SUBJECTS = 201, 10_000, 5_000, 1_000

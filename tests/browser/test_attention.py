@@ -15,7 +15,7 @@ from tests.workspaces import workspace_at
 
 QUESTION = "How+long+may+unused+leave+be+carried+over?"
 PAGES = {
-    "Documents": "/upload",
+    "Documents": "/documents",
     "Chat": "/chat",
     "Inspector": f"/inspector?q={QUESTION}",
     "Metrics": "/metrics",

@@ -7,9 +7,10 @@ import pytest
 from playwright.sync_api import TimeoutError, expect
 
 from tests.browser.waiting import idle
+from tests.workspaces import workspace_at
 
 NAVIGATION = {
-    "upload": "Documents",
+    "documents": "Documents",
     "chat": "Chat",
     "inspector": "Inspector",
     "metrics": "Metrics",
@@ -53,6 +54,7 @@ def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
         ("review?review_kind=Refused", "usage?review_kind=Refused"),
         ("operations?period=All", "usage?period=All&usage=Operations"),
         ("memory", "usage"),
+        ("upload?doc=12", "documents?doc=12"),
     ],
 )
 def test_an_old_address_leads_on_with_its_parameters(old, new, address, page):
@@ -83,6 +85,26 @@ def test_the_root_leads_to_chat_and_keeps_the_query_string(address, page):
     page.goto(f"{address}/?from=mail&tag=two&tag=three")
     page.get_by_role("heading", level=1, name="Chat").wait_for()
     page.wait_for_url(f"{address}/chat?from=mail&tag=two&tag=three")
+
+
+def test_a_plain_address_opens_the_base_used_last_and_back_leaves_at_once(serve, warm_home, page):
+    workspace = workspace_at(warm_home)
+    workspace.create("own & new", workspace.base("handbook").recipe())
+    workspace.close()
+    with serve(warm_home) as address:
+        for used, opened in (
+            ("/metrics?kb=own+%26+new", "/chat?kb=own+%26+new"),
+            ("/metrics?kb=handbook", "/chat"),
+        ):
+            page.goto(address + used)
+            page.wait_for_function("document.body.dataset.place?.startsWith('metrics')")
+            page.goto("about:blank")
+            page.goto(address)
+            page.get_by_role("heading", level=1, name="Chat").wait_for()
+            idle(page)
+            assert page.url == address + opened
+            page.go_back()
+            assert page.url == "about:blank"
 
 
 def test_back_returns_to_what_was_on_the_screen(warm_address, page):

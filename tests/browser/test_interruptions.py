@@ -33,7 +33,7 @@ def test_a_silent_model_is_stopped_and_the_question_can_be_asked_again(
 
 def test_a_knowledge_base_is_deleted(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
-        page.goto(f"{address}/upload?kb=handbook")
+        page.goto(f"{address}/documents?kb=handbook")
         page.get_by_text("1 knowledge base: handbook is open").click()
         page.locator(".st-key-documents_delete_base button").click()
         typed = page.get_by_label("Type handbook to confirm")

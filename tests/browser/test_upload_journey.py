@@ -12,7 +12,7 @@ BOILER = (
 
 def test_a_file_is_uploaded_previewed_and_cited(serve, warm_home, page, shoot):
     with serve(warm_home) as address:
-        page.goto(f"{address}/upload")
+        page.goto(f"{address}/documents")
         page.get_by_role("heading", name="3 documents").wait_for()
         page.locator("input[type=file]").first.set_input_files(
             {"name": "boiler.txt", "mimeType": "text/plain", "buffer": BOILER.encode()}

@@ -16,7 +16,7 @@ def test_the_steps_lead_from_one_model_to_the_other(labelled, open_page):
     app = open_page("metrics.py", kb="notes")
     app.button(key="metrics_evaluate").click().run()
     finished(labelled, "evaluate")
-    app.switch_page("upload.py")
+    app.switch_page("documents.py")
     app.session_state["documents_build_more"] = True
     app.run()
     app.selectbox(key="documents_another_embedder").set_value("wordllama").run()
@@ -37,7 +37,7 @@ def test_the_steps_lead_from_one_model_to_the_other(labelled, open_page):
     app.button(key=f"runs_use_{after.id}").click().run()
     app.button(key="frame_recipe_save").click().run()
     assert base.recipe() == after.recipe
-    table = open_page("upload.py", kb="notes").dataframe[1].value
+    table = open_page("documents.py", kb="notes").dataframe[1].value
     assert dict(zip(table["Embedding model"], table["State"], strict=True)) == {
         "fake": "ready",
         "wordllama": "answers now",

@@ -25,7 +25,7 @@ def _bases_list(app: AppTest) -> Expander:
 
 
 def test_the_table_lists_the_documents(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     table = app.dataframe[0].value
     base = filled.base("notes")
     infos = base.documents.documents(base.recipe().index)
@@ -42,7 +42,7 @@ def test_a_document_whose_vectors_are_not_in_answers_by_words(filled, open_page)
     ingestion = Ingestion(base._database, base.id, base._services.models.embedder)
     new = readers.read_text("A zebra crossing leads to the canteen.", "zebra.txt")
     ingestion.take(new, lambda *_: None, lambda *_: None)
-    table = open_page("upload.py").dataframe[0].value
+    table = open_page("documents.py").dataframe[0].value
     assert dict(zip(table["Name"], table["Status"], strict=True)) == {
         "leave.md": "ready",
         "pump.txt": "ready",
@@ -57,7 +57,7 @@ def test_a_document_names_the_parts_that_were_not_read(filled, open_page):
     base = filled.base("notes")
     filled.jobs.run(base.documents.add_files([Upload("deck.pptx", BytesIO(buffer.getvalue()))]))
     info = next(info for info in base.documents.documents(base.recipe().index) if info.pages)
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     table = app.dataframe[0].value
     assert dict(zip(table["Name"], table["Not read"].fillna(0), strict=True)) == {
         "deck.pptx": 3,
@@ -76,7 +76,7 @@ def test_a_document_names_the_parts_that_were_not_read(filled, open_page):
 def test_an_address_opens_a_document(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     assert "leave\\.md" in [header.value for header in app.header]
     assert next(one for one in app.header if one.value == "leave\\.md").proto.anchor == "document"
     drawn = _first(app, "markdown", "Unused leave")
@@ -94,16 +94,18 @@ def test_a_document_that_states_a_date_shows_it(filled, open_page):
     dates = {info.name: (info.id, info.date) for info in base.documents.documents(RECIPE.index)}
     (dated, date), (other, none) = dates["canteen.html"], dates["leave.md"]
     assert (date, none) == ("2024-01-31", "")
-    shown = _first(open_page("upload.py", doc=dated[:12]), "caption", " characters")
+    shown = _first(open_page("documents.py", doc=dated[:12]), "caption", " characters")
     assert shown == r"Web page · 5 characters · dated 2024\-01\-31"
-    assert "dated" not in _first(open_page("upload.py", doc=other[:12]), "caption", " characters")
+    assert "dated" not in _first(
+        open_page("documents.py", doc=other[:12]), "caption", " characters"
+    )
 
 
 def test_another_size_redraws_the_preview_and_stores_nothing(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     stored = len(base.documents.chunks(info.id, base.recipe().index))
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     app.slider(key="documents_size").set_value(100).run()
     wanted = base.recipe().index.model_copy(update={"chunk_size": 100})
     cut = len(list(base.documents.preview(base.documents.document(info.id), wanted)))
@@ -117,7 +119,7 @@ def test_another_size_redraws_the_preview_and_stores_nothing(filled, open_page):
 def test_a_document_is_tagged_and_found_by_its_tag(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     app.multiselect(key=f"documents_tags_{info.id}_").set_value(["policy"]).run()
     assert not app.exception
     assert base.documents.documents(base.recipe().index)[0].tags == ("policy",)
@@ -131,17 +133,17 @@ def test_a_document_is_tagged_and_found_by_its_tag(filled, open_page):
 def test_a_cut_is_built_and_then_answers(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     app.slider(key="documents_size").set_value(100).run()
     app.button(key="documents_build_cut").click().run()
     (job,) = [job for job in filled.jobs.recent(base.id) if job.kind == "build"]
     assert filled.jobs.run(job.id).status == "done"
-    table = open_page("upload.py").dataframe[1].value
+    table = open_page("documents.py").dataframe[1].value
     assert list(table["State"]) == ["answers now", "ready"]
     assert list(table["Chunking"]) == ["sections, 24 tokens", "sections, 100 tokens"]
     assert list(table["Context"]) == ["document, headings, table"] * 2
     assert list(table["Documents"]) == [3, 3]
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     saved = base.recipe()
     (attempt,) = [each for each in app.button if each.label == "Try this index"]
     attempt.click().run()
@@ -159,7 +161,7 @@ def test_a_cut_is_built_and_then_answers(filled, open_page):
 
 def test_an_index_has_one_form_wherever_it_is_described(labelled, open_page):
     info = labelled.base("notes").documents.documents(RECIPE.index)[0]
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     app.session_state["documents_build_more"] = True
     app.run()
     fields = [
@@ -192,7 +194,7 @@ def test_passages_that_are_longer_than_the_model_reads_are_counted(filled, open_
     whole = base.recipe().index.model_copy(update={"chunker": "whole", "embedder": "minilm"})
     short = "minilm reads 254 tokens of a passage and its context: only lexical"
     longer = "Longer than the model reads: 1 of 4 passages of minilm, whole document"
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.session_state["documents_build_more"] = True
     app.run()
     said = [each.value.replace("\\", "") for each in app.caption]
@@ -203,12 +205,12 @@ def test_passages_that_are_longer_than_the_model_reads_are_counted(filled, open_
     assert [each for each in said if short in each]
     assert [each for each in said if longer in each]
     filled.jobs.run(base.documents.build(whole))
-    said = [each.value.replace("\\", "") for each in open_page("upload.py").caption]
+    said = [each.value.replace("\\", "") for each in open_page("documents.py").caption]
     assert [each for each in said if longer in each]
 
 
 def test_a_file_is_read_and_handed_over_once(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums at night.")
     app.run()
     assert not [job for job in filled.jobs.recent() if job.title == "Reading boiler.txt"]
@@ -224,7 +226,7 @@ def test_a_file_is_read_and_handed_over_once(filled, open_page):
 
 
 def test_a_file_with_the_name_of_a_document_says_before_that_it_replaces_it(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.file_uploader(key="documents_files_0").upload("pump.txt", b"The pump is new.")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums.")
     app.run()
@@ -233,7 +235,7 @@ def test_a_file_with_the_name_of_a_document_says_before_that_it_replaces_it(fill
 
 
 def test_a_file_that_fails_says_why_and_what_to_do(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.file_uploader(key="documents_files_0").upload("empty.txt", b"   ")
     app.run()
     app.button(key="documents_add_now").click().run()
@@ -247,7 +249,7 @@ def test_a_file_that_fails_says_why_and_what_to_do(filled, open_page):
 
 
 def test_empty_files_are_named_before_anything_is_read(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.file_uploader(key="documents_files_0").upload("blank.md", b"")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums at night.")
     app.run()
@@ -257,7 +259,7 @@ def test_empty_files_are_named_before_anything_is_read(filled, open_page):
 
 
 def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.file_uploader(key="documents_files_0").upload("letter.doc", b"old")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums.")
     app.run()
@@ -273,14 +275,14 @@ def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(filled
     }
     app.run()
     assert "Save it as \\.docx" in _first(app, "markdown", "letter\\.doc")
-    later = open_page("upload.py")  # by somebody who was not there when it ended
+    later = open_page("documents.py")  # by somebody who was not there when it ended
     assert "Save it as \\.docx" in _first(later, "markdown", "letter\\.doc")
     later.button(key="documents_dismiss").click().run()
     assert not [text for text in later.markdown if "docx" in text.value]
 
 
 def test_what_was_handed_over_is_gone_from_the_fields(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.text_input(key="documents_title_0").set_value("Boiler")
     app.text_area(key="documents_pasted_0").set_value("It hums.")
     next(b for b in app.button if b.label == "Add text").click()
@@ -290,7 +292,7 @@ def test_what_was_handed_over_is_gone_from_the_fields(filled, open_page):
 
 
 def test_addresses_that_are_refused_stay_in_the_field(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.text_area(key="documents_urls_0").set_value("https://me:secret@example.org/a")
     next(b for b in app.button if b.label == "Fetch").click()
     app.run()
@@ -299,14 +301,14 @@ def test_addresses_that_are_refused_stay_in_the_field(filled, open_page):
 
 
 def test_a_link_to_a_document_that_is_gone_says_so(filled, open_page):
-    app = open_page("upload.py", doc="0123456789ab")
+    app = open_page("documents.py", doc="0123456789ab")
     assert app.warning[0].value.startswith("The document of this link is not here any more")
 
 
 def test_deleting_asks_and_counts_the_labels(labelled, open_page):
     base = labelled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     app.button(key="documents_delete").click().run()
     assert len(base.documents.documents(base.recipe().index)) == 3
     app.button(key="documents_delete_really").click().run()
@@ -316,7 +318,7 @@ def test_deleting_asks_and_counts_the_labels(labelled, open_page):
 
 def test_an_empty_base_teaches(filled, open_page):
     filled.create("blank")
-    app = open_page("upload.py", kb="blank")
+    app = open_page("documents.py", kb="blank")
     sample = app.button(key="documents_sample")
     assert sample.proto.type == "secondary"
     order = [each.key for each in (*app.main.get("file_uploader"), *app.main.button)]
@@ -326,7 +328,7 @@ def test_an_empty_base_teaches(filled, open_page):
 def test_a_sample_that_is_there_is_opened_and_not_loaded_again(filled, open_page):
     filled.rename("notes", "sample")
     filled.create("blank")
-    app = open_page("upload.py", kb="blank")
+    app = open_page("documents.py", kb="blank")
     app.button(key="documents_sample").click().run()
     assert app.selectbox(key="kb").value == "sample"
     assert not filled.jobs.active(filled.base("sample").id)
@@ -340,7 +342,7 @@ GERMAN = (
 
 def test_files_in_another_language_come_with_an_embedder_that_supports_it(filled, open_page):
     base = filled.create("leer", Recipe())
-    app = open_page("upload.py", kb="leer")
+    app = open_page("documents.py", kb="leer")
     for name, content in (
         ("pump.txt", b"The pump is checked on Fridays."),
         ("pumpe.txt", GERMAN.encode()),
@@ -361,7 +363,7 @@ def test_files_in_another_language_come_with_an_embedder_that_supports_it(filled
 
 def test_the_first_files_are_previewed_with_cost_cut_and_embedder(filled, open_page):
     base = filled.create("blank", RECIPE)
-    app = open_page("upload.py", kb="blank")
+    app = open_page("documents.py", kb="blank")
     assert not _bases_list(app).proto.expanded  # the way to the files is short
     app.file_uploader(key="documents_files_0").upload("pump.txt", DOCUMENTS["pump.txt"].encode())
     app.run()
@@ -411,7 +413,7 @@ def test_a_long_document_is_drawn_in_windows():
 
 
 def test_a_line_is_one_address(filled, open_page):
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.text_area(key="documents_urls_0").set_value("not a url\n\n ftp://example.org/a b \n")
     app.button(key="FormSubmitter:documents_addresses-Fetch").click().run()
     assert not app.exception

@@ -7,7 +7,7 @@ def test_text_is_left_out_and_taken_back(filled, open_page):
         each for each in base.documents.documents(base.recipe().index) if each.name == "pump.txt"
     )
     words = " ".join(base.documents.document(info.id).text.split()[:4])
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     part = info.id[:12]
     app.text_area(key=f"documents_edit_quote_{part}_0").set_value(words)
     app.button(key=_apply(app)).click().run()
@@ -28,7 +28,7 @@ def test_a_document_that_is_left_out_is_told_from_one_without_text(filled, open_
     base.documents.edit_passages(
         info.id, "exclude", (0, len(base.documents.document(info.id).text))
     )
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     assert not app.exception
     told = " ".join(caption.value for caption in app.caption)
     assert "no text" not in told
@@ -41,7 +41,7 @@ def test_a_document_that_is_left_out_is_told_from_one_without_text(filled, open_
 def test_words_that_are_not_there_are_refused(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     app.text_area(key=f"documents_edit_quote_{info.id[:12]}_0").set_value("nowhere to be found")
     app.button(key=_apply(app)).click().run()
     assert len(app.error) == 1

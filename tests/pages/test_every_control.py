@@ -36,7 +36,7 @@ from tests.workspaces import add
 TRAINS = "In which class are trains booked?"
 GUEST = "guest"
 PLACES = {
-    "upload.py": ("doc",),
+    "documents.py": ("doc",),
     "chat.py": ("talk", "source"),
     "inspector.py": ("q",),
     "metrics.py": ("set", "run"),

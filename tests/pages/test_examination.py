@@ -18,7 +18,7 @@ def test_copies_are_shown_and_settled(filled, open_page):
     turn = base.conversations.ask(base.conversations.open(None), "Do cats swim?", QUICK)
     trace = Trace("Do cats swim?", QUICK.hash, 3, None, (), (), 0.5)
     base.conversations.conclude(turn, Answer("", (), trace, "quotes", "refused"))
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
     assert any(plain("one.txt and two.txt") in each.value for each in app.markdown)
@@ -42,7 +42,7 @@ def test_parts_that_were_not_read_are_shown_at_their_place(filled, open_page):
     (finding,) = base.examinations.examine().open
     assert (finding.kind, finding.places[0].document) == ("unread", "deck.pptx")
     assert "1 hidden slide (slide 2)" in finding.summary
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
     app.button(f"examination_show_{finding.id}").click().run()
@@ -60,7 +60,7 @@ def test_a_doubtful_answer_shows_its_nearest_passage_and_opens_in_the_inspector(
     (finding,) = base.examinations.examine().open
     assert finding.nearest.document == answer.citations[0].hit.document
     assert finding.id == replace(finding, nearest=None).id
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
     said = [one.value for one in (*app.markdown, *app.caption)]
@@ -80,7 +80,7 @@ def test_editions_without_a_difference_show_no_table(filled, open_page):
         base,
         {"leave-2024.txt": leave.format("unit"), "leave-2025.txt": leave.format("team")},
     )
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
     app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
@@ -96,7 +96,7 @@ def test_a_decision_for_an_edition_says_what_happens_next(filled, open_page):
         base,
         {"leave-2024.txt": leave.format("unit"), "leave-2025.txt": leave.format("team")},
     )
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     assert app.header[0].value == "5 documents"
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
@@ -136,7 +136,7 @@ def test_a_place_in_a_sheet_has_the_name_of_the_sheet(filled, open_page):
     doubtful = replace(answer, assessment=Assessment("doubtful", "No passage has it."))
     turn = base.conversations.ask(base.conversations.open(None), question, recipe)
     base.conversations.conclude(turn, doubtful)
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
     said = [one.value.replace("\\", "") for one in app.caption]

@@ -9,7 +9,7 @@ from pages.components.shell import session
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLES = {
-    "upload.py": "Documents",
+    "documents.py": "Documents",
     "chat.py": "Chat",
     "inspector.py": "Inspector",
     "metrics.py": "Metrics",

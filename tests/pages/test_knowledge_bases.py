@@ -21,7 +21,7 @@ def two(labelled: Workspace) -> Workspace:
 
 
 def test_every_base_stands_with_its_size_and_last_run(two, open_page):
-    table = open_page("upload.py", kb="notes").dataframe[0].value
+    table = open_page("documents.py", kb="notes").dataframe[0].value
     assert list(table["Name"]) == ["archive", "notes"]
     assert list(table["Documents"]) == [0, 3]
     assert list(table["Passages"]) == [0, two.overview()[1].passages]
@@ -30,14 +30,14 @@ def test_every_base_stands_with_its_size_and_last_run(two, open_page):
 
 
 def test_one_base_needs_no_table(labelled, open_page):
-    app = open_page("upload.py", kb="notes")
+    app = open_page("documents.py", kb="notes")
     assert "1 knowledge base: notes is open" in [each.label for each in app.expander]
     assert "Questions" not in app.dataframe[0].value.columns
     assert app.button(key="documents_delete_base").label == "Delete"
 
 
 def test_the_open_base_is_renamed_and_stays_open(two, open_page):
-    app = open_page("upload.py", kb="notes")
+    app = open_page("documents.py", kb="notes")
     app.button(key="documents_rename").click().run()
     app.text_input(key="documents_new_name").set_value("handbook")
     next(b for b in app.button if b.form_id == "documents_rename_form").click().run()
@@ -48,7 +48,7 @@ def test_the_open_base_is_renamed_and_stays_open(two, open_page):
 
 
 def test_a_copy_is_made_and_opened(two, open_page):
-    app = open_page("upload.py", kb="notes")
+    app = open_page("documents.py", kb="notes")
     app.button(key="documents_duplicate").click().run()
     assert app.text_input(key="documents_copy_name").value == "notes 2"
     next(b for b in app.button if b.form_id == "documents_duplicate_form").click().run()
@@ -56,12 +56,12 @@ def test_a_copy_is_made_and_opened(two, open_page):
     assert app.sidebar.selectbox(key="kb").value == "notes 2"
     (job,) = two.jobs.recent(two.base("notes 2").id)
     assert (job.kind, two.jobs.run(job.id).status) == ("duplicate", "done")
-    app = open_page("upload.py", kb="notes 2")
+    app = open_page("documents.py", kb="notes 2")
     assert list(app.dataframe[0].value["Documents"]) == [0, 3, 3]
 
 
 def test_deleting_asks_for_the_name(two, open_page):
-    app = open_page("upload.py", kb="notes")
+    app = open_page("documents.py", kb="notes")
     app.button(key="documents_delete_base").click().run()
     assert app.button(key="documents_delete_really").disabled
     assert [info.name for info in two.bases()] == ["archive", "notes"]

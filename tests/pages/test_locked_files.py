@@ -33,7 +33,7 @@ def _read_again(app: AppTest, key: str, password: str) -> None:
 
 def test_a_file_is_read_with_its_password(filled, home, open_page):
     base, _locked, key = _waiting(filled)
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     assert any("lamp\\.pdf** The PDF is encrypted" in each.value for each in app.markdown)
     _read_again(app, key, WRONG)
     assert ["does not open this PDF" in error.value for error in app.error] == [True]
@@ -52,7 +52,7 @@ def test_a_file_is_read_with_its_password(filled, home, open_page):
 
 def test_a_file_is_left_out(filled, home, open_page):
     base, locked, key = _waiting(filled)
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     app.button(key=f"documents_leave_out_{key}").click().run()
     assert not app.exception
     assert base.documents.locked_files() == []

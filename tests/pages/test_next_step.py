@@ -163,6 +163,6 @@ def test_all_pages_name_one_set_the_one_with_enough_questions_or_the_last_chosen
         app = open_page(page)
         assert (app.selectbox(key="set").value, "*large*" in _line(app)) == ("large", True)
     app.selectbox(key="set").set_value("checks").run()
-    for page in ("chat.py", "upload.py", "metrics.py"):
+    for page in ("chat.py", "documents.py", "metrics.py"):
         app.switch_page(page).run()
         assert "*checks*" in _line(app)

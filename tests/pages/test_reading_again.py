@@ -18,7 +18,7 @@ def test_documents_are_read_again_by_a_click(filled, open_page, monkeypatch):
         monkeypatch.setattr(module, "reader_version", lambda _type: 99)
     count = len(again.outdated())
     assert count == 3
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     assert any(f"{count} documents can be read better now" in each.value for each in app.markdown)
     app.button(key="documents_read_again").click().run()
     assert not app.exception

@@ -12,7 +12,7 @@ from tests.handbook import FRAME
 from tests.members import said
 
 PAGES = (
-    *("upload.py", "chat.py", "inspector.py", "metrics.py"),
+    *("documents.py", "chat.py", "inspector.py", "metrics.py"),
     *("tuning.py", "runs.py", "usage.py", "settings.py"),
     "tour.py",
 )
@@ -71,7 +71,7 @@ def test_usage_opens_with_what_the_role_may_see(role, visit, world):
 
 EDITOR, LABELLER, OWNER = ("editor", "owner"), ("labeller", "editor", "owner"), ("owner",)
 OFFERED = {
-    "upload.py": {
+    "documents.py": {
         "documents_rename": EDITOR,
         "documents_duplicate": OWNER,
         "documents_delete_base": OWNER,
@@ -129,7 +129,7 @@ def test_what_a_role_may_not_do_is_not_offered(role, page, visit, world):
             if each.disabled:
                 why = f"You may not do this as {role}: it takes the role {roles[0]}."
                 assert each.help == f"{why} Ask an owner of the knowledge base.", key
-    if page == "upload.py":
+    if page == "documents.py":
         offered = bool(app.get("file_uploader"))
         assert offered == (role in EDITOR)
         assert ("it takes the role editor" in said(app)) != offered

@@ -24,7 +24,7 @@ def test_an_address_chooses_the_base(filled, open_page):
 
 def test_another_base_keeps_the_page(filled, open_page):
     filled.create("archive")
-    app = open_page("upload.py", kb="notes")
+    app = open_page("documents.py", kb="notes")
     app.sidebar.selectbox(key="kb").select("archive").run()
     assert app.title[0].value == "Documents"
     assert app.sidebar.caption[0].value == "0 documents · 0 passages"
@@ -32,7 +32,7 @@ def test_another_base_keeps_the_page(filled, open_page):
 
 def test_the_size_of_a_base_tells_how_many_documents_are_left_out(filled, open_page):
     base = filled.base("notes")
-    app = open_page("upload.py")
+    app = open_page("documents.py")
     total = len(base.documents.documents(base.recipe().index))
     assert app.sidebar.caption[0].value.startswith(f"{total} documents · ")
     (document,) = base.documents.documents(base.recipe().index)[:1]
@@ -52,7 +52,7 @@ def test_an_address_of_a_deleted_base_opens_another_and_says_so(filled, open_pag
 
 def test_an_address_without_a_base_means_the_oldest(filled, open_page):
     filled.create("archive")
-    assert open_page("upload.py").sidebar.selectbox(key="kb").value == "notes"
+    assert open_page("documents.py").sidebar.selectbox(key="kb").value == "notes"
 
 
 def test_a_question_for_a_base_that_was_deleted_meanwhile_is_not_asked_of_another(
@@ -72,7 +72,7 @@ def test_a_question_for_a_base_that_was_deleted_meanwhile_is_not_asked_of_anothe
 
 def test_the_chip_shows_what_changed(filled, open_page):
     saved = filled.base("notes").recipe()
-    app = open_page("upload.py", k="9", mode="Dense")
+    app = open_page("documents.py", k="9", mode="Dense")
     changes = next(one.value for one in app.sidebar.markdown if one.value.startswith("- "))
     assert changes.splitlines() == [
         "- search\\.mode: hybrid → **dense**",
@@ -84,7 +84,7 @@ def test_the_chip_shows_what_changed(filled, open_page):
 
 
 def test_the_chip_exports_the_recipe(filled, open_page):
-    app = open_page("upload.py", k="9")
+    app = open_page("documents.py", k="9")
     assert not [one for one in app.sidebar.selectbox if one.key == "recipe_export_target"]
     app.session_state["recipe_export"] = True
     app.run()
@@ -97,7 +97,7 @@ def test_the_chip_exports_the_recipe(filled, open_page):
 
 
 def test_the_chip_saves_and_resets(filled, open_page):
-    app = open_page("upload.py", k="9")
+    app = open_page("documents.py", k="9")
     app.sidebar.button(key="frame_recipe_save").click().run()
     assert filled.base("notes").recipe().search.top_k == 9
     assert app.sidebar.button(key="frame_recipe_save").disabled

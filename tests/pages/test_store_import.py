@@ -23,7 +23,7 @@ def test_a_store_is_looked_at_and_imported(labelled, open_page, monkeypatch):
     vectors = base._services.models.embedder("fake").embed(TEXTS, "document")
     vectors[2] = vectors[0]
     rows = [{"id": place, "content": text} for place, text in enumerate(TEXTS)]
-    app = open_page("upload.py", kb="manuals")
+    app = open_page("documents.py", kb="manuals")
     with qdrant_with(rows, vectors.tolist()) as store:
         app.selectbox(key="store_kind").select("qdrant")
         app.text_input(key="store_address").set_value(store.address)
@@ -43,7 +43,7 @@ def test_a_store_is_looked_at_and_imported(labelled, open_page, monkeypatch):
 
 
 def test_a_base_with_documents_says_why_and_offers_another_one(labelled, open_page):
-    app = open_page("upload.py", kb="notes")
+    app = open_page("documents.py", kb="notes")
     app.button(key="store_new_base").click().run()
     assert not app.exception
     assert app.text_input[-1].label == "Name"

@@ -20,7 +20,7 @@ def first(app: AppTest, kind: str, words: str) -> str:
 
 def test_an_archive_is_previewed_as_a_list_and_added_as_its_files(filled, open_page):
     base = filled.create("packed", RECIPE)
-    app = open_page("upload.py", kb="packed")
+    app = open_page("documents.py", kb="packed")
     packed = zipped(**{"rules/dogs.md": "# Dogs\n\nNo dogs.", "rules/boats.md": "No boats."})
     app.file_uploader(key="documents_files_0").upload("rules.zip", packed)
     app.run()
@@ -43,7 +43,7 @@ def test_after_an_upload_all_files_are_looked_at(filled, open_page):
     uploads = [Upload(name, BytesIO(text.encode())) for name, text in texts.items()]
     job = base.documents.add_files(uploads)
     filled.jobs.run(job)
-    app = open_page("upload.py", kb="many")
+    app = open_page("documents.py", kb="many")
     app.session_state["documents_job"] = {base.id: job}
     app.run()
     assert "6 documents were not read whole: 6 pictures" in first(app, "markdown", "not read whole")
@@ -55,11 +55,11 @@ def test_a_guessed_encoding_can_be_another(filled, open_page):
     file = BytesIO("Das Boot kostet fünf Euro.".encode("mac_roman"))
     filled.jobs.run(base.documents.add_files([Upload("boat.txt", file)]))
     info = base.documents.documents(base.recipe().index)[0]
-    app = open_page("upload.py", doc=info.id[:12])
+    app = open_page("documents.py", doc=info.id[:12])
     assert info.receipt is not None
     assert info.receipt.read["encoding"] == "mac_roman"
     app.selectbox(key="documents_encoding").select("cp850").run()
     assert not app.exception
     filled.jobs.run(filled.jobs.recent(base.id)[0].id)
     assert base.documents.document(info.id).text == "Das Boot kostet fƒnf Euro."
-    assert "cp850" in first(open_page("upload.py", doc=info.id[:12]), "caption", "Read: ")
+    assert "cp850" in first(open_page("documents.py", doc=info.id[:12]), "caption", "Read: ")

@@ -48,7 +48,7 @@ def arena(base: KnowledgeBase) -> None:
         "Two recipes answer the same question side by side. Vote for the answer that you prefer."
     )
     if retrieval.is_empty(base):
-        st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
+        st.page_link("documents.py", label="Add documents", icon=":material/library_books:")
         return
     pair, blind = _pair(base)
     question = st.chat_input("Ask both", key="arena_question", disabled=pair is None)

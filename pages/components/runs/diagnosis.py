@@ -54,7 +54,7 @@ _CAUSE_WIDTH, _EVIDENCE_WIDTH, _DOCUMENT_WIDTH, _NUMBER_WIDTH = 130, 250, 220, 6
 _EVIDENCE = 96  # characters, which are three lines
 _TALLEST = 400  # pixels of the evidence in full
 _ON_TUNING = "tuning.py", "Change the recipe on Tuning", "tune"
-_ON_DOCUMENTS = "upload.py", "Open Documents", "library_books"
+_ON_DOCUMENTS = "documents.py", "Open Documents", "library_books"
 _PLACES = {
     **dict.fromkeys(("missing", "excluded", "misread", "cut", "language"), _ON_DOCUMENTS),
     **dict.fromkeys(("superseded", "table_row", "not_found"), _ON_DOCUMENTS),

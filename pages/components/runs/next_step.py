@@ -107,7 +107,7 @@ def open_steps(info: BaseInfo, base: KnowledgeBase) -> Iterator[Step]:
             return
         text = "This knowledge base has no documents."
         hint = "Choose files below, or load the sample."
-        yield Step(text, "upload.py", "Add documents", hint=hint)
+        yield Step(text, "documents.py", "Add documents", hint=hint)
         return
     sets = question_sets(base)
     if not sets:

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.shell.buttons import filled_button
+from pages.components.shell.cookies import base_cookie, last_base
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import refusal
 from pages.components.shell.session import (
@@ -14,6 +15,7 @@ from pages.components.shell.session import (
     KEPT,
     QUESTION,
     base,
+    bases,
     oldest,
     shared_cache,
     workspace,
@@ -39,9 +41,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const attributeFilter = ["class", "data-test-script-state"];
   parentElement.watcher.observe(app, { attributeFilter });
   const before = document.body.dataset.place;
-  document.body.dataset.place = data;
+  document.body.dataset.place = data.place;
+  if (data.cookie) document.cookie = data.cookie;
   const open = "[data-testid=stSidebarCollapseButton] button[aria-expanded=true]";
-  if (before !== data && window.innerWidth < 768) document.querySelector(open)?.click();
+  if (before !== data.place && window.innerWidth < 768) document.querySelector(open)?.click();
   return () => parentElement.watcher.disconnect();
 }
 """
@@ -81,10 +84,14 @@ def _left_out(chosen: KnowledgeBase) -> int:
 def close_sidebar(page: str) -> None:
     """Close the sidebar of a narrow window once a page is loaded or something else is chosen.
 
-    Run the page again once another theme is chosen.
+    Run the page again once another theme is chosen. Keep the knowledge base in a cookie, unless it
+    is the one that a plain address shows anyway.
     """
-    place = f"{page} {st.session_state.get(BASE, '')}"
-    _place(data=place, key="frame_place", height="content", on_theme_change=_redraw)
+    name, known = st.session_state.get(BASE, ""), bases()
+    kept = "" if not known or name == oldest(known).name else name
+    cookie = base_cookie(kept) if workspace().principal.link is None else ""
+    data = {"place": f"{page} {name}", "cookie": cookie}
+    _place(data=data, key="frame_place", height="content", on_theme_change=_redraw)
 
 
 def _redraw() -> None:
@@ -107,7 +114,8 @@ def _settle_choice(bases: list[BaseInfo], page: str) -> None:
     if created in names:
         st.session_state[BASE] = created
     elif requested and requested not in names:
-        st.session_state[_GONE] = (requested, page)
+        if chosen or requested != last_base(st.context.cookies):  # nobody asked for the last one
+            st.session_state[_GONE] = (requested, page)
         if chosen and names:
             st.session_state[BASE] = oldest(bases).name
             st.session_state[KEPT] = st.session_state.get(QUESTION)
@@ -136,4 +144,4 @@ def _new_base() -> None:
     if submitted:
         with guard():
             choose(workspace().create(name).name)
-            st.switch_page("upload.py", query_params={})
+            st.switch_page("documents.py", query_params={})

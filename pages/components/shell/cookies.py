@@ -1,4 +1,4 @@
-"""Cookies that say who a browser is: a guest with a link, or a person who signed in.
+"""Cookies that say who a browser is: a guest with a link, or a person who signed in; and its base.
 
 The secret of a link becomes a cookie when it is opened, so it stands in no further address. The
 cookie of a sign-in is Streamlit's; all tabs of a browser share it. Imports nothing of the
@@ -11,12 +11,15 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
+from urllib.parse import quote, unquote
 
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 SHARED = "touchstone_shared"
 LEFT = "touchstone_left"
 LEAVE, COME_IN = "/share/leave", "/share/come-in"
+LAST_BASE = "touchstone_base"
+"""The knowledge base that the browser looked at last, percent-encoded; a plain address opens it."""
 SIGN_OUT = "/auth/logout"
 """Where Streamlit ends a sign-in."""
 _SECRET = re.compile(r"share_[A-Za-z0-9_-]{43}")
@@ -43,6 +46,17 @@ def kept(secret: str, *, secure: bool) -> dict[str, Any]:
 def left(*, secure: bool) -> dict[str, Any]:
     """The parameters of the cookie of a guest who left: until the browser is closed."""
     return {"key": LEFT, "value": "1", "httponly": True, "samesite": "lax", "secure": secure}
+
+
+def base_cookie(name: str) -> str:
+    """The cookie that keeps the name of a knowledge base, or forgets it where that is empty."""
+    age = _SECONDS if name else 0
+    return f"{LAST_BASE}={quote(name, safe='')}; Path=/; Max-Age={age}; SameSite=Lax"
+
+
+def last_base(cookies: Mapping[str, str]) -> str:
+    """Return the name of the knowledge base that a browser looked at last; "" for guests."""
+    return "" if SHARED in cookies else unquote(cookies.get(LAST_BASE, ""))
 
 
 def sign_in_key(cookies: Mapping[str, str]) -> str:

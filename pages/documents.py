@@ -43,7 +43,7 @@ def _documents(base: KnowledgeBase) -> None:
 
 
 with guard():
-    page_title("Documents", "upload")
+    page_title("Documents", "documents")
 with guard():
     bases_view()
 with guard():
