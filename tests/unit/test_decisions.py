@@ -11,7 +11,6 @@ import pytest
 from pages.components.runs.deciding import entries
 from rag import InvalidInput, KnowledgeBase, NotFound, RunDecision, Workspace
 from rag.__main__ import main
-from rag.runs.deciding import decisions
 from tests.workspaces import QUICK, add, workspace_at
 
 SET = "checks"
@@ -32,7 +31,7 @@ def opened(
 
     The draw is the same for all run ids, which are random.
     """
-    monkeypatch.setattr(decisions, "_seed", lambda *_: 7)
+    monkeypatch.setattr("rag.runs.deciding.decisions._seed", lambda *_: 7)
     workspace = workspace_at(home)
     base = workspace.create("pumps", LEFT)
     text = "The alpha, beta, gamma, delta, omega and kappa pumps take oil in the {} wing."

@@ -4,13 +4,10 @@ import ast
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import text
 
 from rag import InvalidInput, KnowledgeBase, TourStop, Workspace
 from rag.storage import builds, jobs, runs
-from rag.storage.access import tours
-from rag.storage.conversations import sessions
-from rag.storage.conversations.tables import conversation
 from tests.rooms import files, parsed
 from tests.workspaces import QUICK, add, stocked
 
@@ -125,7 +122,7 @@ def test_a_tour_begins_with_its_stops_or_not_at_all(base, monkeypatch):
     with pytest.raises(InvalidInput):
         base.tours.create("For the board", [stop.with_note("x" * 2001)])
     with monkeypatch.context() as patch:
-        patch.setattr(tours, "replace", killed)
+        patch.setattr("rag.storage.access.tours.replace", killed)
         with pytest.raises(KeyboardInterrupt):
             base.tours.create("For the board", [stop])
     assert base.tours.list_tours() == []
@@ -137,11 +134,11 @@ def test_a_conversation_is_opened_with_its_name_or_not_at_all(workspace, base, m
     with pytest.raises(InvalidInput):
         base.conversations.open(None, "x" * 400)
     with monkeypatch.context() as patch:
-        patch.setattr(sessions, "change", killed)
+        patch.setattr("rag.storage.conversations.sessions.change", killed)
         with pytest.raises(KeyboardInterrupt):
             base.conversations.open(None, "leave")
     with workspace._services.database.read() as connection:
-        assert connection.execute(select(conversation)).all() == []
+        assert connection.execute(text("SELECT * FROM conversation")).all() == []
     opened = base.conversations.open(None, " leave ")
     assert base.conversations.named("leave").id == opened
     assert base.conversations.open(opened, "travel") == opened
