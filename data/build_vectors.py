@@ -16,8 +16,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rag import Recipe, Settings, Workspace, workspace
-from rag.indexing.vector_cache import export_vectors
-from rag.services import Services
+from rag.services.indexing.vector_cache import export_vectors
+from rag.services.services import Services
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag import KnowledgeBase, Message, ProviderUnavailable, Recipe, Workspace
-from rag.services import Models
+from rag.services.services import Models
 from rag.types import Delta, Usage
 from tests.runs import SET, WORDS
 

@@ -1,7 +1,8 @@
 """The rooms of the product and their order, written down once: ``python -m tests.rooms``.
 
-A room is a folder or a single module. It may import rooms of the tiers above its own in ``TIERS``,
-also for type checking only, and nothing of its own tier or of those below.
+A room is a folder; the modules and folders of the vocabulary are one room. A room may import rooms
+of the tiers above its own in ``TIERS``, also for type checking only, and nothing of its own tier or
+of those below. Within a room, folders may import each other one way only.
 """
 
 import ast
@@ -16,71 +17,36 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
+VOCABULARY = (
+    "rag.errors",
+    "rag.fences",
+    "rag.input_rules",
+    "rag.logistic",
+    "rag.network",
+    "rag.operation",
+    "rag.protocols",
+    "rag.recipe",
+    "rag.results",
+    "rag.settings",
+    "rag.spreadsheets",
+    "rag.telemetry",
+    "rag.types",
+)
+
 TIERS: tuple[tuple[str, ...], ...] = (
-    # the vocabulary
-    (
-        "rag.types",
-        "rag.errors",
-        "rag.fences",
-        "rag.input_rules",
-        "rag.operation",
-        "rag.spreadsheets",
-        "rag.telemetry",
-    ),
-    ("rag.protocols", "rag.recipe", "rag.logistic"),
-    ("rag.results",),
-    # adapters, each of one technique or one part of the world outside
-    ("rag.network", "rag.lexical"),
-    (
-        "rag.chunking",
-        "rag.readers",
-        "rag.providers",
-        "rag.stores",
-        "rag.storage",
-        "rag.http_tools",
-        "rag.topic",
-    ),
-    # logic, which is handed its adapters
-    ("rag.settings", "rag.retrieval", "rag.answering"),
+    ("vocabulary",),
+    ("rag.lexical", "rag.storage"),
+    # adapters and logic, which know nothing of each other
+    ("rag.access", "rag.chunking", "rag.providers", "rag.readers", "rag.retrieval", "rag.stores"),
+    ("rag.answering", "rag.services"),
     ("rag.evaluation",),
-    # composing rooms
-    ("rag.indexing", "rag.jobs"),
-    ("rag.services",),
-    ("rag.access", "rag.maps", "rag.search", "rag.questions", "rag.memory"),
-    ("rag.documents", "rag.runs"),
-    (
-        "rag.tuning",
-        "rag.explanation",
-        "rag.conversations",
-        "rag.bundles",
-        "rag.tours",
-        "rag.systems",
-        "rag.examination",
-        "rag.exports",
-    ),
-    ("rag.knowledge_base", "rag.maintenance", "rag.schemas", "rag.tracing"),
+    ("rag.library", "rag.search"),
+    ("rag.experiments",),
+    ("rag.conversations",),
     ("rag.workspace",),
     ("rag",),
-    # the outside
-    ("rag.cli", "rag.api", "pages.components.shell"),
-    (
-        "rag.cli.documents",
-        "rag.cli.asking",
-        "rag.cli.evaluating",
-        "rag.cli.administration",
-        "pages.components.recipe",
-        "pages.components.source",
-        "pages.components.labels",
-        "pages.components.metrics",
-        "pages.components.settings",
-        "pages.components.tours",
-    ),
-    ("rag.cli.parser", "pages.components.documents", "pages.components.runs"),
-    ("pages.components.inspector", "pages.components.tuning"),
-    ("pages.components.chat",),
-    ("pages.components.memory", "pages.components.operations"),
-    ("pages",),
-    ("rag.__main__", "app"),
+    ("rag.api", "rag.cli", "pages"),
+    ("app", "rag.__main__"),
 )
 TIER = {room: number for number, tier in enumerate(TIERS) for room in tier}
 PRODUCT = ("rag", "pages", "app")
@@ -100,8 +66,9 @@ def room_of(name: str) -> str | None:
     """The room of a module, or of a name in one; None for what has no place in the order."""
     if name in ("rag", "app"):
         return name
-    fits = [room for room in TIER if room != "rag" and within(name, room)]
-    return max(fits, key=len, default=None)
+    if any(within(name, word) for word in VOCABULARY):
+        return "vocabulary"
+    return next((room for room in TIER if room != "rag" and within(name, room)), None)
 
 
 def target_room(found: Import) -> str | None:
@@ -196,26 +163,35 @@ def room_graph() -> dict[str, set[str]]:
     return graph
 
 
-def longest_way(graph: Mapping[str, set[str]]) -> list[str]:
-    """The longest way down through rooms, from the outside to the vocabulary.
+def folder_graph() -> dict[str, set[str]]:
+    """The folders of a room that each of its folders imports."""
+    graph: dict[str, set[str]] = {}
+    for module, theirs in module_graph().items():
+        mine = _folder(module)
+        beside = {
+            folder
+            for name in theirs
+            if room_of(name) == room_of(module) and (folder := _folder(name))
+        }
+        if mine is not None:
+            graph.setdefault(mine, set()).update(beside - {mine})
+    return graph
 
-    The dashboard counts as one room, and so does the command line: how deep their own rooms are
-    stacked is another question.
-    """
-    folded: dict[str, set[str]] = {}
-    for room, theirs in graph.items():
-        folded.setdefault(_floor(room), set()).update({_floor(each) for each in theirs})
+
+def _folder(module: str) -> str | None:
+    """The folder of a room that a module is in: ``rag.library.maps``, ``pages.components.chat``."""
+    parts = module.split(".")[:3]
+    return ".".join(parts) if len(parts) == 3 and ROOT.joinpath(*parts).is_dir() else None
+
+
+def longest_way(graph: Mapping[str, set[str]]) -> list[str]:
+    """The longest way down through rooms, from the outside to the vocabulary."""
 
     @cache
     def below(room: str) -> tuple[str, ...]:
-        ways = (below(each) for each in folded[room] - {room})
-        return (room, *max(ways, key=len, default=()))
+        return (room, *max(map(below, graph[room]), key=len, default=()))
 
-    return list(max((below(room) for room in folded), key=len))
-
-
-def _floor(room: str) -> str:
-    return next((each for each in ("pages", "rag.cli") if within(room, each)), room)
+    return list(max(map(below, graph), key=len))
 
 
 def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
@@ -281,7 +257,7 @@ def main() -> int:
     print(f"all   {total['files']:5}  {total['lines']:5}  {total['code']}")
     way = longest_way(room_graph())
     print(f"longest way down: {len(way)} rooms: " + " > ".join(way))
-    rings = cycles(module_graph())
+    rings = cycles(module_graph()) + cycles(folder_graph())
     print(f"modules that import each other: {rings or 'none'}")
     print(f"imports against the order: {len(breaches) or 'none'}")
     print("\n".join(breaches))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag import KnowledgeBase, Workspace
-from rag.indexing.servers import Servers
+from rag.services.indexing.servers import Servers
 from tests.workspaces import QUICK, add, fill_home, workspace_at
 
 SET = "handbook questions"

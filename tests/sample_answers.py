@@ -7,8 +7,8 @@ from rag import Citation, Hit, KnowledgeBase, Question
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.checking import SentenceChecker
 from rag.answering.statements.sentences import sentence_spans
-from rag.indexing.lookup import lookup
 from rag.search.corpus import StoredSources
+from rag.services.indexing.lookup import lookup
 from rag.storage import passages
 
 BEST = 3  # the grade of what answers by itself

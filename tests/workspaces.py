@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import MetaData, select
 
 from rag import KnowledgeBase, NotFound, Recipe, Settings, Upload, Workspace
-from rag.indexing.servers import Servers
+from rag.services.indexing.servers import Servers
 from rag.storage import Database
 
 if TYPE_CHECKING:

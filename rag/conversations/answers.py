@@ -10,12 +10,12 @@ from rag.answering import AnswerStream, QuotesExplanation, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.answering.assessing.key_terms import key_terms, words_in
 from rag.conversations.prompts import Prompts
-from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
 from rag.search.corpus import StoredSources
 from rag.search.model_fit import NOT_TRIED, checks_quotes, settled
 from rag.search.tools import answer_tools
-from rag.services import Services
+from rag.services.indexing.index import Index
+from rag.services.services import Services
 from rag.storage.conversations import Turn
 from rag.types import Example, Message, Stage, Trace
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from rag import telemetry
 from rag.conversations import exports
+from rag.conversations.memory import Memory
 from rag.conversations.operations import Operations
 from rag.conversations.reviews import Reviews
 from rag.conversations.turn_metrics import log_turn, turn_metrics
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import storable
-from rag.memory import Memory
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.retrieval import stage_row

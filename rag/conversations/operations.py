@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from rag.errors import InvalidInput
+from rag.experiments.runs.quality.spending import cost_text
 from rag.operation import operation
-from rag.runs.quality.spending import cost_text
 from rag.storage import Database
 from rag.storage.conversations import operations as rows
 from rag.storage.conversations.operations import TurnRow

@@ -11,7 +11,7 @@ import numpy as np
 from rag.lexical import Bm25Options, LexicalIndex, Query, term_weights, word_shares
 from rag.protocols import VectorView
 from rag.recipe import SearchRecipe
-from rag.topic import Topic
+from rag.retrieval.topic import Topic
 from rag.types import Keys, Mask, Ranks, Scores, Vectors, WordCorrection
 
 NOT_FOUND = np.iinfo(np.int32).max

@@ -10,7 +10,7 @@ from rag.lexical import LexicalIndex
 from rag.protocols import ChatModel, Embedder, Reranker, VectorView
 from rag.retrieval.candidates import Calibrated
 from rag.retrieval.languages import ANY_LANGUAGE, KnownLanguages
-from rag.topic import TopicModel
+from rag.retrieval.topic import TopicModel
 from rag.types import Chunk, Keys, Vectors
 
 Lookup = Callable[[Sequence[int]], Mapping[int, tuple[Chunk, str]]]

@@ -13,7 +13,7 @@ from rag.retrieval.corpus import Lookup
 from rag.retrieval.fusion import BY_WORDS, ranking
 from rag.retrieval.selection import Selection
 from rag.retrieval.timeline import Timeline
-from rag.topic import Topic
+from rag.retrieval.topic import Topic
 from rag.types import Dropped, Hit, Keys, Order, page_name, percent, told_apart
 
 MATCHED = "matched_words"

@@ -26,7 +26,7 @@ from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.selection import resolved_threshold, select
 from rag.retrieval.stages import stage_rows
 from rag.retrieval.timeline import Timeline
-from rag.topic import Topic, topic_evidence
+from rag.retrieval.topic import Topic, topic_evidence
 from rag.types import Message, Trace, Vectors
 
 

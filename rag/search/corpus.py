@@ -10,15 +10,15 @@ import numpy as np
 from rag import providers
 from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
-from rag.indexing.index import Index
-from rag.indexing.lookup import lookup
 from rag.protocols import ChatModel, Reranker, VectorView
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, IncompleteVectors, Listwise, filters
 from rag.retrieval.languages import KnownLanguages
-from rag.services import Services
+from rag.retrieval.topic import shipped
+from rag.services.indexing.index import Index
+from rag.services.indexing.lookup import lookup
+from rag.services.services import Services
 from rag.storage import Connection, Database, bases, documents, passages
-from rag.topic import shipped
 from rag.types import TOOL, Chunk, Document, Hit, Keys
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag import answering, providers
 from rag.errors import ProviderError
 from rag.recipe import AnswerRecipe, Recipe
-from rag.services import Services
+from rag.services.services import Services
 from rag.types import Decision, Trace
 
 SMALL = 4e9

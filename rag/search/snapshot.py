@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from rag.indexing.index import Index
 from rag.recipe import Recipe
 from rag.retrieval import Corpus
 from rag.retrieval.filters import filter_digest
 from rag.search.corpus import corpus
 from rag.search.threshold import ThresholdRule, threshold_rule
 from rag.search.tools import refuse_tools
-from rag.services import Services
+from rag.services.indexing.index import Index
+from rag.services.services import Services
 from rag.storage import bases, documents
 
 

@@ -19,7 +19,7 @@ from rag.evaluation.calibration import Calibration
 from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import Quality, ReliabilityBin
 from rag.recipe import IndexRecipe, SearchRecipe
-from rag.services import Models, Services
+from rag.services.services import Models, Services
 from rag.storage import Connection, calibrations
 from rag.storage.calibrations import CalibrationRow
 

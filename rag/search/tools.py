@@ -11,14 +11,14 @@ import numpy as np
 from rag import telemetry
 from rag.answering.asking.routing import AnswerTool
 from rag.errors import InvalidInput, NotFound, TouchstoneError
-from rag.http_tools import HttpTool, ToolOutcome, ToolResult, call
 from rag.protocols import Embedder
+from rag.providers.http_tools import HttpTool, ToolOutcome, ToolResult, call
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Part, Timeline, embed_question
 from rag.retrieval.hits import pass_cuts
 from rag.retrieval.selection import cut
 from rag.search.questions import check_question
-from rag.services import Services
+from rag.services.services import Services
 from rag.storage import tools as rows
 from rag.types import TOOL, Chunk, Hit, Trace, chunk_key
 

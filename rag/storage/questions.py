@@ -61,8 +61,8 @@ class LabelledQuestion:
     ``origin`` names the generator ("" where a person wrote it, ``FROM_USERS`` where somebody asked
     it in a chat), ``leak`` is its share of rare
     words that stand in the passage it was made from. ``group`` is what somebody said it belongs
-    to, "-" for none; "" where nobody did (see ``rag.questions.groups``). ``answer`` is what a right
-    answer says, "" where nobody wrote it down.
+    to, "-" for none; "" where nobody did (see ``rag.library.questions.groups``). ``answer`` is what
+    a right answer says, "" where nobody wrote it down.
     """
 
     id: str

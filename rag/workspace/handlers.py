@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from rag.documents import copy_job
-from rag.documents.build_job import build, build_several
-from rag.documents.import_job import import_beir
-from rag.documents.ingest_job import ingest
-from rag.documents.stores import imports as store_imports
-from rag.documents.stores.import_job import import_store
-from rag.jobs import Handler
-from rag.knowledge_base import KnowledgeBase
-from rag.maps.maps import MapFiles, draw_map
-from rag.questions.generate_job import generate
-from rag.runs.evaluate_job import evaluate
-from rag.runs.quality.answer_job import evaluate_answers
-from rag.runs.quality.judge_job import judge_hits
-from rag.runs.quality.preference_job import judge_answers
-from rag.services import Services
+from rag.experiments.runs.evaluate_job import evaluate
+from rag.experiments.runs.quality.answer_job import evaluate_answers
+from rag.experiments.runs.quality.judge_job import judge_hits
+from rag.experiments.runs.quality.preference_job import judge_answers
+from rag.experiments.systems.evaluate_job import evaluate_system
+from rag.experiments.tuning.diagnosis.job import diagnose
+from rag.experiments.tuning.fit_job import calibrate
+from rag.experiments.tuning.search_job import search_all
+from rag.experiments.tuning.table_job import build_table
+from rag.library.documents import copy_job
+from rag.library.documents.build_job import build, build_several
+from rag.library.documents.import_job import import_beir
+from rag.library.documents.ingest_job import ingest
+from rag.library.documents.stores import imports as store_imports
+from rag.library.documents.stores.import_job import import_store
+from rag.library.maps.maps import MapFiles, draw_map
+from rag.library.questions.generate_job import generate
+from rag.services.jobs import Handler
+from rag.services.services import Services
 from rag.storage.conversations import SessionOwner
-from rag.systems.evaluate_job import evaluate_system
-from rag.tuning.diagnosis.job import diagnose
-from rag.tuning.fit_job import calibrate
-from rag.tuning.search_job import search_all
-from rag.tuning.table_job import build_table
+from rag.workspace.knowledge_base import KnowledgeBase
 
 
 def handlers(

@@ -20,8 +20,6 @@ from rag.access.audit import audit_actor
 from rag.access.people import People, Person
 from rag.access.roles import GUEST, reaches
 from rag.errors import InvalidInput, NotAllowed, NotFound
-from rag.knowledge_base import FederatedBase, KnowledgeBase, Limits
-from rag.knowledge_base.overview import BaseInfo, BaseOverview
 from rag.operation import Operation, guarded_copy
 from rag.providers import LocalServer, ProviderStatus
 from rag.recipe import Recipe
@@ -31,10 +29,13 @@ from rag.settings import Settings
 from rag.storage.access.audit import AuditEntry, AuditLine
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.storage.language_models import ModelFacts, ModelName
-from rag.workspace import SAMPLE, Workspace, spending
+from rag.workspace import spending
 from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, refusal
+from rag.workspace.knowledge_base import FederatedBase, KnowledgeBase, Limits
+from rag.workspace.knowledge_base.overview import BaseInfo, BaseOverview
 from rag.workspace.principal import Principal
 from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
+from rag.workspace.workspace import SAMPLE, Workspace
 
 _OF_RUNS = frozenset(["runs"])
 """The part that reads runs, which a link to one tour does not show."""

@@ -8,9 +8,9 @@ from typing import Any
 from rag.access.roles import GUEST, reaches
 from rag.access.tokens import Tokens
 from rag.errors import NotAllowed, NotFound
-from rag.http_tools import HttpTool, ToolOutcome
-from rag.jobs import JobItem, JobRow, Jobs
+from rag.providers.http_tools import HttpTool, ToolOutcome
 from rag.search.tools import Tools
+from rag.services.jobs import JobItem, JobRow, Jobs
 from rag.storage.access.tokens import TokenRow
 from rag.workspace.authorization import ASK, WHOLE_BASE, refusal
 from rag.workspace.principal import Principal

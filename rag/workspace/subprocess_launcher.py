@@ -6,10 +6,10 @@ import subprocess
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag.documents.ingest_job import help_ingest
-from rag.documents.job_size import can_be_shared, is_large
-from rag.jobs import JobRow, helping, process
-from rag.services import Services
+from rag.library.documents.ingest_job import help_ingest
+from rag.library.documents.job_size import can_be_shared, is_large
+from rag.services.jobs import JobRow, helping, process
+from rag.services.services import Services
 
 _POOL = 2
 """Connections that the process of a job keeps: one thread does most of its work."""

@@ -25,7 +25,7 @@ from rag import SAMPLE, Workspace
 from rag.answering import PassageReader, extractive, quote_candidates
 from rag.answering.assessing import assess, evidence
 from rag.answering.statements import sentences
-from rag.services import Services
+from rag.services.services import Services
 from tests.bench import answer_lines, answer_states
 from tests.bench.answer_states import NAMED_THINGS, NEAR_MISSES, Asked
 

@@ -34,7 +34,7 @@ from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.fitting import Observation, fitted
 from rag.answering.assessing.model import AnswerModel, write_shipped
 from rag.search.corpus import StoredSources
-from rag.services import Services
+from rag.services.services import Services
 from tests.golden.answer_sets import KEPT, SETS, has_words, read_set
 from tests.workspaces import add
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from rag import PASSING, KnowledgeBase, Recipe, Settings, Upload, Workspace
+from rag.experiments.tuning.diagnosis.examining import Examination
 from rag.lexical.synonyms import synonyms_by_form
-from rag.services import Services
-from rag.tuning.diagnosis.examining import Examination
+from rag.services.services import Services
 from tests import cross_encoder
 from tests.typos import mistyped
 

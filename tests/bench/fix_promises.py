@@ -14,11 +14,17 @@ import numpy as np
 
 from rag import SAMPLE, KnowledgeBase, Settings, Split, Workspace
 from rag.evaluation.splits import split
-from rag.questions.groups import groups_of
-from rag.services import Services
-from rag.tuning.diagnosis.examining import Examination
-from rag.tuning.diagnosis.fixes import chosen, key_of, measure_changes, metric_depth, proposed
-from rag.tuning.diagnosis.searched import scores
+from rag.experiments.tuning.diagnosis.examining import Examination
+from rag.experiments.tuning.diagnosis.fixes import (
+    chosen,
+    key_of,
+    measure_changes,
+    metric_depth,
+    proposed,
+)
+from rag.experiments.tuning.diagnosis.searched import scores
+from rag.library.questions.groups import groups_of
+from rag.services.services import Services
 
 COLLECTIONS = (SAMPLE, "cranfield", "xquad_en")
 SPLITS = 50

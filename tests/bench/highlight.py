@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from rag.workspace import SAMPLE_FOLDER
+from rag.workspace.workspace import SAMPLE_FOLDER
 from tests.highlights import PAGES, Coverage, all_pages, coverages, sample_pages
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from pypdf import PdfReader, PdfWriter
 
 from rag import KnowledgeBase, Recipe, Settings, Workspace
-from rag.workspace import SAMPLE_FOLDER, SAMPLE_QUESTIONS
+from rag.workspace.workspace import SAMPLE_FOLDER, SAMPLE_QUESTIONS
 
 PAGES = 200
 POLL_SECONDS = 0.05

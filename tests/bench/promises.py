@@ -22,8 +22,8 @@ from rag.evaluation.pooling.difference import JudgedRankings, pooled_difference
 from rag.evaluation.pooling.open_hits import open_hits
 from rag.evaluation.pooling.sampling import sampled_mean
 from rag.evaluation.relevance import best_grades
-from rag.services import Services
-from rag.tuning.calibrator import Calibrator
+from rag.experiments.tuning.calibrator import Calibrator
+from rag.services.services import Services
 from rag.types import Floats, Mask
 
 DRAWS = 500

@@ -24,7 +24,7 @@ from unittest import mock
 from rag import SAMPLE, Answer, InvalidInput, KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.evaluation.comparison import compare
 from rag.search.snapshot import take_complete_snapshot
-from rag.services import Services
+from rag.services.services import Services
 from tests.golden.answer_sets import KEPT, SetQuestion, has_words, read_set
 from tests.typos import mistyped
 from tests.workspaces import add

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from rag import SAMPLE, KnowledgeBase, Question, Recipe, Settings, Workspace
-from rag.indexing.index import Index
 from rag.lexical import term_weights
 from rag.retrieval import Timeline, gather
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
-from rag.services import Services
+from rag.services.indexing.index import Index
+from rag.services.services import Services
 from tests.bench.refusal import copy_part
 
 COLLECTIONS = (SAMPLE, "xquad_en", "cranfield", "anthropic_docs", "scifact")

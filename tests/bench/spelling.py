@@ -18,7 +18,7 @@ from rag import SAMPLE, KnowledgeBase, Question, Recipe, Settings, Workspace
 from rag.retrieval import Timeline, gather
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
-from rag.services import Services
+from rag.services.services import Services
 from tests.typos import mistyped
 
 COLLECTIONS = ("scifact", "cranfield", SAMPLE, "xquad_en", "xquad_de", "anthropic_docs")

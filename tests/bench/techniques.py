@@ -18,7 +18,7 @@ import numpy as np
 from rag import Grid, KnowledgeBase, Recipe, Settings, Workspace
 from rag.retrieval import Nearness, Timeline, gather, select
 from rag.search.corpus import corpus
-from rag.services import Services
+from rag.services.services import Services
 
 COLLECTIONS = ("scifact", "cranfield", "xquad_en", "anthropic_docs")
 TIMED, PLAIN = 60, "hybrid"

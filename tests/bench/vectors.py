@@ -14,7 +14,7 @@ import numpy as np
 from rag import stores
 from rag.protocols import VectorIndex
 from rag.types import Keys, Vectors
-from rag.workspace import SAMPLE_VECTORS
+from rag.workspace.workspace import SAMPLE_VECTORS
 
 SIZES, QUERIES, NOISE, DEPTH, BLOCK = (50_000, 100_000, 260_000, 1_000_000), 100, 0.5, 100, 65_536
 

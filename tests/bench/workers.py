@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 
 from rag import Recipe, Settings, Upload, Workspace
-from rag.workspace import SAMPLE_FOLDER, SAMPLE_QUESTIONS
+from rag.workspace.workspace import SAMPLE_FOLDER, SAMPLE_QUESTIONS
 from tests.postgres import Server, serving
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from rag.workspace import SAMPLE_FOLDER
+from rag.workspace.workspace import SAMPLE_FOLDER
 from tests.browser.waiting import LONG, at_rest, comes_true, idle, until
 from tests.workspaces import add, workspace_at
 

@@ -269,7 +269,7 @@ def test_answers_are_measured_with_the_scope_to_ask_and_within_the_money_of_a_to
 
     visit(workspace, "http", measure)
     with_chat(monkeypatch, Chat())
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     priced = {"answer.provider": "openai", "answer.model": "gpt-4o-mini"}
     base.save_recipe(base.recipe().with_fields(priced))
 

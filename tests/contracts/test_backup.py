@@ -12,8 +12,8 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.__main__ import main
-from rag.maintenance import backup
 from rag.storage import Database
+from rag.workspace.maintenance import backup
 from tests.workspaces import DATABASE, QUICK, add, found, workspace_at
 
 pytestmark = pytest.mark.sqlite("about a home with its file; test_backup_server.py has servers")

@@ -13,8 +13,8 @@ import pytest
 from psycopg import sql
 
 from rag import Settings, StorageError, Upload, Workspace
-from rag.documents import job_size
-from rag.jobs import runner
+from rag.library.documents import job_size
+from rag.services.jobs import runner
 from rag.storage.shared import pool
 from tests.api import client
 from tests.postgres import Server, serving

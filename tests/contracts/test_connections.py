@@ -159,7 +159,7 @@ def test_lines_of_the_log_have_a_time_and_a_level(capsys):
     try:
         write_log_lines(*names)
         write_log_lines(*names)
-        logging.getLogger("rag.jobs.runner").error("Job 7 failed.")
+        logging.getLogger("rag.services.jobs.runner").error("Job 7 failed.")
         (line,) = capsys.readouterr().err.splitlines()
     finally:
         for logger in map(logging.getLogger, names):

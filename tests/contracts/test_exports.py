@@ -18,7 +18,7 @@ from qdrant_client import QdrantClient, models
 
 from rag import KnowledgeBase, Recipe
 from rag.__main__ import main
-from rag.exports.python_retrievers import AS_PRINTED
+from rag.experiments.exports.python_retrievers import AS_PRINTED
 from rag.lexical import LexicalIndex
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.snapshot import take_snapshot

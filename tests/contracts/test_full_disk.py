@@ -19,7 +19,7 @@ from rag import Settings, Upload, Workspace
 from rag.__main__ import main
 from rag.api.mounting import Api
 from rag.errors import DiskFull
-from rag.jobs import runner
+from rag.services.jobs import runner
 from tests.workspaces import QUICK, add
 
 pytestmark = pytest.mark.sqlite("its files are on the disk that is full")

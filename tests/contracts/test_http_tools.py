@@ -19,10 +19,10 @@ from rag import (
     ToolOutcome,
 )
 from rag.errors import ProviderMisbehaved, ProviderRejected
-from rag.http_tools import call, calling
-from rag.http_tools.calling import body_for, url_for
 from rag.network import addresses
 from rag.network.addresses import resolve
+from rag.providers.http_tools import call, calling
+from rag.providers.http_tools.calling import body_for, url_for
 from tests.servers import Reply, Script, scripted
 
 ANSWER = {

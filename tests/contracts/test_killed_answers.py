@@ -21,7 +21,7 @@ WORK = """
 import re, sys, time
 from pathlib import Path
 from rag import Settings, Workspace
-from rag.services import Models
+from rag.services.services import Models
 from rag.types import Delta, Usage
 
 class Slow:

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 from rag import KnowledgeBase
 from rag.__main__ import main
-from rag.documents import ingestion
+from rag.library.documents import ingestion
 from rag.storage.shared import portions, segments
 from rag.storage.tables import chunk
 from tests.workspaces import QUICK, open_or_create, surroundings, workspace_at

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from rag import KnowledgeBase, Workspace
-from rag.documents import ingestion
+from rag.library.documents import ingestion
 from rag.storage import passages
 from rag.storage.shared import portions
 from rag.storage.tables import chunk, cut, vector

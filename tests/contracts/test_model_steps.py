@@ -85,7 +85,7 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tiny model on a busy machine: short replies, and all the time that they need."""
     monkeypatch.setattr("rag.retrieval.query_rewriting.MOST_TOKENS", 60)
     monkeypatch.setattr("rag.retrieval.replies.LONGEST_SECONDS", 300.0)
-    monkeypatch.setattr("rag.services.STEP_RETRIES", RetryPolicy(timeout=120, tries=1))
+    monkeypatch.setattr("rag.services.services.STEP_RETRIES", RetryPolicy(timeout=120, tries=1))
 
 
 @pytest.mark.usefixtures("no_hurry")
@@ -171,7 +171,7 @@ def test_a_model_that_fails_leaves_the_plain_search_with_a_note(
     fields, reply, said, open_base, monkeypatch
 ):
     retry_policy = RetryPolicy(timeout=0.5 if reply.delay else 60, tries=1)
-    monkeypatch.setattr("rag.services.STEP_RETRIES", retry_policy)
+    monkeypatch.setattr("rag.services.services.STEP_RETRIES", retry_policy)
     with scripted(reply) as server:
         base = open_base(**chat_at(server.url))
         trace = base.search(QUESTION, recipe(**fields), history=_talk(fields))

@@ -12,7 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 from rag import PageImage, UnreadableDocument, readers
 from rag.readers import Limits, Mark
 from rag.readers.pdf.page_image import MOST_PIXELS, scale
-from rag.workspace import SAMPLE_FOLDER
+from rag.workspace.workspace import SAMPLE_FOLDER
 from tests.highlights import all_pages, coverages, sample_pages, text_inside
 from tests.sample_files import pdf
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from rag import InvalidInput, Settings, Workspace
-from rag.indexing import kinds, servers
+from rag.services.indexing import kinds, servers
 from rag.stores import pgvector as module
 from tests.postgres import Server
 from tests.workspaces import QUICK, add, found

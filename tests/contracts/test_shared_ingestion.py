@@ -16,15 +16,15 @@ import pytest
 from psycopg import sql
 
 from rag import Document, JobRow, KnowledgeBase, Settings, Upload, Workspace
-from rag.documents import embedding_queue, ingest_job, ingestion, job_size
-from rag.documents.embedding_queue import EmbeddingQueue
-from rag.documents.remaining_time import RemainingTime
 from rag.errors import ConnectionLost
-from rag.jobs import helping
-from rag.jobs.helping import Helping
+from rag.library.documents import embedding_queue, ingest_job, ingestion, job_size
+from rag.library.documents.embedding_queue import EmbeddingQueue
+from rag.library.documents.remaining_time import RemainingTime
+from rag.services.jobs import helping
+from rag.services.jobs.helping import Helping
 from rag.storage.shared import claims
 from rag.storage.shared.claims import Claims
-from rag.workspace import SubprocessLauncher, share
+from rag.workspace.workspace import SubprocessLauncher, share
 from tests.postgres import Server
 from tests.workspaces import QUICK, found
 

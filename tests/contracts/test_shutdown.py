@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from rag import Upload
 from rag.cli.options import STOPPED
-from rag.jobs import reporter
+from rag.services.jobs import reporter
 from rag.storage import jobs, tables
 from tests.workspaces import QUICK, database_at, surroundings, workspace_at
 

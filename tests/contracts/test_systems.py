@@ -14,11 +14,11 @@ from rag import (
     system_of,
 )
 from rag.errors import ProviderMisbehaved
-from rag.http_tools import calling
+from rag.experiments.systems.endpoints import ask
+from rag.experiments.systems.returned import Returned, ReturnedText
 from rag.network import addresses
 from rag.network.addresses import resolve
-from rag.systems.endpoints import ask
-from rag.systems.returned import Returned, ReturnedText
+from rag.providers.http_tools import calling
 from tests.servers import Reply, scripted
 
 ANSWERS: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 
 from rag import Grid, HttpTool, InvalidInput, NotFound, Recipe, Settings, Trace, Workspace
 from rag.__main__ import main
-from rag.topic import TopicModel
+from rag.retrieval.topic import TopicModel
 from tests.servers import Reply, Script, scripted
 from tests.workspaces import QUICK, add, stored_bytes
 

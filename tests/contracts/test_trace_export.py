@@ -14,9 +14,10 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from rag import InvalidInput, MissingDependency, Settings, telemetry, tracing
-from rag.tracing import export
-from rag.tracing.attributes import Content
+from rag import InvalidInput, MissingDependency, Settings, telemetry
+from rag.workspace import tracing
+from rag.workspace.tracing import export
+from rag.workspace.tracing.attributes import Content
 from tests.runs import WORDS, handbook
 from tests.servers import http_server
 from tests.workspaces import surroundings
@@ -111,7 +112,7 @@ def test_a_collector_that_hangs_delays_and_fails_no_question(home, monkeypatch):
 
 
 def test_the_setting_without_the_package_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rag.tracing.export", None)
+    monkeypatch.setitem(sys.modules, "rag.workspace.tracing.export", None)
     with pytest.raises(MissingDependency) as raised:
         tracing.start(Settings.from_env({ENDPOINT: "http://127.0.0.1:4318"}))
     assert "requirements-otel.txt" in raised.value.hint

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rag import KnowledgeBase, Recipe, StorageError, Upload, Workspace
-from rag.indexing.servers import Servers
+from rag.services.indexing.servers import Servers
 from rag.stores import RemoteVectorIndex
 from rag.stores.qdrant import QdrantVectors
 from tests.qdrant import local_qdrant

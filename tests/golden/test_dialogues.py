@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag import SAMPLE, KnowledgeBase, Message, leans_on_another
-from rag.workspace import SAMPLE_FOLDER, SAMPLE_QUESTIONS
+from rag.workspace.workspace import SAMPLE_FOLDER, SAMPLE_QUESTIONS
 from tests.golden.answer_sets import KEPT, SETS, SetQuestion, has_words, read_set
 from tests.workspaces import add
 

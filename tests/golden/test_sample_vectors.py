@@ -5,10 +5,10 @@ import pytest
 
 from rag import Recipe
 from rag.protocols import Embedder, InputType
-from rag.services import Models
+from rag.services.services import Models
 from rag.storage.vectors import text_hash
 from rag.types import Vectors
-from rag.workspace import SAMPLE_VECTORS
+from rag.workspace.workspace import SAMPLE_VECTORS
 from tests.workspaces import workspace_at
 
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1.element_tree import Markdown
 
 from pages.components.chat.answer_state import state_heading
 from rag import AnswerState, Assessment, Workspace
-from rag.services import Models
+from rag.services.services import Models
 from tests.handbook import LEAVE, ask, texts, visit
 from tests.pages.conftest import fill
 from tests.scripted_chat import ScriptedChat

@@ -16,7 +16,7 @@ from pages.components.chat.conversations import LATEST
 from pages.components.shell import job_progress, session
 from pages.components.shell.text import plain
 from rag import InvalidInput, Jobs, KnowledgeBase, SentenceCheck, SessionOwner, Upload
-from rag.topic import TopicModel
+from rag.retrieval.topic import TopicModel
 from tests.handbook import FRAME, LEAVE, ask, marked, texts, visit
 from tests.pages.conftest import AtWork
 from tests.servers import Reply, scripted

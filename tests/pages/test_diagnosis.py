@@ -12,8 +12,8 @@ from pages.components.runs import next_step
 from pages.components.runs.diagnosis import _most_frequent
 from pages.components.shell.text import plain
 from rag import NextStep, Workspace
-from rag.services import Models
-from rag.tuning.diagnosis.causes import Cause
+from rag.experiments.tuning.diagnosis.causes import Cause
+from rag.services.services import Models
 from tests.pages.conftest import fill, finished
 
 OpenPage = Callable[..., AppTest]
@@ -109,7 +109,9 @@ def test_advice_leads_to_the_place_where_it_is_followed(
     labelled, open_page, monkeypatch, cause, link
 ):
     advice = NextStep("advice", "2 of 3", "Do it.", None, None, causes=(cause,))
-    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice])
+    monkeypatch.setattr(
+        "rag.experiments.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice]
+    )
     app = _diagnosed(labelled, open_page)
     links = [one.value for one in app.main.get("page_link")]
     assert link in [*links, *(one.label for one in app.main.button)]
@@ -121,7 +123,9 @@ def test_a_question_with_a_wrong_answer_is_asked_in_a_new_conversation(
 ):
     both: tuple[Cause, ...] = ("doubted", "unexpected")
     advice = NextStep("advice", "2 of 3", "Do it.", None, None, causes=both)
-    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice])
+    monkeypatch.setattr(
+        "rag.experiments.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice]
+    )
     asked = "Until when is unused leave kept?"
     monkeypatch.setattr(
         "pages.components.runs.diagnosis._first_failed", lambda _diagnosis, _cause: asked

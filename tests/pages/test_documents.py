@@ -8,7 +8,7 @@ from streamlit.testing.v1.element_tree import Expander
 
 from pages.components.source.passages import segments, windows
 from rag import Chunk, Recipe, Upload, readers
-from rag.documents.ingestion import Ingestion
+from rag.library.documents.ingestion import Ingestion
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill
 from tests.unit.test_readers_receipts import deck
 

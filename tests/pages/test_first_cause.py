@@ -9,7 +9,7 @@ from pandas import DataFrame
 from streamlit.testing.v1 import AppTest
 
 from rag import CAUSES, KnowledgeBase, Recipe, Workspace
-from rag.tuning.diagnosis.causes import Cause
+from rag.experiments.tuning.diagnosis.causes import Cause
 from tests.handbook import ask, texts, visit
 from tests.workspaces import add, fill_home, workspace_at
 

@@ -15,7 +15,7 @@ from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
 from pages.components.shell.text import plain
 from rag import ProviderUnavailable, QuestionResult, QuestionRow, Workspace
-from rag.questions import generate_job
+from rag.library.questions import generate_job
 from tests.pages.conftest import finished, questions_file
 
 OpenPage = Callable[..., AppTest]

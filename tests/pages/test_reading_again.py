@@ -5,7 +5,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from rag import readers
-from rag.documents import reading_again
+from rag.library.documents import reading_again
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]

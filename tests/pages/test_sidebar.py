@@ -128,12 +128,12 @@ def test_a_running_job_is_shown_with_its_progress(filled, open_page):
 
 
 def test_it_says_when_nothing_works_on_jobs(filled, open_page, monkeypatch):
-    monkeypatch.setattr("rag.jobs.Jobs.start", lambda _self: None)
+    monkeypatch.setattr("rag.services.jobs.Jobs.start", lambda _self: None)
     filled.jobs.submit(filled.base("notes").id, "unheard-of", "Counting sheep", {})
     assert not open_page("settings.py").sidebar.warning  # a worker may be about to start
     monkeypatch.setattr(job_progress, "PATIENCE_SECONDS", 0.0)
     app = open_page("settings.py")
-    monkeypatch.setattr("rag.jobs.Jobs.attended", lambda _self: True)
+    monkeypatch.setattr("rag.services.jobs.Jobs.attended", lambda _self: True)
     assert not app.run().sidebar.warning
 
 

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 from pages.components.runs.comparison import LEANING
 from rag import InvalidInput, KnowledgeBase, posterior
 from rag.evaluation.comparison import compare
+from rag.experiments.runs.history import RunHistory
 from rag.operation import operation
-from rag.runs.history import RunHistory
 from tests.pages.conftest import questions_file
 
 OpenPage = Callable[..., AppTest]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from rag import Counterfactual, SearchRecipe
 from rag.evaluation.rank_overlap import rank_biased_overlap
-from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, by_weight
-from rag.explanation.counterfactuals import counterfactuals
-from rag.explanation.phrases import number, shorter, stated
+from rag.experiments.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, by_weight
+from rag.experiments.explanation.counterfactuals import counterfactuals
+from rag.experiments.explanation.phrases import number, shorter, stated
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
@@ -139,7 +139,7 @@ def test_a_passage_that_changes_nothing_is_told_so(case):
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_stated_figures_lie_barely_beyond(now, near, far):
-    from rag.explanation.breakpoints import Breakpoint
+    from rag.experiments.explanation.breakpoints import Breakpoint
 
     if min(abs(near - far), abs(near - now)) < 1e-6 or (near < now) != (far < near):
         return

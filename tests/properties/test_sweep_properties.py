@@ -13,11 +13,11 @@ from rag.evaluation.judging import Judge
 from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, CandidateTable, measure
+from rag.experiments.runs.evaluator import deepened
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
-from rag.runs.evaluator import deepened
-from rag.topic import Topic, TopicEvidence
+from rag.retrieval.topic import Topic, TopicEvidence
 from rag.types import Evidence
 
 Spans = dict[str, list[tuple[int, int, int]]]

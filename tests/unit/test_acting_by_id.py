@@ -70,7 +70,7 @@ def test_a_base_whose_job_is_not_stored_before_a_kill_is_not_there(
     (tmp_path / "sample").mkdir()
     (tmp_path / "sample" / "leave.md").write_text("Unused leave lapses.")
     (tmp_path / "sample" / "questions.jsonl").write_text('{"id": "q1", "text": "why?"}')
-    monkeypatch.setattr("rag.workspace.SAMPLE_FOLDER", tmp_path / "sample")
+    monkeypatch.setattr("rag.workspace.workspace.SAMPLE_FOLDER", tmp_path / "sample")
 
     def killed(*_given: object) -> int:
         raise KeyboardInterrupt

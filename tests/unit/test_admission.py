@@ -14,7 +14,7 @@ from rag import SCOPES, Work, Workspace, telemetry
 from rag.api import problems
 from rag.api.admission import Admission
 from rag.api.mounting import Api
-from rag.runs.reporting import Reports
+from rag.experiments.runs.reporting import Reports
 from tests.runs import SET, handbook
 
 PATIENCE = 60.0

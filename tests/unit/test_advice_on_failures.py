@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from rag.retrieval import Corpus, SearchQuery
-from rag.topic import Topic, TopicEvidence
+from rag.retrieval.topic import Topic, TopicEvidence
 from tests.workspaces import QUICK, add
 
 WORDS = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 1})
@@ -21,7 +21,7 @@ def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(workspac
     ]
     lines.append({"id": "none", "text": "Who sells RX-77 permits?", "answerable": False})
     base.questions.import_file("limited", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    monkeypatch.setattr("rag.runs.doubts.FLAGGED", ())
+    monkeypatch.setattr("rag.experiments.runs.doubts.FLAGGED", ())
 
     def advised(on_topic: float) -> tuple[str, str]:
         def topic(query: SearchQuery, _corpus: Corpus) -> Topic:
@@ -29,7 +29,7 @@ def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(workspac
             return Topic(evidence, on_topic if "RX-77" in query.words else 0.6, 0.275)
 
         with monkeypatch.context() as patch:
-            patch.setattr("rag.tuning.candidates.topic_of", topic)
+            patch.setattr("rag.experiments.tuning.candidates.topic_of", topic)
             diagnosis = base.diagnoses.diagnose("limited", WORDS)
         (failed,) = diagnosis.questions
         untried = replace(diagnosis, trials=replace(diagnosis.trials, fixes=(), without_gain=()))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.systems import alignment
-from rag.systems.alignment import AlignedText, Aligner, Source
+from rag.experiments.systems import alignment
+from rag.experiments.systems.alignment import AlignedText, Aligner, Source
 
 MANUAL = (
     "# Pump C16\n\nThe **oil** of the pump is changed twice a year, see [the plan]"

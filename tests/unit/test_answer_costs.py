@@ -143,7 +143,7 @@ def test_a_price_that_is_not_known_is_said(workspace, base, monkeypatch):
 
 @pytest.mark.parametrize("budget", [Budget(tokens=110), Budget(money=0.000001)])
 def test_tokens_and_money_pause_the_answers(workspace, base, monkeypatch, budget):
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat()
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, PRICED, budget=budget)
@@ -168,7 +168,7 @@ class Nonsense(Chat):
 def test_replies_that_are_no_grade_count_toward_the_budget_of_a_judge(
     workspace, base, monkeypatch, budget
 ):
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     run = base.runs.evaluate(SET, ASKING).run
     chat = Nonsense()
     with_chat(monkeypatch, chat)
@@ -182,7 +182,7 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_a_judge(
 def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
     workspace, base, monkeypatch, budget
 ):
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     chat = Nonsense()
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, PRICED, judge="openai:gpt-4o", budget=budget)

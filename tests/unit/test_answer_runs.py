@@ -6,7 +6,7 @@ import pytest
 
 from pages.components.runs.table import metric_names
 from rag import Budget, KnowledgeBase, Recipe, RunAnswer, Workspace
-from rag.runs.quality.answer_job import described
+from rag.experiments.runs.quality.answer_job import described
 from rag.storage.quality import judgements
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
 from tests.runs import SET, WORDS
@@ -91,7 +91,7 @@ def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
 
 
 def test_a_provider_that_goes_away_loses_nothing(workspace, base, monkeypatch):
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat(fails_from=2, fails_until=3)
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, ASKING)
@@ -105,7 +105,7 @@ def test_a_provider_that_goes_away_loses_nothing(workspace, base, monkeypatch):
 
 
 def test_a_provider_that_stays_away_is_not_asked_for_every_question(workspace, base, monkeypatch):
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat(fails_from=1)
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, ASKING)

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from rag import workspace
 from rag.__main__ import main
 from rag.cli.administration import benchmarks
-from rag.workspace import SAMPLE_QUESTIONS
+from rag.workspace import workspace
+from rag.workspace.workspace import SAMPLE_QUESTIONS
 from tests.bench.sample import KINDS
 
 TINY: Mapping[str, Mapping[str, Any]] = {

@@ -16,12 +16,12 @@ from rag import (
     ProviderUnavailable,
     Workspace,
 )
-from rag.documents.build_job import build
-from rag.documents.ingestion import Ingestion
 from rag.errors import ProviderRejected
+from rag.library.documents.build_job import build
+from rag.library.documents.ingestion import Ingestion
 from rag.protocols import Embedder, InputType
 from rag.providers.hashing import HashingEmbedder
-from rag.services import Models
+from rag.services.services import Models
 from rag.storage import builds
 from rag.types import Vectors
 from tests.workspaces import QUICK, add, database_at, found, workspace_at

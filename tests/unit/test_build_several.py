@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag import Cancelled, IndexRecipe, InvalidRecipe
-from rag.documents.ingestion import Ingestion
+from rag.library.documents.ingestion import Ingestion
 from tests.runs import WORDS, handbook
 
 SIZES = [WORDS.with_fields({"index.chunk_size": size}).index for size in (8, 16, 32)]

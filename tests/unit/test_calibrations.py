@@ -58,7 +58,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 def test_a_diagnosis_leaves_out_changes_that_the_calibration_excludes(parts, monkeypatch):
     changes = [{"search.fuzzy": True}, {"search.threshold": 0.5}]
-    monkeypatch.setattr("rag.tuning.diagnosis.fixes.changes_for", lambda *_: changes)
+    monkeypatch.setattr("rag.experiments.tuning.diagnosis.fixes.changes_for", lambda *_: changes)
     by_probability = RECIPE.with_fields(
         {"search.relevance": "probability", "search.threshold": 0.99, "search.top_k": 1}
     )

@@ -13,7 +13,7 @@ import pytest
 
 from rag import IndexRecipe, InvalidFile, Upload
 from rag.__main__ import main
-from rag.services import Models
+from rag.services.services import Models
 from tests.runs import SET, WORDS, handbook
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, add

@@ -31,7 +31,7 @@ def opened(
 
     The draw is the same for all run ids, which are random.
     """
-    monkeypatch.setattr("rag.runs.deciding.decisions._seed", lambda *_: 7)
+    monkeypatch.setattr("rag.experiments.runs.deciding.decisions._seed", lambda *_: 7)
     workspace = workspace_at(home)
     base = workspace.create("pumps", LEFT)
     text = "The alpha, beta, gamma, delta, omega and kappa pumps take oil in the {} wing."

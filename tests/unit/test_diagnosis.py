@@ -18,18 +18,18 @@ from rag import (
     KnowledgeBase,
     Workspace,
 )
-from rag.documents.build_job import build_indexes
-from rag.documents.ingestion import Ingestion
-from rag.documents.job_size import is_large
-from rag.jobs import Reporter
-from rag.jobs.reporter import HEARTBEAT_SECONDS, TurnOver
+from rag.experiments.tuning.diagnosis import fixes
+from rag.experiments.tuning.diagnosis.checks import INDEXED_RANK
+from rag.experiments.tuning.diagnosis.diagnosis import diagnosed
+from rag.experiments.tuning.diagnosis.finding import Finding
+from rag.experiments.tuning.diagnosis.fixes import Trials, changes_for, index_changes_for
+from rag.experiments.tuning.diagnosis.rebuilds import gain_of
+from rag.library.documents.build_job import build_indexes
+from rag.library.documents.ingestion import Ingestion
+from rag.library.documents.job_size import is_large
+from rag.services.jobs import Reporter
+from rag.services.jobs.reporter import HEARTBEAT_SECONDS, TurnOver
 from rag.storage import jobs as rows
-from rag.tuning.diagnosis import fixes
-from rag.tuning.diagnosis.checks import INDEXED_RANK
-from rag.tuning.diagnosis.diagnosis import diagnosed
-from rag.tuning.diagnosis.finding import Finding
-from rag.tuning.diagnosis.fixes import Trials, changes_for, index_changes_for
-from rag.tuning.diagnosis.rebuilds import gain_of
 from rag.types import Floats
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -179,7 +179,7 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(bas
     measured = base.runs.evaluate("mixed", WORDS).run.metrics
     assert (measured["correct_refusal"], measured["correct_doubt"]) == (0.0, 1.0)
     assert _causes(base.diagnoses.diagnose("mixed", WORDS)) == {}
-    monkeypatch.setattr("rag.runs.doubts.FLAGGED", ())
+    monkeypatch.setattr("rag.experiments.runs.doubts.FLAGGED", ())
     diagnosis = base.diagnoses.diagnose("mixed", WORDS)
     assert _causes(diagnosis) == {"none": "answered"}
     assert WORDS.search.refuse == "auto"
@@ -374,7 +374,9 @@ def test_a_rebuild_deletes_no_index_that_somebody_needs(workspace, monkeypatch):
             rows.claim(connection, "test", other)
             rows.finish(connection, other, "test", "done", "", stored)
 
-    monkeypatch.setattr("rag.tuning.diagnosis.trial_builds.build_indexes", build_and_store)
+    monkeypatch.setattr(
+        "rag.experiments.tuning.diagnosis.trial_builds.build_indexes", build_and_store
+    )
     assert workspace.jobs.run(job).status == "done"
     assert _built(base) == {APART.index, *map(_index, CHANGES)}
 
@@ -387,7 +389,9 @@ def test_a_rebuild_deletes_no_index_that_waits_to_be_built(workspace, monkeypatc
         base.documents.build(_index(RECURSIVE))
         base.save_recipe(APART.with_fields(OVERLAPPING))
 
-    monkeypatch.setattr("rag.tuning.diagnosis.trial_builds.build_indexes", build_and_queue)
+    monkeypatch.setattr(
+        "rag.experiments.tuning.diagnosis.trial_builds.build_indexes", build_and_queue
+    )
     assert workspace.jobs.run(base.diagnoses.start("waits", APART, rebuild=True)).status == "done"
     assert _built(base) == {APART.index, *map(_index, CHANGES)}
 
@@ -418,7 +422,7 @@ def test_a_rebuild_that_ends_early_deletes_what_it_built(workspace, monkeypatch,
         return diagnosed(*given)
 
     monkeypatch.setattr(Ingestion, "complete", complete_some)
-    monkeypatch.setattr("rag.tuning.diagnosis.job.diagnosed", diagnose)
+    monkeypatch.setattr("rag.experiments.tuning.diagnosis.job.diagnosed", diagnose)
     assert workspace.jobs.run(job).status == status
     gained = {_index(LARGER)} if status == "done" else set()
     assert _built(base) == {APART.index, *gained}
@@ -434,7 +438,7 @@ def test_an_index_that_could_not_be_tried_is_kept(workspace, monkeypatch):
             raise InvalidInput("It cannot be searched.")
         return measure(*given)
 
-    monkeypatch.setattr("rag.tuning.diagnosis.fixes._measured", measured)
+    monkeypatch.setattr("rag.experiments.tuning.diagnosis.fixes._measured", measured)
     job = workspace.jobs.run(base.diagnoses.start("untried", APART, rebuild=True))
     assert _built(base) == {APART.index, _index(LARGER), _index(OVERLAPPING)}
     sentence = "1 index was built and could not be tried. It is kept: delete it on Documents."
@@ -468,7 +472,7 @@ def test_a_diagnosis_that_builds_has_a_process_of_its_own(workspace, base, monke
         workspace.jobs.get(base.diagnoses.start(name, WORDS, rebuild=name == "builds"))
         for name in ("builds", "reads")
     ]
-    monkeypatch.setattr("rag.documents.job_size.LARGE", 100)
+    monkeypatch.setattr("rag.library.documents.job_size.LARGE", 100)
     assert [is_large(workspace._services, job) for job in jobs] == [True, False]
     for job in jobs:
         workspace.jobs.cancel(job.id)

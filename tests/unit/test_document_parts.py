@@ -3,7 +3,7 @@
 import pytest
 
 from rag import Document, Recipe, Table, page_name
-from rag.bundles.contents import DocumentEntry, Text
+from rag.experiments.bundles.contents import DocumentEntry, Text
 from rag.readers import wire
 from rag.readers.content import Content
 from rag.storage import bases, documents

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, NotAllowed, Workspace
-from rag.documents import copy_job
+from rag.library.documents import copy_job
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, found, workspace_at
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from rag import Cancelled, InvalidInput, JobRow, KnowledgeBase, NotFound, Workspace
-from rag.jobs import Reporter
-from rag.runs import doubts
-from rag.runs.evaluate_job import evaluate
-from rag.services import Services
+from rag.experiments.runs import doubts
+from rag.experiments.runs.evaluate_job import evaluate
+from rag.services.jobs import Reporter
+from rag.services.services import Services
 from rag.storage import jobs as rows
 from tests.runs import SET, VECTORS, WORDS
 from tests.workspaces import workspace_at

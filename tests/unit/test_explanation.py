@@ -7,20 +7,26 @@ import pytest
 
 from rag import Chunk, SearchRecipe
 from rag.evaluation.rank_overlap import rank_biased_overlap
-from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, attribution, group_spans
-from rag.explanation.breakpoints import (
+from rag.experiments.explanation.attribution import (
+    BATCH,
+    MOST_SENTENCES,
+    MOST_WORDS,
+    attribution,
+    group_spans,
+)
+from rag.experiments.explanation.breakpoints import (
     Breakpoint,
     Case,
     by_refuse,
 )
-from rag.explanation.counterfactuals import (
+from rag.experiments.explanation.counterfactuals import (
     Trials,
     asks_a_model,
     by_trial,
     counterfactuals,
 )
-from rag.explanation.locating import locate_passages
-from rag.explanation.phrases import number
+from rag.experiments.explanation.locating import locate_passages
+from rag.experiments.explanation.phrases import number
 from rag.protocols import InputType
 from rag.retrieval import Candidates, select
 from rag.types import Vectors, chunk_key

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rag.documents.remaining_time import RemainingTime
+from rag.library.documents.remaining_time import RemainingTime
 
 PACES = {"reading pdf": 0.1, "reading": 0.0, "cutting": 0.001, "embedding slow": 0.01, "storing": 0}
 WORK = {"cutting": "cutting", "embedding": "embedding slow", "storing": "storing"}

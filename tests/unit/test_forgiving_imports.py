@@ -8,12 +8,12 @@ import pytest
 
 from rag import Document, InvalidFile, KnowledgeBase
 from rag.__main__ import main
-from rag.documents.ingestion import Ingestion
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileLabel, parse, to_csv, to_jsonl
-from rag.questions.reanchoring import spellings
-from rag.runs.evaluator import IDENTICAL
+from rag.experiments.runs.evaluator import IDENTICAL
+from rag.library.documents.ingestion import Ingestion
+from rag.library.questions.reanchoring import spellings
 from rag.types import Page
 from tests.workspaces import QUICK, workspace_at
 

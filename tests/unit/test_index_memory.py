@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rag import KnowledgeBase, Settings, Workspace
-from rag.indexing.indexes import Indexes
 from rag.lexical import LexicalIndex
+from rag.services.indexing.indexes import Indexes
 from rag.stores import empty
 from tests.workspaces import QUICK, add, found, workspace_at
 

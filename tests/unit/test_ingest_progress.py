@@ -4,7 +4,7 @@ import io
 import time
 
 from rag import Upload
-from rag.documents import ingestion
+from rag.library.documents import ingestion
 from tests.workspaces import QUICK, add, workspace_at
 
 LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"

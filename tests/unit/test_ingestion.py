@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from rag import IndexRecipe, InvalidInput, KnowledgeBase, Upload, Workspace
-from rag.services import Models
+from rag.services.services import Models
 from tests.sample_files import PROSE, html
 from tests.workspaces import QUICK, add, found, workspace_at
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag import JobRow, Jobs, Recipe
-from rag.jobs import Reporter
+from rag.services.jobs import Reporter
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
 from tests.jobs import ended, submit
@@ -68,7 +68,8 @@ def test_a_process_that_ends_before_its_job_failed_at_it(database, base_id):
 
 def test_a_process_ends_with_the_one_that_started_it():
     code = (
-        "import sys, time; from rag.jobs.process import read_task; read_task(sys.stdin.buffer)\n"
+        "import sys, time; from rag.services.jobs.process import read_task\n"
+        "read_task(sys.stdin.buffer)\n"
         "time.sleep(600)"
     )
     with python(code) as process:

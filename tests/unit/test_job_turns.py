@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from rag import Document, JobRow, Jobs, Recipe, Upload, Workspace
-from rag.documents.ingestion import Ingestion, Stored
-from rag.jobs import Reporter, reporter
-from rag.jobs.reporter import TURN_SECONDS
+from rag.library.documents.ingestion import Ingestion, Stored
+from rag.services.jobs import Reporter, reporter
+from rag.services.jobs.reporter import TURN_SECONDS
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
 from tests.jobs import ended
@@ -327,8 +327,8 @@ def test_files_of_two_bases_are_read_in_turns(workspace: Workspace) -> None:
 def test_a_build_and_a_copy_say_all_that_they_did_in_several_turns(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.documents.build_job._GROUP", 1)
-    monkeypatch.setattr("rag.documents.copy_job._GROUP", 1)
+    monkeypatch.setattr("rag.library.documents.build_job._GROUP", 1)
+    monkeypatch.setattr("rag.library.documents.copy_job._GROUP", 1)
     one, two = (workspace.create(name, QUICK) for name in ("one", "two"))
     for base in (one, two):
         add(workspace, base, TEXTS)
@@ -345,7 +345,7 @@ def test_a_build_and_a_copy_say_all_that_they_did_in_several_turns(
 def test_a_collection_is_imported_in_several_turns(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.documents.import_job._GROUP", 2)
+    monkeypatch.setattr("rag.library.documents.import_job._GROUP", 2)
     folder = tmp_path / "pumps"
     (folder / "qrels").mkdir(parents=True)
     documents = [{"_id": f"d{n}", "text": f"pump {n} leaks"} for n in range(5)]

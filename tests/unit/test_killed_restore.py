@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, Settings, Workspace
-from rag.maintenance import backup
+from rag.workspace.maintenance import backup
 from tests.workspaces import QUICK, add, workspace_at
 
 TEXT = "Unused leave lapses in March."

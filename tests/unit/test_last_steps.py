@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag import KnowledgeBase, Workspace
-from rag.jobs import Reporter
+from rag.services.jobs import Reporter
 from tests.workspaces import QUICK, stocked
 
 FINER = QUICK.with_fields({"index.chunk_size": 12})

@@ -21,24 +21,29 @@ from rag import (
     Settings,
 )
 from rag.evaluation.comparison import compare
-from rag.services import Models
-from rag.storage.access import audit
-from rag.tuning.diagnosis.case import Figures
-from rag.tuning.diagnosis.causes import Cause
-from rag.tuning.diagnosis.checks import found_by_one, too_low
-from rag.tuning.diagnosis.document_checks import lost_label
-from rag.tuning.diagnosis.finding import Finding
-from rag.tuning.diagnosis.fixes import Changes, Trials, changes_for, index_changes_for
-from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, labelling_pace, pace_of
-from rag.tuning.diagnosis.larger_top_k import LargerTopK
-from rag.tuning.diagnosis.next_steps import (
+from rag.experiments.tuning.diagnosis.case import Figures
+from rag.experiments.tuning.diagnosis.causes import Cause
+from rag.experiments.tuning.diagnosis.checks import found_by_one, too_low
+from rag.experiments.tuning.diagnosis.document_checks import lost_label
+from rag.experiments.tuning.diagnosis.finding import Finding
+from rag.experiments.tuning.diagnosis.fixes import Changes, Trials, changes_for, index_changes_for
+from rag.experiments.tuning.diagnosis.labelling import (
+    TYPICAL_SECONDS,
+    LabellingPace,
+    labelling_pace,
+    pace_of,
+)
+from rag.experiments.tuning.diagnosis.larger_top_k import LargerTopK
+from rag.experiments.tuning.diagnosis.next_steps import (
     APPLY_SECONDS,
     LEAST_VALUE,
     Basis,
     next_steps,
     value_of_labels,
 )
-from rag.tuning.diagnosis.rebuilds import Rebuild
+from rag.experiments.tuning.diagnosis.rebuilds import Rebuild
+from rag.services.services import Models
+from rag.storage.access import audit
 from rag.types import LOST, Evidence
 from tests.unit.test_reanchoring import TEXT
 

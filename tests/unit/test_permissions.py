@@ -342,7 +342,7 @@ def test_a_guest_has_conversations_apart_from_those_of_the_browser(workspace: Wo
 
 def test_the_sample_is_everybodys_own(workspace: Workspace, monkeypatch: Any) -> None:
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
-    monkeypatch.setattr("rag.workspace.SAMPLE_FOLDER", workspace.settings.home)
+    monkeypatch.setattr("rag.workspace.workspace.SAMPLE_FOLDER", workspace.settings.home)
     questions = workspace.settings.home / "questions.jsonl"
     questions.write_text('{"id": "q1", "text": "why?"}')
     assert ann.start_demo()[0].name == "sample"

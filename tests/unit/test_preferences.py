@@ -104,7 +104,7 @@ def test_a_judge_that_goes_by_the_place_comes_to_ties(workspace, base, monkeypat
 
 
 def test_a_budget_pauses_and_nothing_is_asked_twice(workspace, base, monkeypatch):
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
     told(
@@ -119,7 +119,7 @@ def test_a_budget_pauses_and_nothing_is_asked_twice(workspace, base, monkeypatch
 
 
 def test_replies_that_are_no_preference_count_toward_the_budget(workspace, base, monkeypatch):
-    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers(place=7)  # no grade of the rubric
     better, worse = runs(workspace, base, monkeypatch, chat)
     told(

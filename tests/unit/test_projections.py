@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import InvalidInput
-from rag.maps import projections
-from rag.maps.maps import MapFiles
-from rag.maps.projections import Method, Projection, among, project
+from rag.library.maps import projections
+from rag.library.maps.maps import MapFiles
+from rag.library.maps.projections import Method, Projection, among, project
 from rag.types import Vectors
 from tests.unit.test_snapshots import flipped
 

@@ -17,7 +17,7 @@ from rag import (
     Workspace,
 )
 from rag.protocols import ChatModel
-from rag.services import Models
+from rag.services.services import Models
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, add
 

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from rag import InvalidInput, KnowledgeBase, Workspace, readers
 from rag.__main__ import main
-from rag.documents import reading_again
+from rag.library.documents import reading_again
 from tests.workspaces import QUICK, add
 
 RULE = "Up to eight days of unused leave may be carried over."

@@ -9,7 +9,15 @@ from rag import InvalidInput, InvalidRecipe, KnowledgeBase, Recipe, Workspace, s
 from rag.cli import printing
 from rag.lexical import LexicalIndex
 from rag.retrieval import Candidates, select
-from rag.topic import FEATURES, Topic, TopicEvidence, TopicModel, shipped, taught, topic_evidence
+from rag.retrieval.topic import (
+    FEATURES,
+    Topic,
+    TopicEvidence,
+    TopicModel,
+    shipped,
+    taught,
+    topic_evidence,
+)
 from tests.recipes import plain_search
 from tests.workspaces import QUICK, add, workspace_at
 

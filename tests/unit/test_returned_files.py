@@ -9,8 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from rag import InvalidFile, InvalidInput, read_returned
-from rag.systems.formats.shapes import Paths
-from rag.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.shapes import Paths
+from rag.experiments.systems.returned import Returned, ReturnedText
 from tests.ranked_texts import FOLDER, QUESTIONS, RANKINGS
 
 FILES = {
@@ -178,7 +178,7 @@ def test_parquet_that_unpacks_to_too_much_is_refused(monkeypatch):
     table = pyarrow.Table.from_pylist([{"input": "a" * 50_000, "retrieval_context": []}] * 20)
     target = io.BytesIO()
     parquet.write_table(table, target, use_dictionary=False)
-    monkeypatch.setattr("rag.systems.formats.tables.LARGEST", 100_000)
+    monkeypatch.setattr("rag.experiments.systems.formats.tables.LARGEST", 100_000)
     with pytest.raises(InvalidFile, match="unpacks to more than"):
         read_returned("file.parquet", target.getvalue())
 

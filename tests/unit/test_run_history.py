@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from rag import VERSION, InvalidInput, KnowledgeBase, NotFound, Recipe
+from rag.experiments.runs.differences import differences, recipe_chips
 from rag.results import EDITED, EDITS
-from rag.runs.differences import differences, recipe_chips
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
 from tests.workspaces import QUICK, add
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag import Answer, KnowledgeBase, Recipe, Settings, Workspace
-from rag.services import Models
+from rag.services.services import Models
 from tests.api import client
 from tests.golden.answer_sets import SetQuestion, has_value
 from tests.scripted_chat import ScriptedChat

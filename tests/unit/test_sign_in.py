@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select, update
 
 from rag import Claims, NotAllowed, Settings, Workspace
-from rag.maintenance.check import forget_old
 from rag.storage import Connection
 from rag.storage.access import people
+from rag.workspace.maintenance.check import forget_old
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, workspace_at
 

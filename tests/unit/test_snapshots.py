@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, Workspace
-from rag.indexing import snapshots
 from rag.lexical import LexicalIndex
+from rag.services.indexing import snapshots
 from tests.workspaces import QUICK, add, workspace_at
 
 TEXTS = {

@@ -25,12 +25,12 @@ from rag import (
 from rag.__main__ import main
 from rag.api.resources.systems import NewSystem
 from rag.errors import ProviderMisbehaved, ProviderRejected
+from rag.experiments.systems.callables import FailedRetrieval
+from rag.experiments.systems.endpoints import ask as ask_endpoint
+from rag.experiments.systems.evaluate_job import MOST_FAILURES, ask_all, evaluate_system
+from rag.experiments.systems.returned import Returned, ReturnedText
 from rag.storage import Connection
 from rag.storage.quality import systems as rows
-from rag.systems.callables import FailedRetrieval
-from rag.systems.endpoints import ask as ask_endpoint
-from rag.systems.evaluate_job import MOST_FAILURES, ask_all, evaluate_system
-from rag.systems.returned import Returned, ReturnedText
 from tests.people import signed_in, view
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 from tests.servers import Reply, scripted

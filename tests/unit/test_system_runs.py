@@ -9,8 +9,8 @@ from sqlalchemy import func, select
 from rag import InvalidInput, KnowledgeBase, Run, SystemSource
 from rag.__main__ import main
 from rag.chunking import estimates
+from rag.experiments.systems.returned import Returned, ReturnedText
 from rag.storage.tables import chunk, cut, foreign_text
-from rag.systems.returned import Returned, ReturnedText
 from tests.runs import SET, WORDS, handbook
 from tests.workspaces import database_at
 

@@ -20,7 +20,7 @@ from rag import (
     ScopedWorkspace,
     Workspace,
 )
-from rag.services import Models
+from rag.services.services import Models
 from rag.workspace import authorization, scoped
 from tests.people import signed_in, view
 from tests.scripted_chat import ScriptedChat

@@ -4,8 +4,8 @@ from openinference.semconv import trace as openinference
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
 from opentelemetry.semconv.attributes import error_attributes, http_attributes
 
-from rag.tracing import names
-from rag.tracing.attributes import KINDS, STEPS
+from rag.workspace.tracing import names
+from rag.workspace.tracing.attributes import KINDS, STEPS
 
 
 def test_names_are_those_of_the_conventions():

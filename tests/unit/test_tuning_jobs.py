@@ -4,12 +4,12 @@ import pytest
 from sqlalchemy import update
 
 from rag import Grid, InvalidRecipe, KnowledgeBase, TouchstoneError, Workspace, idle_fields
-from rag.jobs import Reporter
-from rag.services import Services
+from rag.experiments.tuning.fit_job import calibrate
+from rag.experiments.tuning.search_job import leaders, search_all
+from rag.experiments.tuning.table_job import build_table
+from rag.services.jobs import Reporter
+from rag.services.services import Services
 from rag.storage.tables import job
-from rag.tuning.fit_job import calibrate
-from rag.tuning.search_job import leaders, search_all
-from rag.tuning.table_job import build_table
 from tests.runs import SET, WORDS
 from tests.workspaces import workspace_at
 

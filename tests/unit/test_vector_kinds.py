@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rag import KnowledgeBase, Workspace
-from rag.indexing import indexes, kinds
+from rag.services.indexing import indexes, kinds
 from rag.stores import faiss
 from tests.workspaces import QUICK, add, found, workspace_at
 

@@ -20,18 +20,18 @@ from rag import (
     Workspace,
     readers,
 )
-from rag.documents import ingest_job
-from rag.documents.embedding_queue import EmbeddingQueue
-from rag.documents.ingest_job import ingest
-from rag.documents.ingestion import Ingestion
-from rag.documents.remaining_time import RemainingTime
+from rag.library.documents import ingest_job
+from rag.library.documents.embedding_queue import EmbeddingQueue
+from rag.library.documents.ingest_job import ingest
+from rag.library.documents.ingestion import Ingestion
+from rag.library.documents.remaining_time import RemainingTime
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.retrieval import Candidates, IncompleteVectors, score_contributions
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores
 from rag.retrieval.selection import cut
-from rag.services import Models
+from rag.services.services import Models
 from rag.storage.shared.claims import Claims
 from rag.stores import empty
 from rag.types import Vectors

@@ -11,7 +11,7 @@ import pytest
 from rag import KnowledgeBase, Recipe, Workspace
 from rag.retrieval import fusion, hits, selection
 from rag.search import snapshot
-from rag.services import Models
+from rag.services.services import Models
 from rag.storage import Database
 from tests.runs import handbook
 

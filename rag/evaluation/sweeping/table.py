@@ -16,7 +16,7 @@ from rag.evaluation.judging import Judge
 from rag.evaluation.relevance import judged_by_document
 from rag.recipe import Mode, Refuse
 from rag.retrieval.candidates import NOT_FOUND, Candidates
-from rag.topic import Topic
+from rag.retrieval.topic import Topic
 from rag.types import Integers, Mask, Question, Ranks
 
 _COLUMNS = ("keys", "cosine", "bm25", "dense_rank", "lexical_rank")

@@ -28,7 +28,7 @@ from rag.readers.html.tables import (
 from rag.readers.html.visible import show
 from rag.readers.markdown import code_fence
 from rag.readers.markdown_tables import COVERED, markdown_content
-from rag.readers.office.numbering import FORMS, numeral
+from rag.readers.numbering import FORMS, numeral
 from rag.readers.tables import grid
 from rag.types import Omission
 

@@ -11,7 +11,7 @@ from html import escape
 
 from rag.readers.content import Content, Source
 from rag.readers.html.reader import body_content
-from rag.readers.office.numbering import numeral
+from rag.readers.numbering import numeral
 from rag.readers.text import load
 from rag.types import Omission
 

@@ -14,9 +14,9 @@ from lxml import etree
 from rag.readers.content import Content, Source, omission_mark
 from rag.readers.dates import stated_day
 from rag.readers.html.reader import body_content
+from rag.readers.numbering import FORMS, numeral
 from rag.readers.office.archive import check_archive
 from rag.readers.office.headers import section_titles
-from rag.readers.office.numbering import FORMS, numeral
 
 _TAGS = {"table": "table", "table-row": "tr"}
 _UNREAD = {"image": "picture", "object": "embedded_object", "object-ole": "embedded_object"}

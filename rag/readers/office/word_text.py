@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rag.readers.content import Composer
+from rag.readers.numbering import roman
 from rag.readers.office.formulas import linear
-from rag.readers.office.numbering import roman
 from rag.readers.scripts import lowered, raised
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"

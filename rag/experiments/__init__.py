@@ -1,0 +1,1 @@
+"""Experiments with recipes: runs, sweeps, diagnoses, explanations, other systems, exports."""

@@ -1,0 +1,252 @@
+"""The systems of a knowledge base: stored, listed, tried and removed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from rag.errors import NotAllowed, NotFound
+from rag.experiments.systems.alignment import Method
+from rag.experiments.systems.endpoints import HttpSystem, ask
+from rag.experiments.systems.local_search import local_search
+from rag.experiments.systems.mcp_endpoints import ask_mcp
+from rag.experiments.systems.mcp_processes import started
+from rag.experiments.systems.measuring import Locator
+from rag.experiments.systems.returned import Returned
+from rag.operation import ALL, operation
+from rag.results import SystemSource
+from rag.search.questions import check_question
+from rag.services.services import Services
+from rag.storage import documents
+from rag.storage.quality import systems
+from rag.storage.quality.systems import SystemRow
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSystem:
+    """The newest version of a system. ``hash`` is the SHA-256 of its definition.
+
+    ``unset`` are the environment variables that it needs and that are not set.
+    """
+
+    name: str
+    version: int
+    hash: str
+    definition: HttpSystem
+    created: datetime
+    unset: tuple[str, ...]
+
+    @property
+    def source(self) -> SystemSource:
+        """The source that its runs name."""
+        return SystemSource("http", self.name, self.hash, self.version)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedResult:
+    """A result of a trial. ``document`` is "" and ``place`` None where no document contains it."""
+
+    rank: int
+    text: str
+    score: float | None
+    title: str
+    method: Method
+    document: str
+    page: int | None
+    place: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTrial:
+    """The located results of one question."""
+
+    question: str
+    results: tuple[TriedResult, ...]
+    seconds: float
+
+    @property
+    def located(self) -> int:
+        """The number of results that a document contains."""
+        return sum(result.place is not None for result in self.results)
+
+
+class Systems:
+    """The systems of one knowledge base.
+
+    ``may_name_keys`` says whether definitions may name environment variables of the server: a
+    definition decides where their values go. ``may_run_commands`` says whether systems may run that
+    are commands of the server.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        base_id: int,
+        *,
+        may_name_keys: bool = True,
+        may_run_commands: bool = True,
+    ) -> None:
+        self._services = services
+        self._base_id = base_id
+        self._may_name_keys = may_name_keys
+        self._may_run_commands = may_run_commands
+
+    @operation("viewer")
+    def list_all(self) -> list[StoredSystem]:
+        """The newest version of each system, by name."""
+        with self._services.database.read() as connection:
+            rows = systems.newest(connection, self._base_id)
+        return [self._stored(row) for row in rows]
+
+    @operation("viewer")
+    def get(self, name: str) -> StoredSystem:
+        """Return a system. Raises NotFound, with the names of the others."""
+        by_name = {item.name: item for item in self.list_all()}
+        if name not in by_name:
+            names = ", ".join(by_name) or "none yet"
+            raise NotFound(f"There is no system named {name!r}.", f"There are: {names}.")
+        return by_name[name]
+
+    @operation("editor", audit="tools")
+    def add(self, system: HttpSystem) -> StoredSystem:
+        """Store a system; another definition of a stored one becomes its next version.
+
+        Raises NotAllowed for keys of the server that may not be named.
+        """
+        self._check_keys(system)
+        definition = system.model_dump(mode="json")
+        with self._services.database.write() as connection:
+            row = systems.add(
+                connection, self._base_id, system.name, definition_hash(definition), definition
+            )
+        return self._stored(row)
+
+    @operation("editor", audit="tools", audited_arguments=ALL)
+    def remove(self, name: str) -> None:
+        """Delete a system with its versions; its runs stay. Raises NotFound."""
+        self.get(name)
+        with self._services.database.write() as connection:
+            systems.remove(connection, self._base_id, name)
+
+    @operation("editor", audit="tools")
+    def test(self, name: str, question: str) -> SystemTrial:
+        """Ask a stored system one question, and locate its results.
+
+        Raises NotFound, BlockedAddress, ProviderError, InvalidInput for no question.
+        """
+        return self._tried(self.runnable(name).definition, question)
+
+    @operation("editor", audit="tools")
+    def test_definition(self, system: HttpSystem, question: str) -> SystemTrial:
+        """Ask a system that is not stored one question. Raises as ``test``, and NotAllowed."""
+        self._check_keys(system)
+        return self._tried(system, question)
+
+    @operation("viewer")
+    def runnable(self, name: str) -> StoredSystem:
+        """Return a system that may be asked. Raises NotFound, NotAllowed."""
+        stored = self.get(name)
+        self._check_command(stored.definition)
+        return stored
+
+    def _check_command(self, system: HttpSystem) -> None:
+        if system.command and not self._may_run_commands:
+            raise NotAllowed(
+                f"{system.name} is a command of the server, which only an administrator may run.",
+                "Ask one, use the command line, or a token of an administrator with the scope "
+                "admin.",
+            )
+
+    def _check_keys(self, system: HttpSystem) -> None:
+        self._check_command(system)
+        if system.variables and not self._may_name_keys:
+            raise NotAllowed(
+                f"Only an administrator may send {', '.join(system.variables)}, which is a key of "
+                "the server.",
+                "Ask one to add the system.",
+            )
+
+    def _tried(self, system: HttpSystem, question: str) -> SystemTrial:
+        question, started = check_question(question), time.perf_counter()
+        with asking(self._services, self._base_id, system) as ask_system:
+            returned = ask_system(question)
+        seconds = time.perf_counter() - started
+        locator = Locator(self._services, self._base_id)
+        # Before the connection: the locator opens its own.
+        places = [locator.locate(text) for text in returned.texts]
+        results = []
+        with self._services.database.read() as connection:
+            for rank, (text, place) in enumerate(zip(returned.texts, places, strict=True), start=1):
+                outline = (
+                    documents.outline(connection, self._base_id, place.document_id)
+                    if place.document_id
+                    else None
+                )
+                results.append(
+                    TriedResult(
+                        rank,
+                        text.text,
+                        text.score,
+                        text.title,
+                        place.method,
+                        outline.name if outline else "",
+                        outline.page_at(place.start) if outline else None,
+                        (place.start, place.end) if outline else None,
+                    )
+                )
+        return SystemTrial(question, tuple(results), seconds)
+
+    def _stored(self, row: SystemRow) -> StoredSystem:
+        definition = HttpSystem.parse(row.definition)
+        variables = self._services.settings.tool_variables
+        unset = tuple(name for name in definition.variables if name not in variables)
+        return StoredSystem(row.name, row.version, row.hash, definition, row.created, unset)
+
+
+@contextmanager
+def asking(
+    services: Services, base_id: int, system: HttpSystem
+) -> Iterator[Callable[[str], Returned]]:
+    """Yield a function that asks a system one question; a command runs meanwhile.
+
+    It raises BlockedAddress, ProviderError.
+    """
+    settings = services.settings
+    if system.protocol == "local":
+        yield local_search(services, base_id, system)
+        return
+    if system.command:
+        with started(system, settings.tool_variables, settings.command_variables) as session:
+            yield session.ask
+        return
+    call = ask_mcp if system.protocol == "mcp" else ask
+
+    def asked(question: str) -> Returned:
+        return call(
+            system, question, settings.tool_variables, allow_private=settings.allow_private_urls
+        )
+
+    yield asked
+
+
+_LATER: Mapping[str, object] = {
+    "protocol": "http",
+    "command": "",
+    "env": {},
+    "tool": "search",
+    "fetch": "fetch",
+    "fetch_argument": "id",
+    "recognised": False,
+}
+"""Fields that came later, with what they were before."""
+
+
+def definition_hash(definition: Mapping[str, object]) -> str:
+    """The SHA-256 of a definition; those from before the fields of ``_LATER`` keep theirs."""
+    definition = {k: v for k, v in definition.items() if k not in _LATER or v != _LATER[k]}
+    return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,137 @@
+"""The best recipe of a grid, and what it is worth on questions that had no part in the choice."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rag.evaluation.selection import Selection, select
+from rag.evaluation.splits import Split, SplitSelection, choose
+from rag.experiments.tuning.open_hits import OpenHitsReader
+from rag.experiments.tuning.sweeper import Sweep, Sweeper
+from rag.library.questions.trial_log import Attempt, TrialLog, name_of
+from rag.recipe import Recipe
+from rag.services.services import Services
+from rag.storage.runs import Trial
+from rag.types import Floats, ProgressCallback
+
+Divided = tuple[int, float]
+"""Seed and share of a split."""
+
+_EQUALS = 500  # so many of the best are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The result of a grid search: the best ``recipe`` on all questions, and the value of its lead.
+
+    The recipe is the baseline itself if no recipe beats it. ``sweep`` has the metrics of all
+    recipes. ``selection`` estimates the value of the choice by cross-validation. In a search on a
+    split, ``sweep`` and the choice use the tuning questions alone, and ``selection`` uses the
+    held-out questions. ``attempt`` describes the earlier looks.
+    """
+
+    recipe: Recipe
+    baseline: Recipe
+    sweep: Sweep
+    selection: Selection | SplitSelection
+    attempt: Attempt
+
+
+def judged(services: Services, sweeper: Sweeper, sweep: Sweep, baseline: Recipe) -> Best:
+    """Whether the best of a sweep that has scores by question beats the baseline beside it.
+
+    ``sweeper`` is one of the whole set, whose ledger counts the look. Raises InvalidInput for too
+    few questions.
+    """
+    if sweep.metric is None:
+        raise ValueError("a sweep is judged by scores of every question")
+    sides = plainest(sweep, sweep.metric, baseline), baseline
+    return settle(services, sweeper, sweep, sides, sweep.metric, sweep.labelled, sweep.scores)
+
+
+def settle(
+    services: Services,
+    sweeper: Sweeper,
+    sweep: Sweep,
+    sides: tuple[Recipe, Recipe],
+    metric: str,
+    questions: Sequence[str],
+    scores: Floats,
+    parts: Split | None = None,
+    on_progress: ProgressCallback = lambda _done, _total: None,
+) -> Best:
+    """Decide between the best recipe of a sweep and the baseline, and log the trial.
+
+    ``scores`` are figures by question, shape (recipes, questions), those of the baseline first.
+    With ``parts``, the recipe was chosen on the tuning questions and the held-out ones decide.
+    """
+    recipe, baseline = sides
+    searched = sweeper.question_set
+    divided = searched.question_set.split_seed, searched.question_set.split_share
+    trial = look_at(metric, questions, scores, sweep, sides, divided if parts else None)
+    attempt = TrialLog(services.database, searched.base_id).note(searched.name, trial)
+    groups, level = searched.groups, attempt.level
+    selection: Selection | SplitSelection
+    if parts is None:
+        selection = select(
+            metric,
+            scores,
+            questions,
+            0,
+            groups=groups,
+            strata=searched.strata,
+            alpha=level,
+            tried=sweep.distinct,
+        )
+    else:
+        selection = choose(metric, scores, questions, 0, parts, groups, level)
+    (comparison,) = (
+        OpenHitsReader(services, sweeper)
+        .with_open_hits({metric: selection.comparison}, recipe, baseline, on_progress)
+        .values()
+    )
+    return Best(
+        recipe=recipe if selection.row else baseline,
+        baseline=baseline,
+        sweep=sweep,
+        selection=replace(selection, tried=sweep.distinct, comparison=comparison),
+        attempt=attempt,
+    )
+
+
+def look_at(
+    metric: str,
+    questions: Sequence[str],
+    scores: Floats,
+    sweep: Sweep,
+    named: Sequence[Recipe],
+    divided: Divided | None,
+) -> Trial:
+    """A search as the ledger keeps it: the same where all its figures are the same.
+
+    ``scores`` has shape (recipes, questions); ``divided`` names the split, if there was one.
+    """
+    distinct = np.unique(np.round(scores, 9), axis=0)
+    figures = hashlib.sha256(distinct.tobytes()).hexdigest()
+    return Trial(
+        family="search",
+        look=name_of(divided, metric, *questions, figures),
+        kind="search",
+        metric=metric,
+        alternatives=sweep.distinct,
+        recipes=tuple(dict.fromkeys(recipe.hash for recipe in named)),
+        split_seed=divided[0] if divided else None,
+        split_share=divided[1] if divided else None,
+    )
+
+
+def plainest(sweep: Sweep, metric: str, baseline: Recipe) -> Recipe:
+    """The best recipe that changes the fewest fields."""
+    values = sweep.figures[:, sweep.names.index(metric)]
+    best = np.flatnonzero(values >= values.max() - 1e-12)[:_EQUALS]
+    recipes = (sweep.grid.recipe(number) for number in best.tolist())
+    return min(recipes, key=lambda recipe: len(baseline.differences(recipe)))

@@ -1,0 +1,123 @@
+"""Curves of metrics around a recipe, one changed setting at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rag.evaluation.comparison import Comparison, compare
+from rag.experiments.tuning.tuner import QuestionPart, Tuner
+from rag.recipe import Recipe
+
+WEIGHTS = tuple(step / 20 for step in range(21))
+DEPTHS = tuple(range(1, 21))
+_STEPS = 40
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Figures by name over ``x``; nan leaves a gap. ``best`` compares the peak of nDCG@10 with the
+    present recipe, ``at`` is where it is.
+    """
+
+    x: tuple[float, ...]
+    lines: Mapping[str, list[float]]
+    best: Comparison | None = None
+    at: float = 0.0
+
+
+@dataclass(frozen=True)
+class ScoreMap:
+    """Scores, shape (weights, thresholds), and that of the present recipe.
+
+    The score of a question is nDCG@10; with ``refusals``, that of one without an answer is 1 where
+    it is refused. ``best`` compares the best place with the present recipe, corrected for all
+    places.
+    """
+
+    weights: tuple[float, ...]
+    thresholds: tuple[float, ...]
+    scores: list[list[float]]
+    now: float
+    refusals: bool
+    best: Comparison
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A recipe on a part of a question set. ``threshold`` is its own as a number."""
+
+    tuner: Tuner
+    recipe: Recipe
+    part: QuestionPart
+    threshold: float | None
+
+    def varied(self, changes: Sequence[Mapping[str, Any]]) -> list[Recipe]:
+        """The recipe with some search fields changed, once for every change, and as it is, last."""
+        search = self.recipe.search
+        changed = [search.model_copy(update=dict(fields)) for fields in (*changes, {})]
+        return [self.recipe.model_copy(update={"search": search}) for search in changed]
+
+    def named(self, comparison: Comparison) -> Comparison:
+        """Return a comparison that names the part of the questions that it is on."""
+        return comparison if self.part == "all" else replace(comparison, kind=self.part)
+
+    def against_threshold(self) -> Curve:
+        """Return precision, recall, and the rates of answers and refusals by threshold."""
+        x = tuple(step / _STEPS for step in range(_STEPS + 1))
+        recall = f"recall@{self.recipe.search.top_k}"
+        recipes = self.varied([{"threshold": value} for value in x])[:-1]
+        figures = self.tuner.figures(recipes, [recall], self.part, as_shown=True)
+        names = ("shown_precision", recall, "answered", "correct_refusal")
+        means = {name: figures.means(name) for name in names}
+        # Where nothing comes back any more, nothing is left to see.
+        end = min(int(np.count_nonzero(figures.above.any(axis=1))) + 2, len(x))
+        lines = {name: row[:end].tolist() for name, row in means.items() if row is not None}
+        return Curve(x[:end], lines)
+
+    def against_weight(self) -> Curve:
+        """Metrics at every weight."""
+        recipes = self.varied([{"dense_weight": value} for value in WEIGHTS])
+        names = ("ndcg@10", "mrr@10", "recall@10")
+        figures = self.tuner.figures(recipes, names, self.part)
+        means = {name: figures.means(name) for name in names}
+        lines = {name: row[:-1].tolist() for name, row in means.items() if row is not None}
+        peak = int(np.argmax(lines["ndcg@10"]))
+        compared = {"ndcg@10": figures.compare("ndcg@10", peak, len(WEIGHTS), picked=True)}
+        best = self.tuner.with_open_hits(compared, recipes[peak], self.recipe)["ndcg@10"]
+        return Curve(WEIGHTS, lines, self.named(best), WEIGHTS[peak])
+
+    def against_depth(self) -> Curve:
+        """Metrics of the first k by their name without it, and the ``tokens`` that they take."""
+        recipes = self.varied([{"top_k": k} for k in DEPTHS])[:-1]
+        names = ("ndcg", "recall", "precision")
+        at_k = [f"{name}@{k}" for name in names for k in DEPTHS]
+        figures = self.tuner.figures(recipes, at_k, self.part, with_context=True)
+        lines = {
+            name: [float(figures.metrics[f"{name}@{k}"][0].mean()) for k in DEPTHS]
+            for name in names
+        }
+        tokens = figures.means("context_tokens")
+        return Curve(DEPTHS, {**lines, "tokens": [] if tokens is None else tokens.tolist()})
+
+    def weight_and_threshold(self) -> ScoreMap:
+        """A score that both matter for: nDCG@10, and a point for every right refusal."""
+        weights, x = WEIGHTS[::2], tuple(step / 20 for step in range(17))
+        recipes = self.varied([{"dense_weight": w, "threshold": t} for w in weights for t in x])
+        figures = self.tuner.figures(recipes, ["ndcg@10"], self.part)
+        refused = figures.by_question("correct_refusal")
+        parts = [figures.metrics["ndcg@10"], *([] if refused is None else [refused])]
+        values = np.concatenate(parts, axis=1)
+        scores = values.mean(axis=1)
+        question_ids = [*figures.labelled, *(figures.refusable if refused is not None else ())]
+        top, here = (
+            dict(zip(question_ids, values[place].tolist(), strict=True))
+            for place in (int(np.argmax(scores[:-1])), -1)
+        )
+        best = compare("score", top, here, groups=figures.groups, picked_from=len(values) - 1)
+        table = scores[:-1].reshape(len(weights), len(x)).tolist()
+        now = float(scores[-1])
+        return ScoreMap(weights, x, table, now, refused is not None, self.named(best))

@@ -1,7 +1,0 @@
-"""Services that are asked over HTTP, and whose results join those of the documents."""
-
-from rag.http_tools.calling import ToolOutcome, answer_of, call
-from rag.http_tools.definition import HttpTool, Path
-from rag.http_tools.results import ToolResult
-
-__all__ = ["HttpTool", "Path", "ToolOutcome", "ToolResult", "answer_of", "call"]

@@ -1,0 +1,1 @@
+"""The library of a knowledge base: documents, questions, maps, and their examination."""

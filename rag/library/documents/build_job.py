@@ -1,0 +1,196 @@
+"""The jobs that build a knowledge base for one more index recipe, or for all of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from rag.library.documents.ingestion import Ingestion
+from rag.library.documents.remaining_time import RemainingTime
+from rag.library.documents.throughput import work_for
+from rag.recipe import IndexRecipe
+from rag.recipe.captions import chunker_name
+from rag.services.jobs.reporter import Reporter
+from rag.services.services import Services
+from rag.storage import Connection, builds, documents
+from rag.storage import jobs as rows
+from rag.storage.jobs import JobRow
+
+_GROUP = 32  # documents stored in one transaction
+
+OnNew = Callable[[Connection, IndexRecipe], None]
+
+
+def queue(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
+    """Store a job of kind "build" for all documents of a knowledge base; return its id."""
+    payload = {"recipe": recipe.model_dump(mode="json")}
+    size = "" if recipe.chunker == "whole" else f" {recipe.chunk_size}"
+    title = f"Building {chunker_name(recipe.chunker)}{size} with {recipe.embedder}"
+    return rows.create(connection, base_id, "build", title, payload)
+
+
+class BuildReporter(Protocol):
+    """The part of a ``Reporter`` that a build uses; a job that builds first has one of its own."""
+
+    result: Any
+
+    def report(
+        self, done: int, total: int, message: str, seconds_left: float | None = None
+    ) -> None:
+        """Set the progress."""
+
+    def carried(self) -> Any:
+        """Return the ``result`` of an earlier turn."""
+
+    def give_way(self) -> None:
+        """End the turn where it is over."""
+
+    def cancelled(self) -> bool:
+        """Whether the work should stop."""
+
+
+def build(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Do a job of kind "build"; documents that are built already are left alone."""
+    recipe = IndexRecipe.restore(job.payload["recipe"])
+    with _building(services, job.base_id, reporter, {"": recipe}, job.share_done) as building:
+        return f"{building.complete(''):,} documents built"
+
+
+def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Do a job of kind "build-several", an index recipe an item; what is built stays built."""
+    with services.database.read() as connection:
+        items = rows.items(connection, job.id)
+    recipes = {
+        f"index {place:,} of {len(items):,}, {item.name}: ": IndexRecipe.restore(
+            item.payload["recipe"]
+        )
+        for place, item in enumerate(items, 1)
+        if item.status == "waiting"
+    }
+    waiting = (item for item in items if item.status == "waiting")
+    with _building(services, job.base_id, reporter, recipes, job.share_done) as building:
+        for item, (name, recipe) in zip(waiting, recipes.items(), strict=True):
+            building.complete(name)
+            with services.database.write() as connection:
+                passages = builds.passages_of(connection, job.base_id, recipe.cut)
+                rows.set_item(connection, job.id, item.position, "added", chunks=passages)
+        return f"{len(items):,} indexes built"
+
+
+def build_indexes(
+    services: Services,
+    base_id: int,
+    reporter: BuildReporter,
+    indexes: Sequence[IndexRecipe],
+    floor: float,
+    on_new: OnNew,
+) -> None:
+    """Complete the builds of some index recipes within a job of another kind.
+
+    ``floor`` is the share of them that earlier turns have done. ``on_new`` hears of a build that is
+    registered, in the same transaction.
+    """
+    recipes = {
+        f"index {place:,} of {len(indexes):,}: ": recipe for place, recipe in enumerate(indexes, 1)
+    }
+    with _building(services, base_id, reporter, recipes, floor, on_new) as building:
+        for name in recipes:
+            building.complete(name)
+
+
+@contextmanager
+def _building(
+    services: Services,
+    base_id: int,
+    reporter: BuildReporter,
+    recipes: dict[str, IndexRecipe],
+    floor: float,
+    on_new: OnNew = lambda _connection, _recipe: None,
+) -> Iterator[_Building]:
+    """``recipes`` by what the messages about each begin with."""
+    with RemainingTime.of(services, floor) as forecast:
+        yield _Building(services, base_id, reporter, recipes, forecast, on_new)
+
+
+class _Building:
+    """Completes builds, one after the other, and says how long all of them take."""
+
+    def __init__(
+        self,
+        services: Services,
+        base_id: int,
+        reporter: BuildReporter,
+        recipes: dict[str, IndexRecipe],
+        forecast: RemainingTime,
+        on_new: OnNew,
+    ) -> None:
+        self._services = services
+        self._base_id = base_id
+        self._reporter = reporter
+        self._recipes = recipes
+        self._on_new = on_new
+        self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
+        self._forecast = forecast
+        self._ingestion = Ingestion(services.database, base_id, services.models.embedder)
+        with services.database.read() as connection:
+            rows = documents.list_documents(connection, base_id)
+            self._characters = {row.id: row.characters for row in rows}
+        for name in recipes:
+            self._expect(name)
+
+    def complete(self, name: str) -> int:
+        """Add the documents that a build lacks; return how many it lacked when it was begun.
+
+        Raises InvalidRecipe or ProviderError before there is a build that could never be completed.
+        """
+        recipe, services = self._recipes[name], self._services
+        self._reporter.report(*self._described(f"{name}starting"))
+        services.models.require(recipe)
+        services.models.embedder(recipe.embedder).embed(["hello"], "query")  # a server may be away
+        with services.database.write() as connection:
+            if builds.register(connection, self._base_id, recipe):
+                self._on_new(connection, recipe)
+        groups = self._expect(name)
+        built, self._before = self._before, 0
+        total = built + sum(map(len, groups))
+        for group in groups:
+            self._add(name, recipe, group, f"{built:,} of {total:,} documents built")
+            built += len(group)
+            self._reporter.result = built  # the next turn begins with it
+            self._reporter.give_way()
+            self._reporter.result = None
+        services.indexes.save(
+            self._base_id,
+            recipe,
+            lambda: self._reporter.report(*self._described(f"{name}bringing the index up to date")),
+        )
+        return total
+
+    def _add(self, name: str, recipe: IndexRecipe, group: Sequence[str], at: str) -> None:
+        key = (name, group[0])
+
+        def on_progress(step: str, done: int, total: int) -> None:
+            self._forecast.reached(key, step, done, total)
+            count = f" {done:,} of {total:,} passages" if total and step == "embedding" else ""
+            message = f"{name}{at}, {step}{count}"
+            self._reporter.report(*self._described(message))
+
+        self._ingestion.complete(recipe, group, on_progress)
+        self._forecast.end(key)
+
+    def _described(self, message: str) -> tuple[int, int, str, float]:
+        done, total, seconds_left = self._forecast.estimate()
+        return done, total, message, seconds_left
+
+    def _expect(self, name: str) -> list[list[str]]:
+        """The documents that a build lacks, as many at once as are stored in one transaction."""
+        recipe = self._recipes[name]
+        with self._services.database.read() as connection:
+            missing = builds.missing(connection, self._base_id, recipe.hash)
+        most = _GROUP
+        groups = [missing[start : start + most] for start in range(0, len(missing), most)]
+        for group in groups:
+            size = sum(self._characters.get(document_id, 0) for document_id in group)
+            self._forecast.add((name, group[0]), "text", size, work_for(recipe))
+        return groups

@@ -1,0 +1,311 @@
+"""The job that imports an existing store.
+
+It reads the whole store into a file before it stores anything: a connection that ends in the
+middle leaves nothing behind. A process that dies afterwards goes on with the file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from rag import providers
+from rag.errors import InvalidInput
+from rag.library.documents.embedding_queue import refresh
+from rag.library.documents.ingestion import Ingestion
+from rag.library.documents.stores.imports import (
+    UNRELATED,
+    check_rows,
+    opened_store,
+    require_rows,
+    store_recipe,
+    unit_vectors,
+)
+from rag.library.documents.stores.vector_check import SAME_MODEL
+from rag.services.jobs.reporter import Reporter
+from rag.services.services import Services
+from rag.storage import Connection, bases, builds, documents, vectors
+from rag.storage import jobs as rows
+from rag.storage.jobs import JobItem, JobRow
+from rag.stores.existing import ExistingStore, StoreRow, document_row
+from rag.types import Document, percent
+
+_GROUP = 256  # documents stored in one transaction
+_SAMPLE = 100
+_TELLING = 200  # rows between two reports
+
+
+def import_store(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Do a job of kind "import-store".
+
+    Documents that are present already are left alone, but get the vector that they have now.
+    """
+    with services.database.read() as connection:
+        (item,) = rows.items(connection, job.id)
+    if "fetched" not in item.payload:
+        _fetch(services, job, item, reporter)
+        with services.database.read() as connection:
+            (item,) = rows.items(connection, job.id)
+    return _store(services, job, item, reporter)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The rows of a store so far: how many are usable, and a random sample of them."""
+
+    names: set[str] = field(default_factory=set)
+    texts: dict[bytes, bytes] = field(default_factory=dict)
+    sample: list[StoreRow] = field(default_factory=list)
+    usable: int = 0
+    without: int = 0
+    repeated: int = 0
+    chance: random.Random = field(default_factory=lambda: random.Random(0))
+
+    def add(self, row: StoreRow) -> bool:
+        """Count a row; return whether it has a text and a vector.
+
+        Raises InvalidInput for an id that an earlier row has.
+        """
+        if not row.text or row.vector is None:
+            self.without += 1
+            return False
+        if row.id in self.names:
+            raise InvalidInput(
+                f"The id {row.id} occurs twice.", "Choose another field as id, or none."
+            )
+        self.names.add(row.id)
+        digest = hashlib.blake2b(row.vector.tobytes(), digest_size=8).digest()
+        if self.texts.setdefault(vectors.text_hash(row.text), digest) != digest:
+            self.repeated += 1
+        self.usable += 1
+        place = self.chance.randrange(self.usable)
+        if len(self.sample) < _SAMPLE:
+            self.sample.append(row)
+        elif place < _SAMPLE:
+            self.sample[place] = row
+        return True
+
+
+def _fetch(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -> None:
+    """Read the store into a file that the item refers to. Raises as ``ReadableStore``."""
+    store = ExistingStore.parse(job.payload["store"])
+    embedder, _ = providers.vector_space(job.payload["embedder"])
+    dimension = services.models.embedder(embedder).embed(["hello"], "query").shape[1]
+    opened = opened_store(services, store)
+    reporter.report(0, 0, f"{item.name}: reading")
+    total, reading = opened.layout().rows, _Reading()
+    require_rows(services, store, total)
+    with tempfile.TemporaryFile(dir=services.settings.home) as file:
+        for place, raw in enumerate(opened.rows(store)):
+            if place % _TELLING == 0:
+                message = f"{item.name}: {place:,} of {total:,} rows read"
+                reporter.report(place, max(total, place), message)
+            require_rows(services, store, place + 1)  # its count may be wrong, or a lie
+            row = document_row(store, raw)
+            if reading.add(row):
+                file.write(_line(row, embedder, dimension))
+                _require_bytes(services, store, file.tell())
+        notes = _checked(services, store, embedder, reading)
+        file.seek(0)
+        with services.files.arriving() as arrival:
+            stored = arrival.put(cast(BinaryIO, file))
+            with services.database.write() as connection:
+                former = _prepare(connection, job)
+                rows.note_fetched(connection, item, stored.sha256)
+                rows.set_item(connection, job.id, item.position, "waiting", "; ".join(notes))
+                arrival.confirm(connection)
+    for build_hash in former:
+        services.forget_build(job.base_id, build_hash)
+
+
+def _require_bytes(services: Services, store: ExistingStore, size: int) -> None:
+    most = services.settings.max_store_mb
+    if size > most * 1_000_000:
+        raise InvalidInput(
+            f"The rows of the {store.label} are larger than {most:,} MB, which is the most of an "
+            "import.",
+            "Restrict the rows, or set TOUCHSTONE_MAX_STORE_MB to more.",
+        )
+
+
+def _prepare(connection: Connection, job: JobRow) -> list[str]:
+    """Save the recipe of the import; return the builds that it replaces.
+
+    Raises InvalidInput where others brought documents in meanwhile.
+    """
+    bases.hold(connection, job.base_id)
+    saved = bases.by_id(connection, job.base_id).recipe
+    model, space = providers.vector_space(job.payload["embedder"])
+    is_new = providers.vector_space(saved.index.embedder)[1] != space
+    if is_new and documents.count(connection, job.base_id):
+        store_recipe(saved, model, "")  # says why the vectors do not fit
+        raise InvalidInput("Another import ended meanwhile.", "Start the import again.")
+    recipe = store_recipe(saved, model, space)
+    bases.save_recipe(connection, job.base_id, recipe)
+    former = []
+    if is_new:
+        former = [row.hash for row in builds.list_builds(connection, job.base_id)]
+        for build_hash in former:
+            builds.remove(connection, job.base_id, build_hash)
+    builds.ensure(connection, job.base_id, recipe.index)
+    return former
+
+
+def _checked(
+    services: Services, store: ExistingStore, embedder: str, reading: _Reading
+) -> list[str]:
+    """Sentences on what was read. Raises InvalidInput for nothing, and for another embedder."""
+    if not reading.usable:
+        raise InvalidInput(
+            f"No row of the {store.label} has a text and a vector.", "Choose other fields."
+        )
+    check, notes = check_rows(services, embedder, reading.sample), []
+    if check.median < UNRELATED:
+        raise InvalidInput(
+            f"{embedder} did not make these vectors: the median cosine with the vectors of their "
+            f"texts is {check.median:.2f}.",
+            "Name the embedder that made them.",
+        )
+    if check.foreign:
+        low, high = check.share
+        notes.append(
+            f"{len(check.foreign):,} of {check.sampled:,} sampled vectors are not what {embedder} "
+            f"makes of their texts (cosine below {SAME_MODEL:g}, lowest "
+            f"{check.foreign[0].cosine:.2f}; {percent(low, 1)} to {percent(high, 1)} of all)"
+        )
+    if reading.without:
+        notes.append(f"{reading.without:,} rows without text or vector left out")
+    if reading.repeated:
+        notes.append(
+            f"{reading.repeated:,} rows repeat a text with another vector: the first counts"
+        )
+    return notes
+
+
+def _line(row: StoreRow, embedder: str, dimension: int) -> bytes:
+    unit = unit_vectors([row], embedder, dimension)[0]
+    fields = {
+        "id": row.id,
+        "text": row.text,
+        "title": row.title,
+        "metadata": dict(row.metadata),
+        "vector": base64.b64encode(unit.tobytes()).decode(),
+    }
+    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+
+
+def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -> str:
+    """Store the rows of the file as documents, and their vectors."""
+    path, source = services.files.path(item.payload["fetched"]), item.name
+    space = services.models.embedder(job.payload["embedder"]).id
+    ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+    total = sum(1 for _ in _lines(path))
+    seen, replaced, added = 0, 0, reporter.carried() or 0
+    read = set[bytes]()
+    lines = _lines(path)
+    while group := list(islice(lines, _GROUP)):
+        reporter.report(seen, total, f"{item.name}: {seen:,} of {total:,} documents")
+        made = [_document(fields, source) for fields in group]
+        with services.database.read() as connection:
+            present = documents.names(connection, job.base_id, [one.id for one in made])
+        new = [place for place, one in enumerate(made) if one.id not in present]
+        replaced += _replace_vectors(services, job, space, _first_vectors(made, group, read))
+        if new:
+            units = {
+                vectors.text_hash(made[place].text): base64.b64decode(group[place]["vector"])
+                for place in reversed(new)
+            }
+            with services.database.write() as connection:
+                vectors.store(connection, space, units)
+            ingestion.store(
+                [made[place] for place in new],
+                lambda *_: None,
+                lambda connection, _: _require_space(connection, job),
+            )
+        seen, added = seen + len(group), added + len(new)
+        reporter.result = added
+        reporter.give_way()
+    with services.database.write() as connection:
+        rows.set_item(connection, job.id, item.position, "added", chunks=added)
+    services.files.discard([item.payload["fetched"]])
+    refresh(services, job.base_id, partial(reporter.report, total, total))
+    counts = [f"{added:,} of {total:,} documents added"]
+    if replaced:
+        counts.append(f"{replaced:,} with another vector than before")
+    return "; ".join(filter(None, (*counts, item.reason)))
+
+
+def _first_vectors(
+    made: Sequence[Document], group: Sequence[Mapping[str, Any]], read: set[bytes]
+) -> dict[bytes, bytes]:
+    """Return the vectors of the texts that aren't in ``read``, and add these texts to it.
+
+    Where rows repeat a text, the first counts.
+    """
+    units: dict[bytes, bytes] = {}
+    for document, fields in zip(made, group, strict=True):
+        key = vectors.text_hash(document.text)
+        if key not in read:
+            read.add(key)
+            units[key] = base64.b64decode(fields["vector"])
+    return units
+
+
+def _replace_vectors(
+    services: Services, job: JobRow, space: str, units: Mapping[bytes, bytes]
+) -> int:
+    """Store the vectors that differ from those of an earlier import; count their documents."""
+    with services.database.read() as connection:
+        stored = vectors.find_cached_vectors(connection, space, list(units))
+    changed = {key: units[key] for key in stored if stored[key] != units[key]}
+    if not changed:
+        return 0
+    with services.database.write() as connection:
+        _require_space(connection, job)
+        bases.touch(connection, job.base_id)
+        vectors.store(connection, space, changed, replace=True)
+        return documents.mark_recut(connection, job.base_id, list(changed))
+
+
+def _require_space(connection: Connection, job: JobRow) -> None:
+    """Raise InvalidInput where the saved recipe does not rank the vectors of the job any more.
+
+    An import by another process can have prepared the base before the first documents were stored.
+    """
+    saved = bases.by_id(connection, job.base_id).recipe.index.embedder
+    if providers.vector_space(saved) != providers.vector_space(job.payload["embedder"]):
+        raise InvalidInput(
+            "The recipe of this knowledge base names other vectors than those of this import.",
+            "Another import or a change of the recipe came between. Start the import again.",
+        )
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def _document(fields: dict[str, Any], source: str) -> Document:
+    """A row as a document, named by its id; its own id covers all but the vector."""
+    identity = json.dumps({**fields, "vector": ""}, sort_keys=True).encode()
+    metadata = fields["metadata"]
+    if fields["title"]:
+        metadata = {"title": fields["title"], **metadata}
+    return Document(
+        id=hashlib.sha256(identity).hexdigest(),
+        name=fields["id"],
+        source=source,
+        media_type="text/plain",
+        text=fields["text"],
+        metadata=metadata,
+    )

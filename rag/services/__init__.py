@@ -1,0 +1,1 @@
+"""Objects that live as long as the process: database, files, indexes, models, caches, jobs."""
