@@ -22,7 +22,7 @@ import os, runpy, signal, sys
 
 class Interrupt:
     def find_spec(self, name, *_):
-        if name == "rag.workspace":
+        if name == "rag.workspace.workspace":
             os.kill(os.getpid(), signal.SIGINT)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
