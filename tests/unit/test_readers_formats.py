@@ -77,10 +77,10 @@ def test_odt_of_libreoffice_states_lines_by_type_and_styles_marks_of_notes_twice
 
 
 MASTERS = "".join(
-    f'<style:style style:name="P{name}" style:master-page-name="M{name}"/>'
-    f'<style:master-page style:name="M{name}"><style:header><text:p>Kiln {name}</text:p>'
+    f'<style:style style:name="P{name}" style:master-page-name="{page}"/>'
+    f'<style:master-page style:name="{page}"><style:header><text:p>Kiln {name}</text:p>'
     "</style:header></style:master-page>"
-    for name in ("Nora", "Rosa")
+    for name, page in (("Nora", "Standard"), ("Rosa", "Other"))
 )
 
 
@@ -90,7 +90,7 @@ MASTERS = "".join(
         (
             "x.odt",
             open_text(
-                '<text:p text:style-name="PNora">At 1240.</text:p><text:p>Slowly.</text:p>'
+                "<text:p>At 1240.</text:p><text:p>Slowly.</text:p>"
                 '<text:p text:style-name="PRosa">At 1180.</text:p>',
                 MASTERS,
             ),

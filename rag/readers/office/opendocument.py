@@ -114,9 +114,11 @@ class _Page:
             name: headers.get(value_of(style, "master-page-name"), "")
             for name, style in named("style")
         }
-        titles = section_titles([words] for words in begun.values() if words)
+        first = next((value_of(node, "style-name") for node in content.iter("{*}p", "{*}h")), "")
+        start = begun.get(first) or headers.get("Standard", "")
+        titles = section_titles([words] for words in (start, *begun.values()))
         self._titles = {name: words for name, words in begun.items() if words in titles}
-        self._title = ""
+        self._title, self._start = "", start if start in titles else ""
         self._counts: dict[str, list[int]] = {}
         self._style, self._depth, self._label = "", 0, ""
         self._beside: list[str] = []
@@ -124,12 +126,13 @@ class _Page:
 
     def beside(self, styles: Any) -> Iterator[str]:
         """The markup of headers and footers, those that are alike once."""
+        titles = {*self._titles.values(), self._start}
         parts = dict.fromkeys(
             (name_of(part).partition("-")[0], " ".join(" ".join(part.itertext()).split()))
             for part in styles.iterfind(".//{*}master-page/*")
         )
         for kind, words in parts:
-            if words and kind in ("header", "footer") and words not in self._titles.values():
+            if words and kind in ("header", "footer") and words not in titles:
                 self.read[f"{kind}s"] += 1
                 yield f"<p>{kind.capitalize()}: {escape(words)}</p>"
 
@@ -192,7 +195,7 @@ class _Page:
             yield f"{start}{''.join(self.inside(node))}{end}"
 
     def _paragraph(self, node: Any, name: str, start: str, end: str) -> Iterator[str]:
-        title = self._titles.get(value_of(node, "style-name"), self._title)
+        title = self._titles.get(value_of(node, "style-name"), self._title or self._start)
         if title != self._title:
             self.read["headers"] += 1
             self._title = title
