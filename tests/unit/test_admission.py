@@ -14,7 +14,6 @@ from rag import SCOPES, Work, Workspace, telemetry
 from rag.api import problems
 from rag.api.admission import Admission
 from rag.api.mounting import Api
-from rag.experiments.runs.reporting import Reports
 from tests.runs import SET, handbook
 
 PATIENCE = 60.0
@@ -68,12 +67,12 @@ def test_cheap_requests_do_not_wait_behind_dear_ones(home, monkeypatch):
     [run] = base.runs.list_all()
     release, begun = threading.Event(), threading.Semaphore(0)
 
-    def blocked(self: Reports, run_id: str, baseline: str | None = None) -> str:
+    def blocked(_report: object) -> str:
         begun.release()
         assert release.wait(PATIENCE)
         return "report"
 
-    monkeypatch.setattr(Reports, "report", blocked)
+    monkeypatch.setattr("rag.experiments.runs.reporting.render", blocked)
 
     async def attempt() -> None:
         app = Starlette(routes=Api(lambda: workspace).routes())
@@ -82,7 +81,7 @@ def test_cheap_requests_do_not_wait_behind_dear_ones(home, monkeypatch):
             every = [one, other, one, one, one, one, *[other] * 4]
             reports = [asyncio.create_task(each.get(f"{runs}/{run.id}/report")) for each in every]
             for _ in range(2):
-                await asyncio.to_thread(begun.acquire)
+                assert await asyncio.to_thread(begun.acquire, timeout=PATIENCE)
             listed = [await each.get(runs) for each in (one, other)]
             assert [answer.json()["total"] for answer in listed] == [1, 1]
             ended, waiting = set[asyncio.Task[httpx.Response]](), set(reports)
