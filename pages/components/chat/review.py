@@ -72,8 +72,8 @@ def _figures(figures: FeedbackFigures) -> None:
             st.metric(label, f"{count:,}", help=note, border=True, height="stretch")
     if figures.unseen:
         st.caption(
-            f"Of these, {counted(figures.unseen, 'answer')} of other users failed without a "
-            "rating. Only the person who asked can see such a question."
+            f"{counted(figures.unseen, 'answer')} of other users failed without a rating: only "
+            "the people who asked can see them."
         )
 
 

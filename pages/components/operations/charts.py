@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import streamlit as st
 
@@ -19,7 +19,9 @@ Values = Sequence[float | None]
 
 
 def charts(periods: Sequence[OperationPeriod]) -> None:
-    """A sentence each on five figures, and under it the chart, unless that says no more."""
+    """Draw five figures over time, each below its sentence; the cards say what one moment has."""
+    if len(periods) < 2:
+        return
     colours = palette()
     moments = [period.start for period in periods]
     figures = [period.figures for period in periods]
@@ -27,7 +29,7 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
     answered = [point.questions - point.refused - point.failed for point in figures]
     pictures = {
         "questions": (
-            questions(periods),
+            questions,
             _bars(
                 moments,
                 {
@@ -39,7 +41,7 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             ),
         ),
         "refused": (
-            refusals(periods),
+            refusals,
             _lines(
                 moments,
                 {"refused": ([point.refused_share for point in figures], colours.not_relevant)},
@@ -48,7 +50,7 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             ),
         ),
         "times": (
-            times(periods),
+            times,
             _lines(
                 moments,
                 {
@@ -59,7 +61,7 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             ),
         ),
         "tokens": (
-            tokens(periods),
+            tokens,
             _bars(
                 moments,
                 {
@@ -70,7 +72,7 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             ),
         ),
         "thumbs": (
-            thumbs(periods),
+            thumbs,
             _bars(
                 moments,
                 {
@@ -81,25 +83,13 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             ),
         ),
     }
-    # Apart: beside a chart, a sentence alone would be a tall empty card.
-    for is_drawn in (True, False):
-        cards = {name: one for name, one in pictures.items() if spans_time(one[1]) == is_drawn}
-        if cards:
-            with st.grid(2, min_column_width=340, gap="medium"):
-                for name, (summary, figure) in cards.items():
-                    _card(name, summary, figure)
-
-
-def _card(name: str, summary: str, figure: Figure) -> None:
-    with st.container(border=True, height="stretch", gap="small"):
-        st.markdown(f"**{summary}**")
-        if spans_time(figure):
-            draw_chart(figure, f"operations_{name}", f"Over time. {summary}")
-
-
-def spans_time(figure: Figure) -> bool:
-    """Whether a chart says more than its sentence: axes alone, or one moment, do not."""
-    return bool(figure.data) and len(figure.data[0].x) > 1
+    with st.grid(2, min_column_width=340, gap="medium"):
+        for name, (summarize, figure) in pictures.items():
+            if figure.data:
+                summary = summarize(periods)
+                with st.container(border=True, height="stretch", gap="small"):
+                    st.markdown(f"**{summary}**")
+                    draw_chart(figure, f"operations_{name}", f"Over time. {summary}")
 
 
 def _bars(
@@ -143,7 +133,7 @@ _HOVER = "%{y} · %{x|%Y-%m-%d %H:%M}<extra>%{fullData.name}</extra>"
 
 
 def _over_time(moments: Sequence[datetime], title: str, **layout: object) -> Figure:
-    step = moments[1] - moments[0] if len(moments) > 1 else timedelta(days=1)
+    step = moments[1] - moments[0]
     return empty_figure(
         palette(),
         height=_HEIGHT,
@@ -162,17 +152,13 @@ def _over_time(moments: Sequence[datetime], title: str, **layout: object) -> Fig
 
 def unit(periods: Sequence[OperationPeriod]) -> str:
     """The length of a period: hour or day."""
-    if len(periods) > 1:
-        return "hour" if (periods[1].start - periods[0].start).days < 1 else "day"
-    return "hour"
+    return "hour" if (periods[1].start - periods[0].start).days < 1 else "day"
 
 
 def questions(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the number of questions, with the busiest period."""
     most = max(periods, key=lambda period: period.figures.questions)
     total = sum(period.figures.questions for period in periods)
-    if len(periods) == 1:
-        return f"{counted(total, 'question')}, all in one {unit(periods)}"
     return f"{counted(total, 'question')}; most, {most.figures.questions:,}, {_when(most, periods)}"
 
 
@@ -180,8 +166,6 @@ def refusals(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the share of refusals, with the period that has most of them."""
     refused = sum(period.figures.refused for period in periods)
     total = sum(period.figures.questions for period in periods)
-    if not refused:
-        return "Nothing was refused; doubtful answers are counted apart"
     worst = max(periods, key=lambda period: period.figures.refused)
     return (
         f"{percent(refused / total)} were refused; most, {worst.figures.refused:,}, "
@@ -191,10 +175,7 @@ def refusals(periods: Sequence[OperationPeriod]) -> str:
 
 def times(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the answer time of the slowest period, as the 95th percentile."""
-    timed = [period for period in periods if period.figures.p95 is not None]
-    if not timed:
-        return "No answer was timed"
-    slowest = max(timed, key=lambda period: period.figures.p95 or 0.0)
+    slowest = max(periods, key=lambda period: period.figures.p95 or 0.0)
     return (
         f"At the slowest, {_when(slowest, periods)}, 95% of the answers came within "
         f"{seconds(slowest.figures.p95)}"
@@ -205,8 +186,6 @@ def tokens(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the tokens of prompts and answers."""
     prompts = sum(period.figures.prompt_tokens for period in periods)
     answers = sum(period.figures.completion_tokens for period in periods)
-    if not prompts + answers:
-        return "No tokens were reported: quotes need no language model"
     return f"{prompts:,} tokens in prompts, {answers:,} in answers"
 
 
@@ -214,7 +193,7 @@ def thumbs(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the ratings of readers."""
     up = sum(period.figures.thumbs_up for period in periods)
     down = sum(period.figures.thumbs_down for period in periods)
-    return f"{counted(up, 'thumb')} up, {down:,} down" if up + down else "No ratings yet"
+    return f"{counted(up, 'thumb')} up, {down:,} down"
 
 
 def _when(period: OperationPeriod, periods: Sequence[OperationPeriod]) -> str:
