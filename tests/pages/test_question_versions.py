@@ -35,7 +35,7 @@ def test_the_passport_of_a_set_says_who_made_it_and_what_is_wrong(labelled, open
     app = open_page("metrics.py", metrics="Question sets")
     app.session_state[f"set_passport_{base.questions.named('checks').id}"] = True
     app.run()
-    said = [caption.value.replace("\\", "") for caption in app.caption]
+    said = [text.value.replace("\\", "") for text in app.markdown]
     assert any("a = b" in line for line in said)
     assert any("CC0" in line for line in said)
     passport = base.questions.check("checks")

@@ -85,9 +85,9 @@ def passport_popover(base: KnowledgeBase, chosen: QuestionSet) -> None:
     if opened.open:
         passport = base.questions.check(chosen.name)
         for problem in passport.problems:
-            content.caption(f":material/warning: {plain(problem)}")
+            content.markdown(f":orange[:material/warning: **{plain(problem)}**]")
         for line in passport.lines:
-            content.caption(plain(line))
+            content.markdown(plain(line))
         if passport.uncovered:
             content.caption(plain(f"Without one: {', '.join(passport.uncovered[:20])}."))
 
