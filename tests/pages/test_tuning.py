@@ -154,7 +154,7 @@ def test_what_refusing_other_topics_does_is_said(
     returned = "the search returns passages for 100% of the answerable questions"
     now = f"the search refuses {app.metric[4].value} of those without an answer"
     assert _said(app, "**Now") == f"**Now:** {returned}, {now}."
-    assert _said(app, "topic ≥ 0.100").endswith(now)
+    assert _said(app, "topic ≥ 0.100").endswith(returned)
     chosen = found.chosen(0.05)
     app.button(key="tuning_use_refusal").click().run()
     assert _said(app, f"**Off-topic limit now {chosen.limit:.3f}:**")

@@ -169,10 +169,10 @@ def meaning(bench_in_use: Bench) -> str:
     probabilities = topics(bench_in_use)
     least = probabilities.limit(bench_in_use.recipe.search.refuse) if probabilities else None
     both = what if least is None else f"{what}, topic ≥ {least:.3f}"
-    return f"{both}: {shares(bench_in_use)}"
+    return f"{both}: {shares(bench_in_use)[0]}"  # a card has the other
 
 
-def shares(bench_in_use: Bench) -> str:
+def shares(bench_in_use: Bench) -> list[str]:
     """The shares of questions that the search returns passages for, and refuses."""
     now = figures(bench_in_use, bench_in_use.recipe)
     returned, refused = now.means("answered"), now.means("correct_refusal")
@@ -183,4 +183,4 @@ def shares(bench_in_use: Bench) -> str:
     if refused is not None:
         share = whole_percent(refused[0])
         parts.append(f"the search refuses {share} of those without an answer")
-    return ", ".join(parts)
+    return parts

@@ -51,7 +51,7 @@ def threshold_panel(bench: Bench) -> None:
 def _promise(bench: Bench) -> None:
     """Draw the effects of the recipe and its threshold, and a threshold for a wanted precision."""
     half = ", on the tuning half" if bench.part == "tuning" else ""
-    st.markdown(f"**Now{half}:** {shares(bench)}.")
+    st.markdown(f"**Now{half}:** {', '.join(shares(bench))}.")
     rest = bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k", "bm25_pivot")
     curve = cached(partial(bench.tuner.threshold_curve, bench.recipe), "promise", rest)
     present = curve.at(-math.inf if bench.threshold is None else bench.threshold)
