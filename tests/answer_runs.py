@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag import KnowledgeBase, Message, ProviderUnavailable, Recipe, Workspace
+from rag.protocols import ChatModel
 from rag.services.services import Models
 from rag.types import Delta, Usage
 from tests.runs import SET, WORDS
@@ -41,10 +42,10 @@ class Chat:
         yield Delta(usage=Usage(100, 10))
 
 
-def with_chat(monkeypatch: pytest.MonkeyPatch, chat: Chat) -> None:
+def with_chat(monkeypatch: pytest.MonkeyPatch, chat: ChatModel) -> None:
     """Lets every provider but that of quotes be ``chat``."""
 
-    def chosen(_models: Models, provider: str, _model: str | None) -> Chat | None:
+    def chosen(_models: Models, provider: str, _model: str | None) -> ChatModel | None:
         return None if provider == "extractive" else chat
 
     monkeypatch.setattr(Models, "chat", chosen)

@@ -16,8 +16,7 @@ from rag import (
     ProviderUnavailable,
     Workspace,
 )
-from rag.protocols import ChatModel
-from rag.services.services import Models
+from tests.answer_runs import with_chat
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, add
 
@@ -36,13 +35,6 @@ def base(workspace: Workspace) -> KnowledgeBase:
     made = workspace.create("plant", QUICK)
     add(workspace, made, DOCUMENTS)
     return made
-
-
-def _speak(monkeypatch: pytest.MonkeyPatch, chat: ChatModel) -> None:
-    def chosen(_self: Models, provider: str, _model: str | None) -> ChatModel | None:
-        return None if provider == "extractive" else chat
-
-    monkeypatch.setattr(Models, "chat", chosen)
 
 
 def _sentence(messages: Sequence[Message]) -> str:
@@ -111,7 +103,7 @@ def test_importing_a_set_leaves_proposals_waiting(workspace, base):
 
 def test_a_model_writes_every_kind(workspace, base, monkeypatch):
     chat = ScriptedChat(_sentence)
-    _speak(monkeypatch, chat)
+    with_chat(monkeypatch, chat)
     _made(workspace, base, ["factual", "two-passage", "unanswerable"], 6)
     found = base.questions.proposals(SET)
     assert {item.origin: len(item.labels) for item in found} == {
@@ -128,7 +120,7 @@ def test_a_model_writes_every_kind(workspace, base, monkeypatch):
 
 def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(workspace, base, monkeypatch):
     replies = [*["nonsense"] * 3, _sentence, _sentence, _sentence]
-    _speak(monkeypatch, ScriptedChat(*replies))
+    with_chat(monkeypatch, ScriptedChat(*replies))
     job = _made(workspace, base, ["factual"], 3)
     items = workspace.jobs.items(job)
     assert [item.status for item in items] == ["failed", "added", "added"]
@@ -143,7 +135,7 @@ def test_an_unreachable_model_ends_the_job_but_loses_nothing(workspace, base, mo
     def refuse(_messages: Sequence[Message]) -> str:
         raise ProviderUnavailable("The server is away.", "Start it.")
 
-    _speak(monkeypatch, ScriptedChat(_sentence, refuse))
+    with_chat(monkeypatch, ScriptedChat(_sentence, refuse))
     job = _made(workspace, base, ["factual"], 3)
     row = workspace.jobs.get(job)
     assert row.status == "failed"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag import Answer, KnowledgeBase, Recipe, Settings, Workspace
-from rag.services.services import Models
+from tests.answer_runs import with_chat
 from tests.api import client
 from tests.golden.answer_sets import SetQuestion, has_value
 from tests.scripted_chat import ScriptedChat
@@ -48,7 +48,7 @@ def asked(
     monkeypatch: pytest.MonkeyPatch, base: KnowledgeBase, question: str, reply: str
 ) -> tuple[ScriptedChat, Answer]:
     chat = ScriptedChat(reply)
-    monkeypatch.setattr(Models, "chat", lambda *_: chat)
+    with_chat(monkeypatch, chat)
     return chat, base.ask(question, base.recipe().with_fields(ON)).answer
 
 
@@ -169,7 +169,7 @@ def test_a_stream_says_when_its_pieces_do_not_stand(
     reply: str,
     names: list[str],
 ) -> None:
-    monkeypatch.setattr(Models, "chat", lambda *_: ScriptedChat(reply))
+    with_chat(monkeypatch, ScriptedChat(reply))
     fields = {"provider": "compatible", "evidence": "quotes"}
     body = {"question": REFUNDS, "stream": True, "recipe": {"answer": fields}}
     text = client(workspace).post(f"/api/v1/knowledge-bases/{base.id}/ask", json=body).text
