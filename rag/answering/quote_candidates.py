@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rag.answering.asked_values import asked_value
 from rag.answering.assessing.codes import codes_in
+from rag.answering.assessing.restrictions import restrictions
 from rag.answering.reading import PassageReader
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import ENDED, Statement
@@ -136,7 +137,8 @@ def whole_statements(
     """Return the candidates that are whole statements of their own; all where there are none.
 
     Of fields with one label, those in the record that the question names are left, and where it
-    asks for a numbered part, such as "§ 2", the statements of that part.
+    asks for a numbered part, such as "§ 2", the statements of that part. What is about other days
+    or figures than the question is left out beside what is about these.
     """
     new = [
         one for one in candidates if one.words - question_terms or ENDED.search(one.statement.text)
@@ -154,6 +156,14 @@ def whole_statements(
     ]
     if reference := reference_of(question):
         new = [one for one in new if reader.is_part(reference, one.hit, one.statement)] or new
+    for restriction in restrictions(question):
+        met = [restriction.is_met(one.statement.text) for one in new]
+        there = {one.n for one, is_met in zip(new, met, strict=True) if is_met}
+        new = [
+            one
+            for one, is_met in zip(new, met, strict=True)
+            if is_met is not False or one.n not in there
+        ]
     return [one for one in new if not reader.is_cut(one.hit, one.statement)] or new
 
 

@@ -38,6 +38,11 @@ RULES: Mapping[str, Sequence[tuple[object, str, object]]] = {
     "names in two rows": [(evidence, "apart", lambda *_: ()), (evidence, "parted", lambda *_: ())],
     "exact value": [(evidence, "_gap", lambda *_: "")],
     "restriction": [(evidence.EvidenceReader, "_unqualified", lambda *_: "")],
+    "another day or range": [
+        (quote_candidates, "restrictions", lambda _question: []),
+        (evidence, "restrictions", lambda _question: []),
+    ],
+    "the greatest of several rows": [(evidence, "unranked", lambda *_: "")],
     "topic alone": [(evidence.EvidenceReader, "_unsaid", lambda *_: ())],
     "whole code": [(assess, "_lacks_code", lambda _evidence: False)],
     "name of a row": [(extractive, "NAMED_BONUS", 0.0)],

@@ -57,7 +57,7 @@ def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path):
     rows += "| Printer | Lyon | Hugo Martel |\n| Laptop | Hanoi | Minh Tran |\n"
     answer = ask(tmp_path, {"items.md": rows}, "Who looks after the printer in Lyon?")
     assert answer.assessment.state == "answered"
-    reason = "The quote has “printer” and Lyon. No passage has “looks”."
+    reason = "“printer” and Lyon are in the quote. No passage has “looks”."
     assert answer.assessment.reason == reason
 
 

@@ -136,8 +136,7 @@ class Assessor:
             apart = not all(self.reader.are_one_document(first, other) for other in others)
             reason = conflict_words(editions, self.reader.day, apart=apart)
             return Assessment("conflicting", reason, probability, missing, editions)
-        terms = key_terms(question, self.words)
-        reason = _borne_out(evidence, terms) or self._shared(answer)
+        reason = _borne_out(evidence, key_terms(question, self.words))
         if unknown := [term for term in shown.missing if not term.indexed]:
             reason = f"{reason} No passage has {_named(unknown)}."
         if not moment_of(question):
@@ -148,29 +147,16 @@ class Assessor:
             reason = reason.strip()
         return Assessment("answered", reason, probability, missing)
 
-    def _shared(self, answer: Answer) -> str:
-        """Say which words of the question the first quote has."""
-        quoted = self.words.terms(self.reader.quoted(answer.citations[0]).text)
-        shared = [
-            term
-            for term in key_terms(answer.trace.corrected, self.words)
-            if term.borne_out(quoted) == 1
-        ]
-        telling = sorted(shared, key=lambda term: -term.share)[:NAMED]
-        quote = "first quote" if len(answer.citations) > 1 else "quote"
-        if not telling:
-            return f"The {quote} says it in other words than the question."
-        return f"The {quote} has {_named([term for term in shared if term in telling], 'and')}."
-
 
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
     """The probability that the first quote is right; a gap leaves hardly any."""
     probability = model.probability(evidence.figures)
     no_value = evidence.figures["no_value"]
     impossible = (
-        _lacks_code(evidence) or evidence.apart or evidence.gap or no_value or evidence.unsaid
+        *(_lacks_code(evidence), evidence.apart, evidence.gap, no_value, evidence.unsaid),
+        evidence.other_case,
     )
-    return min(probability, NO_CODE) if impossible else probability
+    return min(probability, NO_CODE) if any(impossible) else probability
 
 
 def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
@@ -209,12 +195,14 @@ def _lacks_code(evidence: QuoteEvidence) -> bool:
 
 
 def _borne_out(evidence: QuoteEvidence, terms: Sequence[KeyTerm]) -> str:
-    """Say where the words of a question are; "" if some that hardly count are nowhere."""
-    if evidence.missing or not terms:
-        return ""
-    telling = sorted(terms, key=lambda term: -term.share)[:NAMED]
-    named = _named([term for term in terms if term in telling], "and")
+    """Say where the words of a question are, of which some may be nowhere."""
+    lacking = {term.text for term in evidence.missing}
+    borne = [term for term in terms if term.text not in lacking]
+    telling = sorted(borne, key=lambda term: -term.share)[:NAMED]
     *places, last = "the quotes" if evidence.several else "the quote", *evidence.above
+    if not telling:
+        return "The quote says it in other words than the question."
+    named = _named([term for term in borne if term in telling], "and")
     listed = f"{', '.join(places)} or {last}" if places else last
     return f"{named} {'is' if len(telling) == 1 else 'are'} in {listed}."
 
@@ -231,6 +219,8 @@ def _shown(answer: Answer) -> str:
 
 def _doubt(evidence: QuoteEvidence, shown: str) -> str:
     unknown = [term for term in evidence.missing if not term.indexed]
+    if evidence.other_case:
+        return f"The first quote is {evidence.other_case}."
     if evidence.gap:
         return f"No quoted passage has {evidence.gap}."
     if evidence.apart and all(term.indexed for term in evidence.apart):

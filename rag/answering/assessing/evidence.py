@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
@@ -19,11 +19,13 @@ from rag.answering.assessing.key_terms import (
     weighed_by_code,
     words_in,
 )
+from rag.answering.assessing.restrictions import Restriction, restrictions
 from rag.answering.assessing.row_pairs import (
     DEGREES,
     apart,
     beside_unknown,
     parted,
+    unranked,
 )
 from rag.answering.languages import any_of, listed
 from rag.answering.reading import PassageReader, document_words
@@ -74,7 +76,8 @@ class QuoteEvidence:
     the question.
     ``several`` says that the first quote alone lacks a key term that another one has. ``no_value``
     names the kind of value that is asked for, such as "a price", where the first quote has none;
-    of numbers, none of anything.
+    of numbers, none of anything. ``other_case`` says what the first quote is where it is not about
+    the case that is asked for: another day, another range, or any row for the cheapest one.
     """
 
     figures: Mapping[str, float]
@@ -87,6 +90,7 @@ class QuoteEvidence:
     no_value: str = ""
     unquoted: tuple[KeyTerm, ...] = ()
     unsaid: tuple[KeyTerm, ...] = ()
+    other_case: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,15 @@ class EvidenceReader:
         reference = reference_of(trace.corrected)
         is_part = reference is not None and self.reader.is_part(reference, first, quotes[0])
         wanted = () if is_part else wanted  # the part that is asked for, whatever it says
+        texts = f"{quotes[0].text} {quotes[0].caption}", around
+        met = [(one, one.is_met(*texts)) for one in restrictions(trace.corrected)]
+        borne = [one for one, is_met in met if is_met]  # "July" by "May to September"
+        wanted = _without(
+            wanted,
+            lambda term: (
+                any(one.has(term.start) for one in borne) and term.borne_out(first_terms) < 1
+            ),
+        )
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
@@ -164,7 +177,22 @@ class EvidenceReader:
             "" if asked is None or has_value or _has_other_number(asked, quotes[0]) else asked.name,
             tuple(term for term in absent if term.borne_out(cited) == 1),
             unsaid,
+            self._other_case(trace.corrected, first, quotes[0], wanted, met),
         )
+
+    def _other_case(
+        self,
+        question: str,
+        hit: Hit,
+        quote: Statement,
+        wanted: Sequence[KeyTerm],
+        met: Sequence[tuple[Restriction, bool | None]],
+    ) -> str:
+        """Return what a quote is instead of the case that a question asks for; "" for this one."""
+        if restriction := next((one for one, is_met in met if is_met is False), None):
+            return f"not about “{restriction.words}”"
+        ranked = unranked(self.reader, self.words, hit, quote, question, wanted)
+        return f"one of several rows, and does not say which one is “{ranked}”" if ranked else ""
 
     def _places(self, hit: Hit, quote: Statement, terms: Sequence[KeyTerm]) -> Iterator[str]:
         """The heading of a quote and the name of its document, where they have a key term."""
@@ -233,6 +261,15 @@ class EvidenceReader:
         near = np.clip((likeness - FAR) / (CLOSE - FAR), 0, 1)
         shares = [term.share for term in absent][: len(near)]
         return 1.0 - lost + float(near @ np.array(shares))
+
+
+def _without(
+    wanted: tuple[KeyTerm, ...], is_borne: Callable[[KeyTerm], bool]
+) -> tuple[KeyTerm, ...]:
+    """The key terms without some, whose share the others get; all where none are left."""
+    rest = [term for term in wanted if not is_borne(term)]
+    scale = sum(term.share for term in wanted) / (sum(term.share for term in rest) or 1.0)
+    return tuple(replace(term, share=term.share * scale) for term in rest) or wanted
 
 
 def _best(trace: Trace) -> Sequence[Hit]:

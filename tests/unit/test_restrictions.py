@@ -1,0 +1,56 @@
+"""Questions for a day, a month, a range or the greatest: another row or sentence is no answer."""
+
+import pytest
+
+from tests.unit.test_shown_quotes import ask
+
+FILES = {
+    "bus.md": "# Bus\n\nOn Tuesdays Halvor drives the bus. On Thursdays Signe drives the bus. "
+    "From May to September the bus leaves every 20 minutes. From October to April the bus leaves "
+    "every 90 minutes.\n\nLetters posted before 16:00 leave on 1 day. Letters posted after 16:00 "
+    "leave on 2 days.\n",
+    "dogs.csv": "age of dog,vaccination\n12 weeks to 8 years,each 12 months\n"
+    "over 8 years,each 24 months\n",
+    "bad.md": "# Bad\n\nMo-Fr ist das Bad von 8 bis 18 Uhr geöffnet, Sa geschlossen.\n\n"
+    "| Menge | Gebühr |\n|---|---|\n| bis 100 kg | 6 € |\n| 101 bis 500 kg | 18 € |\n"
+    "| über 0,5 t oder 500 kg | 45 € |\n",
+    "rooms.csv": "room,price per hour,seats\nAlder room,35,12\nBirch room,0,8\nCedar room,-,150\n",
+    "saw.csv": "property,value\nhighest speed,3200 rpm\nlowest speed,800 rpm\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("Who drives the bus on Thursdays?", "On Thursdays Signe drives the bus."),
+        ("How many minutes apart does the bus leave in December?", "From October to April"),
+        ("On which day leave letters posted after 16:00?", "Letters posted after 16:00"),
+        ("When is the vaccination of a dog over 8 years?", "age of dog: over 8 years"),
+        ("When is the vaccination of a dog of 3 years?", "age of dog: 12 weeks to 8 years"),
+        ("Was ist die Gebühr für die Menge 300 kg?", "Menge: 101 bis 500 kg"),
+        ("What is the highest speed?", "property: highest speed"),
+    ],
+)
+def test_the_case_of_the_question_is_quoted_without_a_doubt(tmp_path, question, quote):
+    answer = ask(tmp_path, FILES, question)
+    assert (answer.state, answer.text[1 : 1 + len(quote)]) == ("answered", quote)
+
+
+@pytest.mark.parametrize(
+    ("question", "case"),
+    [
+        ("Who drives the bus on Sundays?", "Sundays"),
+        ("Wer öffnet das Bad am Sonntag?", "Sonntag"),
+        ("Which room is the cheapest?", "cheapest"),
+        ("Which room has the most seats?", "the most"),
+    ],
+)
+def test_another_case_is_a_doubt_that_names_the_case(tmp_path, question, case):
+    answer = ask(tmp_path, FILES, question)
+    assert answer.state == "doubtful"
+    assert f"“{case}”" in answer.assessment.reason
+
+
+def test_a_question_for_yes_or_no_is_answered_by_other_days_too(tmp_path):
+    answer = ask(tmp_path, FILES, "Is the bus driven on Sundays?")
+    assert "“Sundays”" not in answer.assessment.reason
