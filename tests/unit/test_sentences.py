@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.api import client
 from tests.golden.answer_sets import SetQuestion, has_value
 from tests.scripted_chat import ScriptedChat
 from tests.servers import Reply, ollama_stream, openai_stream, scripted
-from tests.workspaces import add, workspace_at
+from tests.workspaces import add, stocked
 
 DOCUMENTS = {
     "fares.md": "# Fares\n\n| Vehicle | Tjelde - Vestvik | Tjelde - Orrin |\n|---|---|---|\n"
@@ -33,15 +34,15 @@ ON = {"answer.provider": "compatible", "answer.evidence": "quotes", "search.thre
 
 
 @pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
+def workspace(home: Path) -> Iterator[Workspace]:
+    workspace, _ = stocked(home, DOCUMENTS, Recipe(), "ferry")
+    yield workspace
+    workspace.close()
 
 
 @pytest.fixture
 def base(workspace: Workspace) -> KnowledgeBase:
-    base = workspace.create("ferry", Recipe())
-    add(workspace, base, {name: text.encode() for name, text in DOCUMENTS.items()})
-    return base
+    return workspace.base("ferry")
 
 
 def asked(
