@@ -83,10 +83,7 @@ def test_tuning_with_search_all(labelled, many, open_page, monkeypatch):
     assert _contradictions(numbers) == {}
     assert {"nDCG@10", "cross-validated nDCG@10", "nDCG@10 on all questions"} <= numbers.keys()
     assert {"recipe", "combination", "the search refuses", "passages for"} <= numbers.keys()
-    assert {
-        "Threshold by itself passages for",
-        "Off-topic limit by the labels cross-validated refuses",
-    } <= numbers.keys()
+    assert "Off-topic limit by the labels cross-validated refuses" in numbers
 
 
 def test_runs(many, open_page):

@@ -123,7 +123,7 @@ def _above(base: KnowledgeBase, turn: Turn) -> None:
     if known and known != cached_per_run(("version", base.id), base.version):
         st.caption(_OUTDATED)
     if is_doubtful_quote(turn):
-        st.markdown(":gray[Nearest passages, probably not the answer:]")
+        st.markdown(":gray[Nearest passages:]")
 
 
 def _looked_at(turn: Turn) -> str:
@@ -270,7 +270,7 @@ def _why(base: KnowledgeBase, turn: Turn) -> None:
             recipe, also = _usable(base, turn.recipe), federation.existing_bases(turn.also)
             trace = retrieval.search(base, turn.complete, recipe, also)
             cause = first_cause(base, trace, recipe, turn.details.assessment)
-            st.caption(cause_line(cause) if cause else "The search does not fail now.")
+            st.markdown(cause_line(cause) if cause else "The search does not fail now.")
 
 
 def _place(drop: Dropped) -> str:

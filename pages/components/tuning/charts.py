@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette, template
@@ -11,8 +11,17 @@ from rag import CostPoint
 
 _HEIGHT = 330
 _SHAPES = ("solid", "dash", "dot", "dashdot")
-TOKENS = ("context, tokens per question (mean)", "%{x:,.0f} tokens")
-TIME = ("time of a search on this machine, ms (median)", "%{x:.0f} ms")
+
+
+class Cost(NamedTuple):
+    """What a recipe costs: the title of the axis, and its unit."""
+
+    axis: str
+    unit: str
+
+
+TOKENS = Cost("context, tokens per question (mean)", "tokens")
+TIME = Cost("time of a search on this machine, ms (median)", "ms")
 
 
 def point_label(point: CostPoint) -> str:
@@ -148,17 +157,13 @@ def front_chart(
     best: Sequence[CostPoint],
     now: CostPoint,
     summary: str,
-    cost: tuple[str, str],
+    cost: Cost,
     *,
     key: str,
     pick: Callable[[], None],
 ) -> None:
-    """Every recipe as a point; the front as a line, the present recipe as a star.
-
-    ``cost`` names the axis of costs, and their unit.
-    """
+    """Every recipe as a point; the front as a line, the present recipe as a star."""
     colours = palette()
-    axis, unit = cost
     figure = empty_figure(colours, height=_HEIGHT + 30)
     places = {id(point): number for number, point in enumerate(points)}
 
@@ -168,7 +173,8 @@ def front_chart(
             y=[point.quality for point in group],
             customdata=[[places.get(id(point), -1), point_label(point)] for point in group],
             name=name,
-            hovertemplate=f"%{{customdata[1]}}<br>nDCG@10 %{{y:.3f}}, {unit}<extra></extra>",
+            hovertemplate="%{customdata[1]}<br>nDCG@10 %{y:.3f}, %{x:,.0f} "
+            f"{cost.unit}<extra></extra>",
             **style,
         )
 
@@ -181,10 +187,10 @@ def front_chart(
     figure.update_layout(
         clickmode="event+select",
         dragmode=False,
-        xaxis={"title": axis, "rangemode": "tozero"},
+        xaxis={"title": cost.axis, "rangemode": "tozero"},
         yaxis={"title": "nDCG@10 of the returned passages"},
     )
-    alt = f"Recipes by {axis} and nDCG@10. {summary}"
+    alt = f"Recipes by {cost.axis} and nDCG@10. {summary}"
     draw_chart(figure, key, alt, on_select=pick, selection_mode="points")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,6 @@ from pages.components.tuning.takeaways import (
     heat_takeaway,
     peak_takeaway,
     threshold_takeaway,
-    time_takeaway,
 )
 from rag import (
     Comparison,
@@ -46,8 +45,6 @@ _TIMELESS = (
     *("k1", "b"),
 )
 
-Takeaway = Callable[[tuple[float, float], tuple[float, float] | None, str, Comparison | None], str]
-
 
 def front(bench: Bench) -> None:
     """The picture of quality against tokens or time; a click on a recipe tries it."""
@@ -69,7 +66,7 @@ def _against_tokens(bench: Bench) -> None:
         f"The points are {counted(len(points), 'combination')} of {names}, whatever the grid of "
         "*Search all* is."
     )
-    _draw(bench, points, now, front_takeaway, charts.TOKENS, tried)
+    _draw(bench, points, now, charts.TOKENS, tried)
 
 
 def _against_time(bench: Bench) -> None:
@@ -79,7 +76,7 @@ def _against_time(bench: Bench) -> None:
     measure = partial(search_times, what_if, base.search, questions)
     times = cached(measure, "times", bench.without(*_TIMELESS, "mode", "candidates"))
     *points, now = by_time(what_if, times)
-    _draw(bench, points, now, time_takeaway, charts.TIME)
+    _draw(bench, points, now, charts.TIME)
 
 
 _QUALITY = (
@@ -92,17 +89,17 @@ def _draw(
     bench: Bench,
     points: Sequence[CostPoint],
     now: CostPoint,
-    takeaway: Takeaway,
-    cost: tuple[str, str],
+    cost: charts.Cost,
     varied: str = "",
 ) -> None:
     best = pareto_front(points)
     less = cheapest(best, now.quality)
-    summary = takeaway(
+    summary = front_takeaway(
         (now.cost, now.quality),
         (less.cost, less.quality) if less else None,
         charts.point_label(less) if less else "",
         _change(bench, less) if less else None,
+        cost.unit,
     )
     st.caption(f"{summary} Click a point to try its recipe. {varied}".rstrip(), help=_QUALITY)
     charts.front_chart(

@@ -125,17 +125,26 @@ def heat_takeaway(
     )
 
 
+_LESS = {
+    "tokens": (0.98, "cheaper", "for {} less context"),
+    "ms": (0.9, "clearly faster", "in {} less time"),
+}
+"""By unit: the share of the present cost that counts as less, and the words for it."""
+
+
 def front_takeaway(
     now: tuple[float, float],
     best: tuple[float, float] | None,
     what: str,
     change: Comparison | None,
+    unit: str,
 ) -> str:
-    """Compare the present recipe with the best cheaper one; both are (tokens, quality)."""
-    if best is None or change is None or best[0] >= now[0] * 0.98:  # 0 if nothing is shown
-        return "No recipe here is as good as the present one and cheaper."
-    cost = f"{best[0]:,.0f} tokens instead of {now[0]:,.0f}"
-    gain = f"for {percent(1 - best[0] / now[0])} less context: {what} ({cost}"
+    """Compare the present recipe with the best one that costs less; both are (cost, quality)."""
+    share, better, less = _LESS[unit]
+    if best is None or change is None or best[0] >= now[0] * share:  # 0 if nothing is shown
+        return f"No recipe here is as good as the present one and {better}."
+    cost = f"{best[0]:,.0f} {unit} instead of {now[0]:,.0f}"
+    gain = f"{less.format(percent(1 - best[0] / now[0]))}: {what} ({cost}"
     return _no_worse(gain, now[1], best[1], change)
 
 
@@ -159,17 +168,3 @@ def _no_worse(gain: str, now: float, best: float, change: Comparison) -> str:
         f"{quality} {change.basis} {gain}). The questions picked it, and are too few to exclude a "
         f"loss of {-change.interval_95.low:.3f} on others."
     )
-
-
-def time_takeaway(
-    now: tuple[float, float],
-    best: tuple[float, float] | None,
-    what: str,
-    change: Comparison | None,
-) -> str:
-    """Compare the present recipe with the best faster one; both are (milliseconds, quality)."""
-    if best is None or change is None or best[0] > now[0] * 0.9:
-        return "No recipe here is as good as the present one and clearly faster."
-    cost = f"{best[0]:.0f} ms instead of {now[0]:.0f}"
-    gain = f"in {percent(1 - best[0] / now[0])} less time: {what} ({cost}"
-    return _no_worse(gain, now[1], best[1], change)

@@ -57,17 +57,6 @@ def _promise(bench: Bench) -> None:
     present = curve.at(-math.inf if bench.threshold is None else bench.threshold)
     if bench.threshold is None:
         st.markdown("**Threshold off:** the highest ranks are returned.")
-    else:
-        with st.expander("The threshold by itself", icon=":material/filter_alt:"):
-            now = plain(present.sentence)
-            st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {now}.")
-            st.caption(
-                f"{_measured(bench)} Candidates are all passages that the retrievers returned, "
-                "before top-k, so fewer of them are relevant than of the returned passages (the "
-                "curve above) or of the first five (*Precision@5*). *Keeps* counts the relevant "
-                "passages among the candidates: Recall also counts those that no retriever "
-                "returned."
-            )
     promised = _promised(bench, rest)
     # Rounded down: what reached the threshold still does.
     value = int(promised.point.threshold * 1000) / 1000 if promised and promised.point else None
@@ -172,14 +161,6 @@ def _refusal(bench: Bench) -> None:
         return
     use = partial(working_recipe.change, bench.base, {"search.refuse": choice.limit})
     action_button("Use this limit", "tuning_use_refusal", "check", use)
-
-
-def _measured(bench: Bench) -> str:
-    """Describe the questions that the precision guarantee is measured on."""
-    if bench.recipe.search.relevance == "cosine":
-        return "Measured on all questions."
-    held_out = counted(bench.tuner.counted("held-out"), "held-out question")
-    return f"Measured on {held_out}, which the probabilities were not learned from."
 
 
 def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
