@@ -14,7 +14,7 @@ _SHAPES = ("solid", "dash", "dot", "dashdot")
 
 
 class Cost(NamedTuple):
-    """What a recipe costs: the title of the axis, and its unit."""
+    """A kind of cost of a recipe: the title of its axis, and its unit."""
 
     axis: str
     unit: str
