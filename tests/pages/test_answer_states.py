@@ -98,6 +98,16 @@ def test_what_the_quotes_lack_is_named_in_every_state(base):
     assert "in the quotes:" not in heading("doubtful", "No passage has a1.", "a1")
 
 
+def test_a_doubtful_answer_of_quotes_does_not_say_that_a_model_reads_them(base, monkeypatch):
+    monkeypatch.setattr(Models, "chat", lambda *_: ScriptedChat())
+    monkeypatch.setattr(Models, "parameters", lambda *_: 1.7e9)
+    app = ask(visit("chat.py", provider="compatible", model="m", reads="auto"), UNKNOWN)
+    [turn] = base.conversations.turns(1)
+    assert (turn.mode, [one.step for one in turn.details.decisions]) == ("quotes", ["evidence"])
+    assert "no language model" in texts(app)
+    assert "the model reads" not in texts(app)
+
+
 def test_a_sentence_has_its_quotes_folded_and_gives_way_to_them_where_they_lack_it(
     base, monkeypatch
 ):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from pages.components.shell.text import plain
-from rag import KnowledgeBase
+from rag import KnowledgeBase, LocalServer
 from tests.handbook import LEAVE, ask, visit
 from tests.servers import Reply, scripted
 
@@ -55,6 +55,18 @@ def test_the_next_step_leads_to_settings_which_list_the_models(base: KnowledgeBa
     assert plain("ollama:nomic-embed-text") in shown
     app.button(key=USE).click().run()
     assert base.recipe().answer.model == "qwen3:1.7b"
+
+
+def test_a_model_that_is_called_by_its_file_is_shown_without_folders(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = ("/cache/2e5f/qwen-1.5b.gguf", "Qwen/Qwen3-1.7B")
+    server = LocalServer("llamacpp", "llama.cpp", "http://127.0.0.1:8080", True, models, ())
+    monkeypatch.setenv("TOUCHSTONE_FIND_MODELS", "1")
+    monkeypatch.setattr("rag.providers.find_local_servers", lambda _settings: [server])
+    shown = "\n".join(one.value for one in visit("settings.py").markdown)
+    assert plain("qwen-1.5b.gguf and Qwen/Qwen3-1.7B") in shown
+    assert "2e5f" not in shown
 
 
 def test_settings_without_a_server_name_the_command_that_gets_one(

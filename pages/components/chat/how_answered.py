@@ -19,7 +19,9 @@ def how_answered(turn: Turn) -> None:
     Draw nothing if there are none, as for an answer that only quotes.
     """
     details = turn.details
-    rows = [_decision(decision) for decision in details.decisions]
+    asks_none = turn.mode == "quotes" and not details.written
+    unread = ("evidence", "quotes") if asks_none else ()  # a doubt is worded by no model
+    rows = [_decision(one) for one in details.decisions if (one.step, one.chosen) != unread]
     if details.suspicious and turn.mode != "quotes":  # quotes go to no model
         rows.append(
             f":orange[:material/gpp_maybe:] {counted(details.suspicious, 'passage')} with "

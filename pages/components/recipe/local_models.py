@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from pages.components.recipe import working_recipe
@@ -31,6 +33,7 @@ def offered_server(base: KnowledgeBase) -> LocalServer | None:
 def running(server: LocalServer) -> str:
     """Return the sentence about a server and its models, as Markdown."""
     models = [*server.chat_models[:_MOST], *server.embedding_models[:1]] or ["no usable model"]
+    models = [*map(_named, models)]
     listed = " and ".join(filter(None, (", ".join(models[:-1]), models[-1])))
     return f"{plain(server.label)} is running here with {plain(listed)}."
 
@@ -48,7 +51,13 @@ def model_offer(base: KnowledgeBase) -> None:
 def _buttons(base: KnowledgeBase, server: LocalServer) -> None:
     for model in server.chat_models[:_MOST]:
         save, key = working_recipe.save_model, f"use_model_{server.provider}_{model}"
-        action_button(f"Use {plain(model)}", key, "", save, base, server.provider, model)
+        action_button(f"Use {plain(_named(model))}", key, "", save, base, server.provider, model)
+
+
+def _named(model: str) -> str:
+    """Return the name of a model; llama.cpp calls it by the whole path of its file."""
+    is_path = model.startswith("/") or model.endswith(".gguf")
+    return re.split(r"[\\/]", model)[-1] if is_path else model
 
 
 def local_servers_view() -> None:
@@ -63,7 +72,7 @@ def local_servers_view() -> None:
             names = (f"{server.provider}:{name}" for name in server.embedding_models)
             facts.append(f"as embedder: {', '.join(names)}")
         if server.too_small:
-            facts.append(f"too small to word answers: {', '.join(server.too_small)}")
+            facts.append(f"too small to word answers: {', '.join(map(_named, server.too_small))}")
         if server.to_set:
             facts.append(f"to use it, set {server.to_set}")
         details = " · ".join(map(plain, facts))
