@@ -19,14 +19,12 @@ from rag import (
     audit_csv,
 )
 from tests.people import signed_in, view
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, stocked
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    found = workspace_at(tmp_path)
-    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses in March."})
-    return found
+    return stocked(tmp_path, {"leave.md": "Unused leave lapses in March."}, name="manuals")[0]
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,12 @@ from rag import SCOPES, Principal, ScopedWorkspace, TouchstoneError, Workspace
 from tests.api import client, spoken
 from tests.costly_fields import VALUES, spied_providers
 from tests.unit.test_spending import ASKING
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    found = workspace_at(tmp_path)
-    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses in March."})
-    return found
+    return stocked(tmp_path, {"leave.md": "Unused leave lapses in March."}, name="manuals")[0]
 
 
 @pytest.fixture

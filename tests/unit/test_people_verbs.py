@@ -9,14 +9,12 @@ import pytest
 
 from rag import Claims, Principal, ScopedWorkspace, Settings, Workspace
 from rag.__main__ import main
-from tests.workspaces import QUICK, add, database_at, workspace_at
+from tests.workspaces import QUICK, add, database_at, stocked, workspace_at
 
 
 @pytest.fixture
 def workspace(home: Path) -> Workspace:
-    found = workspace_at(home)
-    add(found, found.create("manuals", QUICK), {"leave.md": "Leave is thirty days."})
-    return found
+    return stocked(home, {"leave.md": "Leave is thirty days."}, name="manuals")[0]
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:

@@ -24,16 +24,14 @@ from rag.storage.quality import answers
 from rag.workspace.authorization import WHOLE_BASE, Authorization
 from tests import permissions
 from tests.people import signed_in, view
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked, workspace_at
 
 LEAVE = "Unused leave may be carried over until the end of March."
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    found = workspace_at(tmp_path)
-    add(found, found.create("manuals", QUICK), {"leave.md": LEAVE})
-    return found
+    return stocked(tmp_path, {"leave.md": LEAVE}, name="manuals")[0]
 
 
 def names(thing: object, path: str = "") -> set[str]:

@@ -21,7 +21,7 @@ from rag import (
 from rag.access.rates import InFlight, Rates
 from rag.workspace.spending import beyond
 from tests.people import signed_in
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked
 
 KEYS = {"TOUCHSTONE_RERANK_API_KEY": "k", "TOUCHSTONE_VLLM_API_KEY": "k"}
 PAID = {"answer.provider": "openai"}
@@ -99,9 +99,7 @@ def test_an_answer_costs_no_more_than_by_the_saved_recipe(fields, saved, field, 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    found = workspace_at(tmp_path)
-    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses in March."})
-    return found
+    return stocked(tmp_path, {"leave.md": "Unused leave lapses in March."}, name="manuals")[0]
 
 
 def guest(workspace: Workspace) -> ScopedWorkspace:

@@ -24,14 +24,12 @@ from rag.services.services import Models
 from rag.workspace import authorization, scoped
 from tests.people import signed_in, view
 from tests.scripted_chat import ScriptedChat
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    found = workspace_at(tmp_path)
-    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses in March."})
-    return found
+    return stocked(tmp_path, {"leave.md": "Unused leave lapses in March."}, name="manuals")[0]
 
 
 def _change(base: KnowledgeBase) -> Callable[..., Any]:
