@@ -11,7 +11,7 @@ import pytest
 from pages.components.runs.deciding import entries
 from rag import InvalidInput, KnowledgeBase, NotFound, RunDecision, Workspace
 from rag.__main__ import main
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, fill_home, workspace_at
 
 SET = "checks"
 LEFT, RIGHT = (
@@ -23,15 +23,7 @@ NAMES = ("alpha", "beta", "gamma", "delta", "omega", "kappa")
 PLACES = ("north", "south", "east", "west")
 
 
-@pytest.fixture
-def opened(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Workspace, KnowledgeBase, str, str]:
-    """A knowledge base with two runs that have no hit in common; one of their hits has a label.
-
-    The draw is the same for all run ids, which are random.
-    """
-    monkeypatch.setattr("rag.experiments.runs.deciding.decisions._seed", lambda *_: 7)
+def _prepare(home: Path) -> None:
     workspace = workspace_at(home)
     base = workspace.create("pumps", LEFT)
     text = "The alpha, beta, gamma, delta, omega and kappa pumps take oil in the {} wing."
@@ -48,7 +40,24 @@ def opened(
         for number, name in enumerate(NAMES)
     ]
     base.questions.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
-    run, other = (base.runs.evaluate(SET, each, (5,)).run.id for each in (LEFT, RIGHT))
+    for recipe in (LEFT, RIGHT):
+        base.runs.evaluate(SET, recipe, (5,))
+    workspace.close()
+
+
+@pytest.fixture
+def opened(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Workspace, KnowledgeBase, str, str]:
+    """A knowledge base with two runs that have no hit in common; one of their hits has a label.
+
+    The draw is the same for all run ids, which are random.
+    """
+    monkeypatch.setattr("rag.experiments.runs.deciding.decisions._seed", lambda *_: 7)
+    fill_home(home, _prepare)
+    workspace = workspace_at(home)
+    base = workspace.base("pumps")
+    other, run = (row.id for row in base.runs.list_all(SET))
     return workspace, base, run, other
 
 
