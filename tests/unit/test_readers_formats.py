@@ -204,6 +204,14 @@ def test_rtf_has_code_pages_notes_and_tables_but_no_struck_text(tmp_path):
     assert read.text[starts["picture"] :].strip().startswith("Zone")
 
 
+def test_rtf_numbers_its_notes_as_word_and_libreoffice_write_them(tmp_path):
+    word = rb"{\super\chftn}{\footnote\pard {\super\chftn } Net.}"
+    office = rb"{\super\chftn{\*\footnote\pard{\super\chftn} In March.}}"
+    rtf = rb"{\rtf1\ansi 90" + word + rb" and 80" + office + rb".\par}"
+    read = document(tmp_path, rtf, "fees.rtf")
+    assert read.text == "90¹ and 80².\n\n¹ Net.\n\n² In March."
+
+
 def test_chapters_of_a_book_come_in_its_order(tmp_path):
     chapters = (
         '<a id="x"/><h1>Caf&eacute;</h1><p>90<sup>1</sup>&nbsp;euros &amp; a tip.</p><img/>',

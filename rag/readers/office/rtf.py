@@ -162,8 +162,8 @@ class _Writer:
         elif (word in destinations or starred) and word not in _TEXT:
             self._state = replace(self._state, silent=True)
         elif word == "chftn":
-            own = self._state.words is self.outer[-1].words if self.outer else True
-            self._state.words.append((("sup",), str(self.read["footnotes"] + own)))
+            number = self.read["footnotes"] + (self._state.beside != "footnotes")
+            self._state.words.append((("sup",), str(number)))
         elif word == "u" and number is not None:
             self._put(chr(number % 0x10000))
             self._to_skip = self._state.skipped
