@@ -271,6 +271,7 @@ from .recipe import SearchRecipe as SearchRecipe
 from .recipe.captions import CAPTIONS as CAPTIONS
 from .recipe.captions import URL_PARAMETERS as URL_PARAMETERS
 from .recipe.captions import chunker_name as chunker_name
+from .recipe.captions import model_name as model_name
 from .recipe.captions import phrase as phrase
 from .results import QuestionResult as QuestionResult
 from .results import Run as Run

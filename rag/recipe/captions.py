@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from rag.recipe.parts import AnswerRecipe, IndexRecipe, SearchRecipe
@@ -24,6 +25,12 @@ URL_PARAMETERS: Mapping[str, str] = {
 def chunker_name(chunker: str) -> str:
     """Name a chunker as people see it: sections are those of any format, not Markdown's alone."""
     return "sections" if chunker == "markdown" else chunker
+
+
+def model_name(model: str) -> str:
+    """Name a model as people see it; llama.cpp calls it by the whole path of its file."""
+    is_path = model.startswith("/") or model.endswith(".gguf")
+    return re.split(r"[\\/]", model)[-1] if is_path else model
 
 
 def phrase(field: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, LocalServer
+from rag import KnowledgeBase, LocalServer, Recipe
 from tests.handbook import LEAVE, ask, visit
 from tests.servers import Reply, scripted
 
@@ -67,6 +67,10 @@ def test_a_model_that_is_called_by_its_file_is_shown_without_folders(
     shown = "\n".join(one.value for one in visit("settings.py").markdown)
     assert plain("qwen-1.5b.gguf and Qwen/Qwen3-1.7B") in shown
     assert "2e5f" not in shown
+    answer = {"answer.provider": "llamacpp", "answer.model": models[0]}
+    named = base.runs.recipe_name(Recipe().with_fields(answer))
+    assert "qwen-1.5b.gguf" in named
+    assert "2e5f" not in named
 
 
 def test_settings_without_a_server_name_the_command_that_gets_one(

@@ -12,7 +12,14 @@ import streamlit as st
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.permission import guest
 from pages.components.shell.text import plain
-from rag import URL_PARAMETERS, Conversation, FurtherBase, InvalidRecipe, KnowledgeBase
+from rag import (
+    URL_PARAMETERS,
+    Conversation,
+    FurtherBase,
+    InvalidRecipe,
+    KnowledgeBase,
+    model_name,
+)
 
 _OPENED = "chat_settings_of"  # whose settings the working recipe has, by knowledge base
 _HIDDEN = "chat_sources_hidden"
@@ -80,7 +87,7 @@ def note(base: KnowledgeBase, talk: Conversation | None) -> None:
     if not changes:
         return
     named = [
-        f"{plain(name)} {plain('off' if value is None else str(value))}"
+        f"{plain(name)} {plain(_shown(name, value))}"
         for name, (_saved, value) in list(changes.items())[:_LISTED]
     ]
     more = len(changes) - len(named)
@@ -89,6 +96,11 @@ def note(base: KnowledgeBase, talk: Conversation | None) -> None:
         + (f" and {more:,} more." if more else ".")
         + " It keeps that; *Reset* in the sidebar goes back to the saved recipe."
     )
+
+
+def _shown(name: str, value: object) -> str:
+    text = "off" if value is None else str(value)
+    return model_name(text) if name == "answer.model" else text
 
 
 def shows_sources() -> bool:

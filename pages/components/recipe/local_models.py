@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import streamlit as st
 
 from pages.components.recipe import working_recipe
@@ -12,7 +10,7 @@ from pages.components.shell.permission import refusal
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import bases, workspace
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, LocalServer
+from rag import KnowledgeBase, LocalServer, model_name
 
 _QUOTING = "extractive"
 _MOST = 3
@@ -33,7 +31,7 @@ def offered_server(base: KnowledgeBase) -> LocalServer | None:
 def running(server: LocalServer) -> str:
     """Return the sentence about a server and its models, as Markdown."""
     models = [*server.chat_models[:_MOST], *server.embedding_models[:1]] or ["no usable model"]
-    models = [*map(_named, models)]
+    models = [*map(model_name, models)]
     listed = " and ".join(filter(None, (", ".join(models[:-1]), models[-1])))
     return f"{plain(server.label)} is running here with {plain(listed)}."
 
@@ -51,13 +49,9 @@ def model_offer(base: KnowledgeBase) -> None:
 def _buttons(base: KnowledgeBase, server: LocalServer) -> None:
     for model in server.chat_models[:_MOST]:
         save, key = working_recipe.save_model, f"use_model_{server.provider}_{model}"
-        action_button(f"Use {plain(_named(model))}", key, "", save, base, server.provider, model)
-
-
-def _named(model: str) -> str:
-    """Return the name of a model; llama.cpp calls it by the whole path of its file."""
-    is_path = model.startswith("/") or model.endswith(".gguf")
-    return re.split(r"[\\/]", model)[-1] if is_path else model
+        action_button(
+            f"Use {plain(model_name(model))}", key, "", save, base, server.provider, model
+        )
 
 
 def local_servers_view() -> None:
@@ -72,7 +66,9 @@ def local_servers_view() -> None:
             names = (f"{server.provider}:{name}" for name in server.embedding_models)
             facts.append(f"as embedder: {', '.join(names)}")
         if server.too_small:
-            facts.append(f"too small to word answers: {', '.join(map(_named, server.too_small))}")
+            facts.append(
+                f"too small to word answers: {', '.join(map(model_name, server.too_small))}"
+            )
         if server.to_set:
             facts.append(f"to use it, set {server.to_set}")
         details = " · ".join(map(plain, facts))

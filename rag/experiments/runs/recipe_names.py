@@ -9,7 +9,7 @@ from rag.evaluation.report.words import counted, setting
 from rag.experiments.runs.stored import StoredRuns
 from rag.operation import operation
 from rag.recipe import Recipe
-from rag.recipe.captions import chunker_name
+from rag.recipe.captions import chunker_name, model_name
 from rag.results import Run
 from rag.storage import recipe_names
 
@@ -88,5 +88,7 @@ def _phrase(name: str, value: object) -> str:
         return field
     if value in (None, False):
         return f"no {field}"
+    if name == "answer.model":
+        return f"{field} {model_name(str(value))}"
     text = ", ".join(map(str, value)) if isinstance(value, list) else setting(value)
     return f"{field} {text}"
