@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,8 +32,8 @@ def footnotes(text: str) -> list[Footnote]:
     notes = [
         Footnote(match.start(), match["mark"], match["words"]) for match in _NOTE.finditer(text)
     ]
-    marks = [note.mark for note in notes]
-    return [note for note in notes if note.mark[0] != "*" or marks.count(note.mark) == 1]
+    marks = Counter(note.mark for note in notes)
+    return [note for note in notes if note.mark[0] != "*" or marks[note.mark] == 1]
 
 
 def with_footnotes(
