@@ -165,4 +165,6 @@ def test_lines_of_the_log_have_a_time_and_a_level(capsys):
         for logger in map(logging.getLogger, names):
             logger.handlers.clear()
             logger.setLevel(logging.NOTSET)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d [\d:,]+ ERROR rag\.jobs\.runner: Job 7 failed\.", line)
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\d [\d:,]+ ERROR rag\.services\.jobs\.runner: Job 7 failed\.", line
+    )
