@@ -265,9 +265,8 @@ def _distinct(ranked: Sequence[tuple[float, Candidate]]) -> list[Candidate]:
 
 def say_the_same(one: Candidate, other: Candidate) -> bool:
     """Whether two say the same; those with other figures, as of another year, do not."""
-    inside = one.statement.quote in other.statement.quote or other.statement.text.endswith(
-        f" … {one.statement.text}"  # its note
-    )
+    notes = other.statement.text.partition(" … ")[2]
+    inside = one.statement.quote in other.statement.quote or one.statement.text in notes
     if not inside:
         figures = (set(FIGURE.findall(candidate.statement.text)) for candidate in (one, other))
         if next(figures) != next(figures):

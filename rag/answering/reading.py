@@ -93,7 +93,7 @@ class PassageReader:
         text = blank_running_heads(chunk, [*source.mute, *_tabular(source.document, hit)])
         prose = statements(text, set(_beneath_headings(source.document, chunk, text)))
         in_order = sorted([*prose, *rows], key=lambda statement: statement.start)
-        return list(with_footnotes(in_order, chunk.start, source.notes))
+        return list(with_footnotes(in_order, chunk.start, source.document, source.notes))
 
     def page_text(self, hit: Hit, statement: Statement) -> str:
         """Return the text of the page that a statement of a passage is on; "" without pages."""
@@ -316,7 +316,7 @@ def document_words(name: str) -> str:
 def _read(document: Document) -> _ReadDocument:
     mute = (*running_lines(document), *_headings(document))
     heads = {page.number: page.head for page in document.pages if page.head}
-    return _ReadDocument(document, mute, heads, footnotes(document.text))
+    return _ReadDocument(document, mute, heads, footnotes(document))
 
 
 def _source(hit: Hit) -> tuple[str, str]:

@@ -4,6 +4,7 @@ and by the form that answers the question: a reason, an instruction, a time of t
 import pytest
 
 from rag import Answer, Assessment
+from tests.sample_files import pdf
 from tests.unit.test_shown_quotes import ask
 
 BUS = """# Good to know
@@ -45,6 +46,14 @@ Admission is 9 euros.¹ Guided tours last 70 minutes.² The shop takes cards.[^3
 ² In July tours last 45 minutes.
 
 [^3]: From 10 euros.
+"""
+BICYCLES = """# Bicycles
+
+The ferry takes bicycles.* Dogs go free.
+
+# Notes
+
+* Not in July.
 """
 LEVELS = """# Privacy
 
@@ -138,6 +147,27 @@ def test_a_note_stands_in_the_quote_that_has_its_mark(tmp_path, question, quote)
     shown = ask(tmp_path, {"fees.md": FEES}, question)
     assert quote in shown.text
     assert shown.text.count(quote.partition(" … ")[2].partition("”")[0]) == 1
+    assert {sentence.verdict for sentence in shown.sentences} == {"supported"}
+
+
+FIRST = "¹ Members pay 8 euros.\n\nIn May the ferry costs 31 euros.¹ It sails at noon."
+BEHIND = "The crossing lasts 40 minutes.¹ Tea is sold on board.\n\n¹ In fog 55 minutes."
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("What does the ferry cost in May?", "31 euros.¹ … ¹ Members pay 8 euros.” [1]"),
+        ("How long does the crossing last?", "40 minutes.¹ … ¹ In fog 55 minutes.” [1]"),
+        ("Does the ferry take bicycles?", "The ferry takes bicycles.* … * Not in July.” [1]"),
+    ],
+)
+def test_a_note_is_that_of_the_page_of_its_mark(tmp_path, question, quote):
+    files = {"ferry.pdf": pdf(FIRST, BEHIND), "bicycles.md": BICYCLES}
+    shown = ask(tmp_path, files, question)
+    assert quote in shown.text
+    assert shown.text.count("Not in July.") == quote.count("Not in July.")
+    assert {sentence.verdict for sentence in shown.sentences} == {"supported"}
 
 
 @pytest.mark.parametrize("question", ["What is the admission?", "Who owns the shop?"])

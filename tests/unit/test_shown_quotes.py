@@ -14,7 +14,10 @@ RECIPE = QUICK.with_fields(
 
 
 def ask(
-    home: Path, files: Mapping[str, str], question: str, fields: Mapping[str, object] | None = None
+    home: Path,
+    files: Mapping[str, str | bytes],
+    question: str,
+    fields: Mapping[str, object] | None = None,
 ) -> Answer:
     workspace = workspace_at(home)
     base = workspace.create("handbook", RECIPE)

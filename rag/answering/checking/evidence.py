@@ -54,18 +54,14 @@ class Evidence:
         ]
         if hit.chunk.page is not None:
             above.append(f"page {citation.page or hit.chunk.page}")
-        rows = [
-            f"{statement.text} {statement.caption}"
-            for statement in statements
-            if statement.kind == "row"
-        ]
-        text = "\n".join(filter(None, [hit.chunk.text, citation.quote, *rows, *above]))
         compared = [
             StatementTerms(
                 f"{statement.text} {statement.caption}".strip(), terms_of(statement, words)
             )
             for statement in statements
         ]
+        joined = [entry.text for entry in compared]  # with columns, leads and notes
+        text = "\n".join(filter(None, [hit.chunk.text, citation.quote, *joined, *above]))
         return cls(text, words.terms(text).union(*(entry.terms for entry in compared)), compared)
 
     @classmethod

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
 from rag.answering.statements.sentences import LONGEST_STATEMENT, NOTE_MARK, Statement
+from rag.types import Document
 
 _MARK = re.compile(rf"(?<=\S)(?<!m)({NOTE_MARK})(?![\w*])")
 """A mark behind a word or sign; "m²" is a unit."""
@@ -20,36 +21,47 @@ _NOTE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Footnote:
-    """A note that begins at ``start`` of a document, with its mark."""
+    """A note that begins at ``start`` of a document, on a ``page`` if it has any, with its mark."""
 
     start: int
+    page: int | None
     mark: str
     words: str
 
 
-def footnotes(text: str) -> list[Footnote]:
+def footnotes(document: Document) -> list[Footnote]:
     """The notes of a document. A star before several lines marks the items of a list."""
     notes = [
-        Footnote(match.start(), match["mark"], match["words"]) for match in _NOTE.finditer(text)
+        Footnote(match.start(), document.page_at(match.start()), match["mark"], match["words"])
+        for match in _NOTE.finditer(document.text)
     ]
     marks = Counter(note.mark for note in notes)
     return [note for note in notes if note.mark[0] != "*" or marks[note.mark] == 1]
 
 
 def with_footnotes(
-    statements: Sequence[Statement], offset: int, notes: Sequence[Footnote]
+    statements: Sequence[Statement], offset: int, document: Document, notes: Sequence[Footnote]
 ) -> Iterator[Statement]:
-    """Yield statements with the notes that their marks refer to: the next ones behind them.
+    """Yield statements with the notes that their marks refer to.
 
-    ``offset`` is where the passage of the statements begins in the document.
+    A note is the nearest one on the page of its mark, which may draw it first, or else the next one
+    behind; one in Markdown has a name, and may stand anywhere. ``offset`` is where the passage of
+    the statements begins in the document.
     """
     for one in statements:
-        behind = offset + one.start + len(one.quote)
-        marks = dict.fromkeys(_MARK.findall(f"{one.quote} {one.text}")) if notes else ()
+        start = offset + one.start
+        end = start + len(one.quote)
         texts = [one.text]
-        for mark in marks:
-            own = (note for note in notes if note.mark == mark and note.start >= behind)
-            words = " ".join(unmarked(note.words).split()) if (note := next(own, None)) else ""
-            if 0 < len(words) <= LONGEST_STATEMENT:
-                texts.append(words if mark[0] == "[" else f"{mark} {words}")
+        for mark in dict.fromkeys(_MARK.findall(f"{one.quote} {one.text}")) if notes else ():
+            page = document.page_at(start + max(one.quote.find(mark), 0))
+            places = [
+                (page is None or note.page != page, note.start < end, abs(note.start - end), note)
+                for note in notes
+                if note.mark == mark and not start <= note.start < end
+            ]
+            elsewhere, before, _, note = min(places, default=(True, True, 0, None))
+            if note and not (elsewhere and before and mark[0] != "["):
+                words = " ".join(unmarked(note.words).split())
+                if 0 < len(words) <= LONGEST_STATEMENT:
+                    texts.append(words if mark[0] == "[" else f"{mark} {words}")
         yield replace(one, text=" … ".join(texts))
