@@ -120,7 +120,7 @@ FORMATS: tuple[Format, ...] = (
         "text/html",
         f"{_HERE}.html.reader:read_html",
         heavy=True,
-        version=_TABLES + 2,
+        version=_TABLES + 3,
         leaves_out=_SHOWN,
     ),
     Format(
@@ -197,7 +197,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.rtf:read_rtf",
         ("rtf",),
         True,
-        version=4,
+        version=5,
         leaves_out=(*_SHOWN, "tracked_change", "picture", "embedded_object", "formula"),
     ),
     Format(

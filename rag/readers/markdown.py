@@ -65,14 +65,13 @@ def code_fence(code: str) -> str:
     return "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(code))])
 
 
-def without_struck(text: str) -> tuple[str, int]:
-    """Return Markdown without its struck passages, with figures raised, and their number."""
-    struck = 0
+def without_struck(text: str) -> tuple[str, list[int]]:
+    """Return Markdown without its struck passages, with figures raised, and where they stood."""
+    struck = list[int]()
 
     def seen(mark: re.Match[str]) -> str:
-        nonlocal struck
         if mark["struck"] is not None:
-            struck += 1
+            struck.append(mark.start())
             return mark["after"] if mark["blank"] is None else ""
         if mark["figure"] is not None:
             return (raised if mark["script"].lower() == "sup" else lowered)(mark["figure"])

@@ -16,7 +16,13 @@ from rag.readers.characters import (
     normalised_parts,
 )
 from rag.readers.content import Content, Source
-from rag.readers.markdown import code_fence, front_matter_title, looks_like_markdown, without_struck
+from rag.readers.markdown import (
+    code_fence,
+    front_matter_title,
+    headings,
+    looks_like_markdown,
+    without_struck,
+)
 from rag.readers.markdown_tables import markdown_content
 from rag.readers.markup.markdown_html import with_pipe_tables
 from rag.types import Omission
@@ -55,8 +61,12 @@ def read_pasted(source: Source) -> Content:
 def markdown(text: str, metadata: dict[str, str]) -> Content:
     """Markdown as a document, without what is struck."""
     shown, struck = without_struck(text)
-    omissions = (Omission("struck_passage", struck),) if struck else ()
-    return replace(markdown_content(with_pipe_tables(shown), metadata), left_out=omissions)
+    content = markdown_content(with_pipe_tables(shown), metadata)
+    if not struck:
+        return content
+    above = [heading.title for heading in headings(text) if heading.start <= struck[0]]
+    place = "".join(above[-1:])
+    return replace(content, left_out=(Omission("struck_passage", len(struck), place),))
 
 
 def load(source: Source) -> tuple[str, dict[str, str]]:

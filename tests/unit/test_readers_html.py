@@ -214,6 +214,9 @@ def test_links_and_buttons_side_by_side_are_words_of_their_own(tmp_path):
         "<button role='tab' id='b'>Guests</button></div>"
         "<div role='tabpanel' aria-labelledby='a'>{}</div>"
         "<div role='tabpanel' aria-labelledby='b' hidden>{}</div>",
+        "<div role='tablist'><button role='tab' aria-controls='a'>Members</button>"
+        "<button role='tab' aria-controls='b'>Guests</button></div>"
+        "<div role='tabpanel' id='a'>{}</div><div id='b' hidden>{}</div>",
     ],
 )
 def test_a_grid_stands_under_the_title_of_its_section_panel_or_tab(tmp_path, markup):
@@ -223,3 +226,17 @@ def test_a_grid_stands_under_the_title_of_its_section_panel_or_tab(tmp_path, mar
     document = read(path, "x.html")
     above = [document.heading_at(document.text.index(f"Dinghy\t{fee}")) for fee in (12, 19)]
     assert above == ["Fees > Members", "Fees > Guests"]
+
+
+def test_the_words_of_a_tab_stand_once_above_its_panel(tmp_path):
+    path, tabs = tmp_path / "x", ("Pay as you sail", "Season ticket")
+    buttons = "".join(
+        f"<button role='tab' aria-controls='p{at}'>{tab}</button>" for at, tab in enumerate(tabs)
+    )
+    panels = "".join(f"<div id='p{at}'><p>{3 + at} euros a trip.</p></div>" for at in (0, 1))
+    filling = "<p>" + "The lake has four piers and a yard. " * 12 + "</p>"
+    path.write_text(f"<body><main><h1>Fees</h1>{filling}{buttons}{panels}</main></body>")
+    document = read(path, "x.html")
+    assert [document.text.count(tab) for tab in tabs] == [1, 1]
+    for at, tab in enumerate(tabs):
+        assert document.heading_at(document.text.index(f"{3 + at} euros")) == f"Fees > {tab}"

@@ -126,7 +126,7 @@ def test_web_pages(tmp_path, more):
     ):
         assert line in document.text.splitlines()
     assert "valid" not in document.text
-    assert _omissions(document) == {"struck_passage": (2, ""), "hidden_passage": (2, "")}
+    assert _omissions(document) == {"struck_passage": (2, "Fees"), "hidden_passage": (2, "Fees")}
 
 
 def test_markdown(tmp_path):
@@ -139,7 +139,7 @@ def test_markdown(tmp_path):
         "# Fees\n\nA berth costs 90¹ euros, 6 nights.\n\n"
         "`~~code~~`\n\n~~~\n~~more~~ code\n~~~\n\nac, , ~~ no mark ~~\n"
     )
-    assert _omissions(document) == {"struck_passage": (4, "")}
+    assert _omissions(document) == {"struck_passage": (4, "Fees")}
 
 
 def test_a_table_of_excel(tmp_path):

@@ -110,11 +110,7 @@ def read_html(source: Source) -> Content:
     else:
         unread = {"unread_text": _unread(tree, text)}
         content = markdown_content(text, metadata | unread, unruled=True)
-    return replace(content, left_out=_omissions(left_out))
-
-
-def _omissions(left_out: Mapping[str, int]) -> tuple[Omission, ...]:
-    return tuple(Omission(kind, count) for kind, count in left_out.items())
+    return replace(content, left_out=tuple(left_out.values()))
 
 
 def _published(tree: Any) -> str:
@@ -324,7 +320,7 @@ def body_content(markup: str, metadata: dict[str, str], *, tags_tell: bool = Fal
 def _whole_body(
     tree: Any,
     metadata: dict[str, str],
-    left_out: Mapping[str, int] | None = None,
+    left_out: Mapping[str, Omission] | None = None,
     *,
     tags_tell: bool = False,
 ) -> Content:
@@ -353,8 +349,9 @@ def _whole_body(
             is_item = marked and _ITEM.match(block) and _ITEM.match(last)
             composer.block(block, "\n" if is_item else "\n\n")
         last = block
-    for kind, number in (left_out or {}).items():
-        composer.leave_out(kind, number=max(0, number - composer.left_out(kind)))
+    for kind, omission in (left_out or {}).items():
+        rest = max(0, omission.count - composer.left_out(kind))
+        composer.leave_out(kind, omission.first, rest)
     content = composer.content(
         **metadata | ({"title": metadata.get("title") or title} if marked else {})
     )

@@ -86,14 +86,21 @@ def _make_title(table: Any) -> None:
 
 
 def name_panels(tree: Any) -> None:
-    """Put the words of a tab as a heading above its panel."""
-    titles = {tab.get("id"): words_of(tab) for tab in tree.xpath("//*[@role='tab'][@id]")}
+    """Move the words of a tab above its panel as a heading. One of the two names the other."""
+    tabs = tree.xpath("//*[@role='tab']")
+    named = {tab.get("id"): tab for tab in tabs}
+    naming = {tab.get("aria-controls"): tab for tab in tabs}
+    moved = dict[Any, None]()
     for panel in list(tree.iter("div", "section")):
-        title = titles.get(panel.get("aria-labelledby"))
-        if title and panel.get("role") == "tabpanel":
+        tab = named.get(panel.get("aria-labelledby", ""))
+        tab = naming.get(panel.get("id", "")) if tab is None else tab
+        if tab is not None and (title := words_of(tab)):
             heading = tree.makeelement("h6")
             heading.text, heading.tail, panel.text = title, panel.text, None
             panel.insert(0, heading)
+            moved[tab] = None
+    for tab in moved:
+        tab.drop_tree()
 
 
 def _cells_of_row(row: Any) -> int:

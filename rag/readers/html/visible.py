@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from rag.readers.content import omission_mark
 from rag.readers.scripts import lowered, raised
+from rag.types import Omission
 
 _STRUCK = {"s", "del", "strike"}
 _LINE_THROUGH = re.compile(r"(?:^|;)text-decoration[^;]*line-through")
 _HIDDEN = re.compile(r"display:none|visibility:hidden")
 _TITLES = {"button", "dt", "h1", "h2", "h3", "h4", "h5", "h6"}
+_IS_HEADING = " or ".join(f"self::h{level}" for level in range(1, 7))
 _INLINE = ("span", "a", "button")
 _BOXES = {"div", "nav", "header", "footer", "section"}
 _UNFOLDING = "descendant-or-self::*[@aria-expanded and not(@aria-haspopup)]"
 _ZERO_WIDTH = "\u00ad\u200b\u2060\ufeff"
 
 
-def show(tree: Any, *, marked: bool = False) -> dict[str, int]:
+def show(tree: Any, *, marked: bool = False) -> dict[str, Omission]:
     """Change a page in place to what is seen of it; return what is left out, by kind.
 
     With ``marked``, a mark stands where something is left out, also for each picture.
     What a click unfolds is no hidden text, where ARIA says so of a panel or its button.
     """
-    left_out = Counter[str]()
+    left_out = dict[str, Omission]()
     body = tree.find("body")
     if body is None:
         return {}
@@ -44,7 +46,8 @@ def show(tree: Any, *, marked: bool = False) -> dict[str, int]:
         if is_struck or (is_hidden and not _is_unfolded(node, controlled)):
             if any(map(str.strip, node.itertext())):
                 kind = "struck_passage" if is_struck else "hidden_passage"
-                left_out[kind] += 1
+                first = left_out.get(kind) or Omission(kind, 0, _heading_above(node))
+                left_out[kind] = replace(first, count=first.count + 1)
                 if marked:
                     node.tail = f"{omission_mark(kind)}{node.tail or ''}"
             node.tag = "template"  # what is within it is dropped with it
@@ -70,7 +73,13 @@ def show(tree: Any, *, marked: bool = False) -> dict[str, int]:
         after = node.getnext()
         if after is not None and after.tag in _INLINE and not node.tail:
             node.tail = " " if _is_all_of_boxes(node.getparent()) else node.tail
-    return dict(left_out)
+    return left_out
+
+
+def _heading_above(node: Any) -> str:
+    """The words of the last heading before an element, or around it."""
+    above = node.xpath(f"(ancestor::*|preceding::*)[{_IS_HEADING}][last()]")
+    return " ".join(above[0].xpath("string()").split()) if above else ""
 
 
 def _write_scripts(parent: Any) -> None:
