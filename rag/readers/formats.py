@@ -254,16 +254,16 @@ FORMATS: tuple[Format, ...] = (
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
     Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),
-    Format(("json",), "application/json", f"{_HERE}.records:read_json", version=_LABELS),
+    Format(("json",), "application/json", f"{_HERE}.records:read_json", version=_TABLES),
     Format(
-        ("jsonl", "ndjson"), "application/jsonl", f"{_HERE}.records:read_jsonl", version=_LABELS
+        ("jsonl", "ndjson"), "application/jsonl", f"{_HERE}.records:read_jsonl", version=_TABLES
     ),
     *(
         Format(
             extensions,
             f"application/{extensions[0]}",
             f"{_HERE}.records:read_{extensions[0]}",
-            version=1,
+            version=2,
             leaves_out=("comment",),
         )
         for extensions in (("yaml", "yml"), ("toml",))

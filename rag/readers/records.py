@@ -20,8 +20,8 @@ from rag.readers.text import load, read_code
 _TITLES = ("title", "name", "heading")
 _BODIES = ("text", "content", "body")
 _TICK_EVERY = 1000
-_FIELDS = range(2, 13)  # of a record that is a row
-_LONGEST_VALUE = 80  # characters in such a field
+_FIELDS = range(2, 33)  # of a record that is a row
+_LONGEST_VALUE = 250  # characters in such a field
 _DEEPEST = 2  # dots in the name of a setting beside tables
 _MOST_GROWTH = 10  # values by characters, as aliases repeat them
 _COMMENT = re.compile(r"(?:^[ \t]*+|(?<=[ \t]))#+[ \t]*+(.*)$", re.MULTILINE)

@@ -1,5 +1,7 @@
 """JSON and JSON Lines."""
 
+import json
+
 import pytest
 
 from rag import UnreadableDocument
@@ -36,6 +38,40 @@ def test_records(tmp_path, name, raw, text):
     path = tmp_path / "x"
     path.write_text(raw, encoding="utf-8")
     assert read(path, name).text == text
+
+
+def test_nested_records_with_a_remark_are_rows(tmp_path):
+    spots = [
+        {
+            "spot": name,
+            "owner": {"name": owner, "town": "Thurso"},
+            "light": {
+                "colour": "white",
+                "range-km": reach,
+                "masts": [{"metres": 9}, {"metres": 4}],
+            },
+            "built": {"year": 1911, "by": "R. Groat"},
+            "checks": [{"year": 2024, "passed": True}, {"year": 2026, "passed": False}],
+            "remark": "The lamp is lit by hand. " * remarks,
+        }
+        for name, owner, reach, remarks in (
+            ("Ness", "Ivy Budge", 14, 8),
+            ("Holm", "Al Mowat", 22, 0),
+        )
+    ]
+    path = tmp_path / "x"
+    path.write_text(json.dumps({"coast": "north", "spots": spots}), encoding="utf-8")
+    document = read(path, "spots.json")
+    (table,) = document.tables
+    assert table.labels[:5] == (
+        "spot",
+        "owner.name",
+        "owner.town",
+        "light.colour",
+        "light.range-km",
+    )
+    row = next(line for line in document.text.splitlines() if line.startswith("Holm"))
+    assert row.split("\t")[:5] == ["Holm", "Al Mowat", "Thurso", "white", "22"]
 
 
 WARDS = "{}\n\nwards\nward\tbeds\trent.day\nElm\t22\t9.50\nYew\tno"
