@@ -62,10 +62,16 @@ class Growth:
 
 ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.answering.languages:pattern": {"keys": ("months",), "ends": False},
+    "rag.answering.asked_values.units:names_unit": {"unit": "metre"},
     "rag.answering.checking.figures:_measured": {"unit": "days"},
     "rag.answering.checking.figures:_code_pattern": {"code": "AB-12.3"},
     "rag.answering.checking.fractions:says_pair": {"numbers": (3.0, 4.0)},
     "rag.chunking.contexts:_rest": {"previous": "Two words"},
+    "rag.chunking.contexts:_is_of_series": {
+        "line": "Permit 12",
+        "number": re.search(r"\d+", "Permit 12"),
+    },
+    "rag.readers.markup.cards:_parameter": {"name": "TYPE"},
     "rag.readers.encodings:_fitness": {"sample": b"Gr\xfc\xdfe", "page": "cp1252"},
     "rag.api.mounting:routes": {"rest": Mount("/api", routes=[])},
     "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
