@@ -31,7 +31,7 @@ _RULE = re.compile(r"^[|:\- \t]+$", re.MULTILINE)  # below the labels of a table
 
 
 _ADDRESS = re.compile(r"\(https?://[^\s()]{1,2000}\)")  # pages show it behind the words of a link
-_ROW = re.compile(r"[^\n]*\t[^\n]*")
+_ROW = re.compile(r"^[^\n\t]*\t.*", re.MULTILINE)
 _CELL = " · "
 """Between the cells of a row where pages show it with the labels of its columns."""
 _FIGURE = re.compile(r"(?:(?<!\w)[-−–]|(?<=\d )[-−–] )?\d+(?:[.,:/]\d+)*|[€£$¥%‰°±]")

@@ -53,7 +53,7 @@ class Content:
 
 _BATCH = 10_000
 _LONGEST_PLACE = 40  # characters
-_OMISSION = re.compile("\ufdd0([a-z_]+) ?([^\ufdd0\ufdd1]*+)\ufdd1")
+_OMISSION = re.compile("\ufdd0([a-z_]++) ?([^\ufdd0\ufdd1]*+)\ufdd1")
 
 
 def omission_mark(kind: str, place: str = "") -> str:

@@ -33,8 +33,8 @@ _VERBS = frozenset(listed("months_and_verbs"))
 _BEFORE_MONTH = re.compile(
     rf"(?:\d|{any_of('time_prepositions', 'since', 'ends')}|[-–—])\W*\Z", re.IGNORECASE
 )
-_TO = re.compile(rf"\s*(?:[-–—]|{any_of('limits.ranges')})\s*", re.IGNORECASE)
-_AND = re.compile(rf"\s{any_of('and')}\s", re.IGNORECASE)
+_TO = re.compile(rf"[-–—]|{any_of('limits.ranges')}", re.IGNORECASE)
+_AND = re.compile(any_of("and"), re.IGNORECASE)
 _BETWEEN, *_BEFORE = (
     re.compile(rf"{any_of(f'limits.{name}')}\W{{1,2}}\Z", re.IGNORECASE)
     for name in ("between", "over", "from", "under", "up_to")
@@ -120,7 +120,9 @@ def _values(text: str) -> Iterator[_Value]:
     ends = set[int]()
     for one, other in pairwise(values):
         to = _AND if _BETWEEN.search(text[max(one.start - _REACH, 0) : one.start]) else _TO
-        if one.kind not in ("", other.kind) or not to.fullmatch(text, one.end, other.start):
+        if one.kind not in ("", other.kind) or not to.fullmatch(
+            text[one.end : other.start].strip()
+        ):
             continue
         ends |= {one.start, other.start}
         low, high = one.low if one.kind else one.low * other.factor, other.high
