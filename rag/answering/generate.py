@@ -59,7 +59,7 @@ def answer(
     shown to it, and stand in the answer. Quotes and refusals have no use for any.
     ``sufficiency`` checks an answer without doubt once more.
     """
-    words = (words or Vocabulary()).for_question(trace.corrections)
+    words = (words or Vocabulary()).for_question(trace.corrected, trace.corrections)
     reader = PassageReader(sources)
     choose = partial(choose_quotes, trace, embedder, reader, words)
     if chat is not None and words_quotes(recipe, trace):
@@ -106,7 +106,7 @@ def sentence_prompt(
 
     Raises ProviderError when a remote embedder fails.
     """
-    words = words.for_question(trace.corrections)
+    words = words.for_question(trace.corrected, trace.corrections)
     quotes = _quotes_answer(trace, embedder, sources, PassageReader(sources), words)
     shown = quotes.shown(trace.corrected, words)
     worded = answering_quotes(shown, trace.corrected, quotes.editions)
@@ -137,7 +137,7 @@ def explain_quotes(
     if not trace.context:
         refused = answer(trace, recipe, embedder=embedder, chat=None, sources=sources, words=words)
         return QuotesExplanation(refused.answer.assessment)
-    words = (words or Vocabulary()).for_question(trace.corrections)
+    words = (words or Vocabulary()).for_question(trace.corrected, trace.corrections)
     reader = PassageReader(sources)
     choice = choose_quotes(trace, embedder, reader, words)
     shown = _quoted(trace, lambda: choice, embedder, sources, reader, words, "", sufficiency)

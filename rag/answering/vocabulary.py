@@ -8,6 +8,7 @@ from copy import copy
 from itertools import chain
 from math import log
 
+from rag.answering.assessing.validity import dates_in
 from rag.lexical import LexicalIndex, analyzer
 from rag.types import WordCorrection
 
@@ -36,15 +37,24 @@ class Vocabulary:
         self._terms: dict[str, Terms] = {}
         self._readings: dict[str, tuple[Terms, ...]] = {}
         self._forms: Sequence[tuple[Terms, Terms]] = ()
+        self._days: Mapping[str, Terms] = {}
 
-    def for_question(self, corrections: Iterable[WordCorrection]) -> Vocabulary:
-        """The same for a question, of which a text with another form of a word has the word."""
+    def for_question(self, question: str, corrections: Iterable[WordCorrection] = ()) -> Vocabulary:
+        """The same for a question, of which a text with another form of a word has the word.
+
+        A text with one of its days has the words for it: "2026-07-02" is "2 July 2026".
+        """
         pairs = ((one.typed, form) for one in corrections for form in one.other_forms)
         forms = [(self.terms(typed), self.terms(other)) for typed, other in pairs]
-        if not forms:
+        days = {
+            day: self.terms(question[start:end])
+            for day, start, end in dates_in(question)
+            if len(day) == len("2026-07-02")
+        }
+        if not forms and not days:
             return self
         vocabulary = copy(self)
-        vocabulary._forms, vocabulary._terms = forms, {}
+        vocabulary._forms, vocabulary._days, vocabulary._terms = forms, days, {}
         return vocabulary
 
     def terms(self, text: str) -> Terms:
@@ -57,7 +67,10 @@ class Vocabulary:
         if terms is None:
             if len(self._terms) >= _REMEMBERED:
                 self._terms.clear()
-            terms = self._terms[text] = self._with_forms(self._cut_terms(text))
+            days = {day for day, *_ in dates_in(text)} if self._days else ()
+            forms = (self._days[day] for day in self._days if day in days)
+            terms = self._with_forms(self._cut_terms(text)).union(*forms)
+            self._terms[text] = terms
         return terms
 
     def _with_forms(self, terms: Terms) -> Terms:

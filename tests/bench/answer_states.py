@@ -241,7 +241,7 @@ def _observed(
 def evidence_of(reader: EvidenceReader, answer: Answer) -> QuoteEvidence | None:
     if not answer.citations:
         return None
-    words = reader.words.for_question(answer.trace.corrections)
+    words = reader.words.for_question(answer.trace.corrected, answer.trace.corrections)
     return replace(reader, words=words).read(answer.trace, answer.citations)
 
 

@@ -39,11 +39,11 @@ def test_a_text_with_another_form_has_the_word_of_the_question():
         WordCorrection("RHA", "RHA (Regional Harbour Authority)"),
     )
     words = Vocabulary()
-    own = words.for_question(corrections)
+    own = words.for_question("", corrections)
     assert own.terms("a bicycle") == words.terms("a bike")
     assert own.terms("Regional Harbour Authority") == words.terms("RHA Regional Harbour Authority")
     assert own.terms("harbour") == words.terms("harbour")
-    assert words.for_question((WordCorrection("bkie", "bike"),)) is words
+    assert words.for_question("", (WordCorrection("bkie", "bike"),)) is words
 
 
 def test_a_question_is_read_without_the_other_forms_that_were_searched():

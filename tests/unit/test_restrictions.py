@@ -54,3 +54,20 @@ def test_another_case_is_a_doubt_that_names_the_case(tmp_path, question, case):
 def test_a_question_for_yes_or_no_is_answered_by_other_days_too(tmp_path):
     answer = ask(tmp_path, FILES, "Is the bus driven on Sundays?")
     assert "“Sundays”" not in answer.assessment.reason
+
+
+@pytest.mark.parametrize("day", ["2 July 2026", "July 2, 2026", "2. Juli 2026", "2026-07-02"])
+@pytest.mark.parametrize("written", ["2026-07-{:02}", "{} July 2026"])
+def test_a_day_is_the_same_in_another_notation(tmp_path, day, written):
+    rows = ["| day | shift | duty manager |", "|---|---|---|"]
+    for n, name in enumerate(("Karl Ebner", "Sunita Rao", "Helen Moss"), start=1):
+        rows.append(f"| {written.format(n)} | early | {name} |")
+    files = {"rota.md": "\n".join(["# Rota", "", *rows, ""])}
+    answer = ask(tmp_path, files, f"Who is the duty manager on {day}?")
+    assert (answer.state, answer.citations[0].quote[-10:]) == ("answered", "Sunita Rao")
+
+
+def test_a_row_of_another_day_is_doubted_in_any_notation(tmp_path):
+    rows = "| 2026-07-01 | early | Karl Ebner |\n| 2026-07-12 | early | Helen Moss |\n"
+    files = {"rota.md": f"# Rota\n\n| day | shift | duty manager |\n|---|---|---|\n{rows}"}
+    assert ask(tmp_path, files, "Who is the duty manager on 2 July 2026?").state == "doubtful"
