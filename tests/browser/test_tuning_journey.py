@@ -40,7 +40,7 @@ def test_tune_by_hand_then_by_search(serve, warm_home, page, shoot):
         ).first.wait_for()
         comes_true(page, lambda: float(figure.inner_text()) >= before)
         page.get_by_role("button", name="Search all").click()
-        page.get_by_text("does not beat the baseline").wait_for()
+        page.get_by_text("does not beat the saved recipe").wait_for()
         page.get_by_text("Best 10 on all questions").wait_for()
         shoot(page, "tuning-searched")
 

@@ -31,6 +31,12 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(labelled, open_p
     assert not best.duplicated().any()
     assert best.loc[best["Fusion"] == "weighted", RRF_K].isna().all()
     assert {"Mode", "Dense weight", "BM25 k1"} < set(best.columns)
+    verdict = _said(app, plain("No reason to change: "))
+    values = found.leaders[0].figure, found.selection.comparison.baseline
+    assert values[0] < values[1]
+    assert all(plain(f"{value:.3f}") in verdict for value in values)
+    assert "baseline" not in verdict
+    assert "the saved recipe" in verdict
     assert not any(button.key == "tuning_save" for button in app.button)
     assert "Nothing better" in _said(app, "Nothing better")
 

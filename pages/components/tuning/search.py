@@ -23,6 +23,7 @@ from rag import (
     Grid,
     SearchRecipe,
     SearchResult,
+    Selection,
     SplitSelection,
     TouchstoneError,
     counted,
@@ -162,7 +163,7 @@ def _report(bench: Bench, best: SearchResult) -> None:
     stays = not is_open and (not changed or comparison.verdict != "better")
     gains = changed and comparison.difference > 0
     label, colour, icon = change_badge(comparison) if gains or not stays else _NOTHING_BETTER
-    verdict = plain(selection.headline) if changed else _nothing_better(best)
+    verdict = plain(selection.headline) if changed else _nothing_better(bench, best)
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(label, color=colour, icon=icon)
@@ -227,19 +228,28 @@ def _tested(bench: Bench, best: SearchResult) -> Iterator[str]:
         )
 
 
-def _nothing_better(best: SearchResult) -> str:
-    """Say that no recipe of the grid beats the saved one; many of them can rank alike."""
-    tried = best.selection.tried
-    if best.combinations <= tried:
-        return plain(best.selection.headline)
-    other = (
-        "one other result, which does not beat" if tried == 1 else f"{tried:,} different results"
-    )
-    end = "" if tried == 1 else ", and none beats"
-    return plain(
-        f"No reason to change: the {best.combinations:,} combinations give only {other}{end} the "
-        "baseline."
-    )
+def _nothing_better(bench: Bench, best: SearchResult) -> str:
+    """Say that no recipe of the grid beats the baseline, and which recipe that is.
+
+    Many of them can rank alike. Both values are of the same questions, unless some are held out.
+    """
+    tried, comparison = best.selection.tried, best.selection.comparison
+    names = (bench.saved, "the saved recipe"), (bench.recipe, "the recipe on this page")
+    known = (name for recipe, name in names if recipe == best.baseline)
+    baseline = next(known, "the recipe that was saved then")
+    number = f"the {best.combinations:,} combinations give only " * (best.combinations > tried)
+    if tried == 1:
+        sentence = f"{number or 'there is only '}one other result, which does not beat {baseline}"
+    elif number:
+        sentence = f"{number}{tried:,} different results, and none beats {baseline}"
+    else:
+        sentence = f"none of {tried:,} different recipes beats {baseline}"
+    if isinstance(best.selection, Selection):
+        sentence += (
+            f". {metric_title(comparison.metric)} is {best.leaders[0].figure:.3f} at best, and "
+            f"{comparison.baseline:.3f} with {baseline}"
+        )
+    return plain(f"No reason to change: {sentence}.")
 
 
 def _buttons(bench: Bench, best: SearchResult) -> None:
