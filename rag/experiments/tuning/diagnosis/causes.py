@@ -84,7 +84,8 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "answered": CauseRow(
         "Answered, though no document does",
-        "Raise the threshold, or the limit of off-topic questions.",
+        "Raise the threshold, or the limit of off-topic questions, only if Tuning shows that it "
+        "refuses no question with an answer.",
         "Raise the limit of off-topic questions.",
     ),
     "doubted": CauseRow(
@@ -107,11 +108,13 @@ _NO_RERANKER: Mapping[Cause, CauseRow] = {
 }
 """The rows of causes whose advice is a reranker, for where none can be added."""
 _BY_DOUBT = (
-    "Read what the answer rests on. Raise the off-topic limit only if labels "
-    "show that it refuses no question with an answer."
+    "Read what the answer rests on. Raise the {} only if Tuning shows that it "
+    "refuses no question with an answer."
 )
 _NO_LIMIT = CauseRow(
-    CAUSES["answered"].title, f"Raise the threshold. {_BY_DOUBT}", untried=_BY_DOUBT
+    CAUSES["answered"].title,
+    _BY_DOUBT.format("threshold or the off-topic limit"),
+    untried=_BY_DOUBT.format("off-topic limit"),
 )
 """The row for where no such limit is known, or too few labels tell of one."""
 
@@ -141,7 +144,7 @@ def advice(
     """
     row = _row(cause, recipe, can_rerank, can_limit)
     off = cause == "answered" and recipe.search.refuse == "off"
-    whole = "Set off-topic questions to Auto, or raise the threshold." if off else row.advice
+    whole = "Set off-topic questions to Auto." if off else row.advice
     if not without_gain:
         return whole
     if off or not row.untried:
