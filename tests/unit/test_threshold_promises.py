@@ -110,6 +110,7 @@ def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised():
     assert refused.possible is not None
     assert 0.3 < refused.possible < 0.45
     assert refused.missing is None
+    assert "lower bound" in refused.headline  # passages above a threshold may be relevant oftener
     assert PromiseCurves(curve).promise(refused.possible).point is not None
 
 

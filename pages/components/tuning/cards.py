@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, Card, beyond_top_k, shown, style
+from pages.components.metrics.cards import CARDS, REFUSED, Card, beyond_top_k, shown, style
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
 from rag import (
@@ -44,7 +44,12 @@ def cards(bench: Bench) -> None:
     with st.grid(len(CARDS), min_column_width=132):
         for card in CARDS:
             _card(card, measured.get(card.metric), is_changed=not _is_saved(bench))
-    st.caption(f"{_against(bench)} {beyond_top_k(bench.recipe)}")
+    doubts = (
+        "*Rightly refused* counts questions for which the search returns nothing. *Rightly "
+        "unanswered* on Metrics counts doubtful answers, too: no threshold is needed for those."
+    )
+    doubts = doubts if REFUSED in measured else ""
+    st.caption(f"{_against(bench)} {beyond_top_k(bench.recipe)} {doubts}")
 
 
 def _measured(bench: Bench) -> dict[str, Measured]:

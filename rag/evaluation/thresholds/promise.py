@@ -96,8 +96,8 @@ class ThresholdPromise:
             )
         if self.missing is None:
             return (
-                f"No threshold can promise a precision of {self.target:.2f}: too few of the "
-                "passages above any threshold are relevant."
+                f"No threshold can promise a precision of {self.target:.2f} on other questions: a "
+                "promise is a lower bound, below the precision measured on these."
             )
         return (
             f"Too few labels to promise a precision of {self.target:.2f}. "
