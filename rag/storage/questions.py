@@ -139,6 +139,13 @@ def get_question_set(connection: Connection, base_id: int, name: str) -> Questio
     raise NotFound(f"There is no question set named {name!r}.", f"There are: {names}.")
 
 
+def unanswerable(connection: Connection, base_id: int) -> list[str]:
+    """The questions of all sets of a base that no document answers."""
+    statement = select(question.c.text).join(question_set, question.c.set_id == question_set.c.id)
+    recorded = question_set.c.base_id == base_id, _accepted, ~question.c.answerable
+    return list(connection.execute(statement.where(*recorded)).scalars())
+
+
 def create(connection: Connection, base_id: int, name: str) -> int:
     """A new, empty set; returns its id. Raises AlreadyExists."""
     set_id, created = ensure(connection, base_id, name)

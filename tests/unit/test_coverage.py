@@ -136,6 +136,15 @@ def test_unanswered_questions_are_those_of_the_visitor(workspace):
     assert base.examinations.examine().open == ()
 
 
+def test_a_question_recorded_as_unanswerable_is_rightly_unanswered(workspace):
+    base = workspace.base("handbook")
+    _asked(base, "Who pays lunch?")
+    _asked(base, "Who pays dinner?")
+    line = json.dumps({"text": "who pays  lunch?", "answerable": False})
+    base.questions.import_file("expected", "x.jsonl", line)
+    assert [one.question for one in base.examinations.examine().open] == ["Who pays dinner?"]
+
+
 def test_the_newest_run_says_what_is_reached(workspace):
     base = workspace.base("handbook")
     add(workspace, base, {"zebra.txt": "Zebras graze at dawn near the northern river."})

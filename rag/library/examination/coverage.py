@@ -130,14 +130,20 @@ def hubs(run: RunReach, names: Mapping[str, str]) -> Iterator[DocumentFinding]:
         )
 
 
-def unanswered(questions: Sequence[ChatQuestion]) -> Iterator[DocumentFinding]:
-    """Yield the questions of chats, newest first, whose newest answer is refused or doubtful."""
+def unanswered(
+    questions: Sequence[ChatQuestion], unanswerable: Sequence[str] = ()
+) -> Iterator[DocumentFinding]:
+    """Yield the questions of chats, newest first, whose newest answer is refused or doubtful.
+
+    Those that a question set records as ``unanswerable`` are rightly so.
+    """
+    expected = set(map(_folded, unanswerable))
     by_words: dict[str, list[ChatQuestion]] = {}
     for question in questions:
         by_words.setdefault(_folded(question.question), []).append(question)
-    for same in by_words.values():
+    for words, same in by_words.items():
         newest = same[0]
-        if not newest.flagged:
+        if not newest.flagged or words in expected:
             continue
         refused = newest.status == "refused"
         outcome = "was refused an answer" if refused else "got a doubtful answer"

@@ -15,7 +15,17 @@ from rag.library.examination.findings import DocumentFinding, FindingPlace
 from rag.operation import ALL, operation
 from rag.results import Run
 from rag.services.sized_cache import SizedCache
-from rag.storage import Connection, Database, bases, builds, documents, labels, passages, runs
+from rag.storage import (
+    Connection,
+    Database,
+    bases,
+    builds,
+    documents,
+    labels,
+    passages,
+    questions,
+    runs,
+)
 from rag.storage.conversations import Scope, feedback
 from rag.storage.quality import settlements
 from rag.storage.quality.settlements import SettlementRow
@@ -176,7 +186,8 @@ class Examinations:
             labelled = labels.labelled_documents(connection, base_id)
             yield from unreached(rows, measured, labelled)
             yield from hubs(measured[0], {row.id: row.name for row in rows})
-        yield from unanswered(feedback.chat_questions(connection, self._scope, MOST_QUESTIONS))
+        asked = feedback.chat_questions(connection, self._scope, MOST_QUESTIONS)
+        yield from unanswered(asked, questions.unanswerable(connection, base_id))
 
 
 def _newest(connection: Connection, base_id: int) -> list[Run]:
