@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -125,12 +125,8 @@ class EvidenceReader:
         texts = f"{quotes[0].text} {quotes[0].caption}", around
         met = [(one, one.is_met(*texts)) for one in restrictions(trace.corrected)]
         borne = [one for one, is_met in met if is_met]  # "July" by "May to September"
-        wanted = _without(
-            wanted,
-            lambda term: (
-                any(one.has(term.start) for one in borne) and term.borne_out(first_terms) < 1
-            ),
-        )
+        within = [term for term in wanted if any(one.has(term.start) for one in borne)]
+        wanted = _without(wanted, [term for term in within if term.borne_out(first_terms) < 1])
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
@@ -263,11 +259,9 @@ class EvidenceReader:
         return 1.0 - lost + float(near @ np.array(shares))
 
 
-def _without(
-    wanted: tuple[KeyTerm, ...], is_borne: Callable[[KeyTerm], bool]
-) -> tuple[KeyTerm, ...]:
+def _without(wanted: tuple[KeyTerm, ...], some: Collection[KeyTerm]) -> tuple[KeyTerm, ...]:
     """The key terms without some, whose share the others get; all where none are left."""
-    rest = [term for term in wanted if not is_borne(term)]
+    rest = [term for term in wanted if term not in some]
     scale = sum(term.share for term in wanted) / (sum(term.share for term in rest) or 1.0)
     return tuple(replace(term, share=term.share * scale) for term in rest) or wanted
 
