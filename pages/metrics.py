@@ -255,7 +255,7 @@ def _results(
     version = readings.version_of(chosen)
     earlier, changes, compared = _compared(base, runs, place, pinned, version)
     results = readings.outcomes(base, run.id, run.recipe.search.top_k if run.recipe else 0)
-    scored = newest_scored(all_runs, run.recipe, run.base_version) if run.recipe else None
+    scored = newest_scored(all_runs, run.recipe, run.documents_hash) if run.recipe else None
     if scored and scored.id != run.id:
         results = with_answers(results, readings.answer_figures(base, scored.id))
     unjudged = readings.unjudged(base, run.id, version)

@@ -237,6 +237,10 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(workspa
     assert diagnosis.questions[0].finding.evidence == (
         "Expected: “Four months”. Answered: “Severance pay is at most 6 months of salary.”."
     )
+    another = WORDS.with_fields({"index.chunk_size": 90}).index  # changes no answer of this recipe
+    assert workspace.jobs.run(base.documents.build(another)).status == "done"
+    assert _causes(base.diagnoses.diagnose("pay", WORDS)) == {"pay": "unexpected"}
+    assert base.diagnoses.changes(diagnosis, WORDS) == ()
 
 
 @pytest.mark.parametrize("expected", ["9:00", "at 9:30 on weekdays"])

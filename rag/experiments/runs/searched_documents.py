@@ -64,6 +64,12 @@ def documents_hash(ids: Iterable[str], edits: str = "") -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
+def documents_hash_now(connection: Connection, base_id: int) -> str:
+    """Return the ``documents_hash`` of the documents that a base holds."""
+    edits = passage_edits.digest(connection, base_id)
+    return documents_hash(documents.ids_by_name(connection, base_id).values(), edits)
+
+
 def edits_environment(connection: Connection, base_id: int, ids: Collection[str]) -> dict[str, str]:
     """Return what the environment of a run of these documents says about edits of passages."""
     edits = passage_edits.digest(connection, base_id)

@@ -31,7 +31,7 @@ from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services.indexing.index import Index
 from rag.services.indexing.lookup import lookup
 from rag.services.services import Services
-from rag.storage import Connection, bases, builds, documents, passage_edits
+from rag.storage import Connection, bases, builds, documents
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.types import Document, Example, Hit, Message, Trace
@@ -270,11 +270,10 @@ class KnowledgeBase:
     @operation("viewer")
     def documents_hash(self) -> str:
         """Name the documents that are held: a run's ``documents_hash`` until they change."""
-        from rag.experiments.runs.searched_documents import documents_hash
+        from rag.experiments.runs.searched_documents import documents_hash_now
 
         with self._database.read() as connection:
-            edits = passage_edits.digest(connection, self.id)
-            return documents_hash(documents.ids_by_name(connection, self.id).values(), edits)
+            return documents_hash_now(connection, self.id)
 
     @operation("guest", models="none")
     def filter_digest(self, recipe: Recipe) -> str:

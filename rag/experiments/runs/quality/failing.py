@@ -27,14 +27,14 @@ def failing_depth(run: Run) -> int | None:
     return top_k if top_k in cutoffs else max(cutoffs, default=None)
 
 
-def newest_scored(runs: Iterable[Run], recipe: Recipe, base_version: int) -> Run | None:
-    """The first of some runs that scored the answers of a recipe, on the documents of a version."""
+def newest_scored(runs: Iterable[Run], recipe: Recipe, documents_hash: str) -> Run | None:
+    """The first of some runs that scored the answers of a recipe on the same documents."""
     return next(
         (
             run
             for run in runs
             if run.recipe == recipe
-            and run.base_version == base_version
+            and run.documents_hash == documents_hash
             and _DOUBTED_WRONGLY in run.metrics
         ),
         None,

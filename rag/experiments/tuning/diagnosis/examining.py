@@ -22,6 +22,7 @@ from rag.evaluation.report.words import counted
 from rag.experiments.runs.doubts import CONFLICT, correct_doubts
 from rag.experiments.runs.doubts import METRIC as DOUBT
 from rag.experiments.runs.quality.failing import first_failure, newest_scored, with_answers
+from rag.experiments.runs.searched_documents import documents_hash_now
 from rag.experiments.tuning.candidates import CandidateSource
 from rag.experiments.tuning.diagnosis.case import Case, Rankings, Setting
 from rag.experiments.tuning.diagnosis.checks import cause_of
@@ -128,10 +129,11 @@ class Examination:
     @cached_property
     def scored_run(self) -> str:
         """The id of the newest run of this recipe on these documents that scored answers, or ""."""
-        name, version = self._sweeper.question_set.name, self.source.index.version
+        name = self._sweeper.question_set.name
         with self._services.database.read() as connection:
             runs = run_rows.list_runs(connection, self._base_id, name)
-        run = newest_scored(runs, self.recipe, version)
+            now = documents_hash_now(connection, self._base_id)
+        run = newest_scored(runs, self.recipe, now)
         return run.id if run else ""
 
     def _with_answers(self, results: Sequence[QuestionResult]) -> Sequence[QuestionResult]:

@@ -10,6 +10,7 @@ from rag.errors import Cancelled, ConnectionLost, NotFound
 from rag.evaluation.report import FailureNote
 from rag.evaluation.report.words import counted
 from rag.experiments.runs.quality.failing import newest_scored
+from rag.experiments.runs.searched_documents import documents_hash_now
 from rag.experiments.tuning.diagnosis.causes import CAUSES, advice
 from rag.experiments.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
 from rag.experiments.tuning.diagnosis.examining import Examination
@@ -25,9 +26,9 @@ from rag.results import Run
 from rag.services.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
 from rag.services.jobs.reporter import TurnOver
 from rag.services.services import Services
-from rag.storage import bases, runs
 from rag.storage import jobs as rows
 from rag.storage import questions as question_rows
+from rag.storage import runs
 from rag.types import Assessment, Question, Trace
 
 _FIRST, _BUILT = 0.1, 0.9
@@ -145,9 +146,9 @@ class Diagnoses:
         except NotFound:  # the question set is gone
             now = ""
         with self._services.database.read() as connection:
-            version = bases.version(connection, self._base_id)
+            documents_now = documents_hash_now(connection, self._base_id)
             all_runs = runs.list_runs(connection, self._base_id, diagnosis.question_set)
-        scored = newest_scored(all_runs, recipe, version)
+        scored = newest_scored(all_runs, recipe, documents_now)
         changed = []
         if _retrieval(diagnosis.recipe) != _retrieval(recipe):
             changed.append("the recipe")
