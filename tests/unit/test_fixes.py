@@ -88,8 +88,10 @@ def test_questions_without_an_answer_measure_a_fix_only_if_it_moves_them(
     assert fix.without_ndcg == len(unanswerable) == fix.comparison.lost
     scored = (
         f" Among them: {fix.without_ndcg} questions without an answer, scored 1 if the search "
-        "returns nothing and 0 otherwise."
+        "returns nothing and 0 otherwise. nDCG@10 of those with an answer: "
+        f"+1.000. Of {fix.without_ndcg} without, -{fix.without_ndcg} return nothing."
     )
+    assert fix.comparison.metric == ("score" if moves else "ndcg@10")
     assert fix.sentence == fix.comparison.sentence + scored * moves
     ranked = len(fix.comparison.differences) - fix.without_ndcg
     with_answer = (

@@ -153,9 +153,10 @@ def _next_steps(
             "The largest group of failures first, then by expected gain per minute of work.",
             help="A change of the recipe was chosen on the tuning questions, and its gain is net: "
             "what all held-out questions gain, less what they lose. Questions without an answer "
-            "count only if the change makes the search return something for them, or nothing. To "
-            "use a change takes seconds. The "
-            "time of a build follows from the throughput that was measured here. A label takes "
+            "count only if the change makes the search return something for them, or nothing: the "
+            "figure is then a score, which is 1 or 0 for them and nDCG for the others. To use a "
+            "change takes seconds. The time of a build follows from the throughput that was "
+            "measured here. A label takes "
             f"{duration(diagnosis.pace.seconds)}, "
             + ("the median of your labels." if diagnosis.pace.measured else "an assumption.")
             + " More labels gain by what they decide.",
@@ -190,8 +191,7 @@ def _figures(diagnosis: Diagnosis, step: NextStep) -> str:
     """The gain as far as it is measured or estimated, and the time that it takes."""
     if step.kind == "nothing":
         return ""
-    metric = metric_title(diagnosis.trials.metric)
-    where = ""
+    metric, where = metric_title(step.metric or diagnosis.trials.metric), ""
     if step.fix is not None:
         change = step.fix.comparison
         where = f" {step.fix.basis}, {change.certainty}"

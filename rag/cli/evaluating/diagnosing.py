@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from rag import (
     Diagnosis,
@@ -13,6 +14,7 @@ from rag import (
     Recipe,
     counted,
     diagnosis_data,
+    metric_title,
     signed,
 )
 from rag.cli import inputs, printing, targets
@@ -26,7 +28,8 @@ def diagnose(args: argparse.Namespace) -> Output:
     rebuilt = _rebuilt(args, base, recipe) if args.rebuild else None
     diagnosis = rebuilt or base.diagnoses.diagnose(args.set_name, recipe)
     data = diagnosis_data(diagnosis)
-    return Output(data, "\n".join([diagnosis.headline, *_lines(data)]))
+    metrics = [metric_title(step.metric or data.metric) for step in diagnosis.next_steps]
+    return Output(data, "\n".join([diagnosis.headline, *_lines(data, metrics)]))
 
 
 def _rebuilt(args: argparse.Namespace, base: KnowledgeBase, recipe: Recipe) -> Diagnosis | None:
@@ -36,8 +39,9 @@ def _rebuilt(args: argparse.Namespace, base: KnowledgeBase, recipe: Recipe) -> D
     return base.diagnoses.result(args.set_name)
 
 
-def _lines(data: DiagnosisData) -> list[str]:
-    lines = [line for step in enumerate(data.next_steps, 1) for line in _step(*step)]
+def _lines(data: DiagnosisData, metrics: Sequence[str]) -> list[str]:
+    steps = zip(data.next_steps, metrics, strict=True)
+    lines = [line for number, step in enumerate(steps, 1) for line in _step(number, *step)]
     lines += [f"{row.questions:5}  {row.title}. {row.advice}" for row in data.causes]
     for question in data.questions[:_SHOWN]:
         place = question.document + (f", page {question.page}" if question.page else "")
@@ -48,9 +52,9 @@ def _lines(data: DiagnosisData) -> list[str]:
     return [*lines, data.note] if data.note else lines
 
 
-def _step(number: int, step: NextStepData) -> list[str]:
+def _step(number: int, step: NextStepData, metric: str) -> list[str]:
     """A step of the list, with the gain of its change and the minutes that it takes."""
-    figures = [] if step.gain is None or step.kind == "label" else [signed(step.gain)]
+    figures = [] if step.gain is None or step.kind == "label" else [f"{signed(step.gain)} {metric}"]
     if step.minutes:
         figures.append("under a minute" if step.minutes < 1 else f"{step.minutes:.0f} min")
     expected = f" ({', '.join(figures)})" if step.kind != "nothing" and figures else ""

@@ -35,7 +35,8 @@ class CauseData(Schema):
 class FixData(Schema):
     """A change of the recipe, chosen on the tuning questions and measured on the held-out ones.
 
-    ``net_gain`` is the mean difference of the metric over all held-out questions. ``won`` and
+    ``net_gain`` is the mean difference over all held-out questions: of the metric, or of the score
+    that ``sentence`` names. ``won`` and
     ``lost`` count the questions that gain and that lose.
     """
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.evaluation.comparison import Comparison, Figures, compare_pairs
+from rag.evaluation.intervals import signed
+from rag.evaluation.metric_titles import metric_title
 from rag.evaluation.report.words import counted, setting
 from rag.evaluation.splits import Split
 from rag.experiments.tuning.diagnosis.causes import Cause
@@ -40,9 +42,10 @@ class Fix:
 
     ``tuning_gain`` is its net gain there, over ``tuning`` questions. ``comparison`` is with the
     recipe on the held-out questions: what it gains less what it loses. Questions without an nDCG
-    are among both only if the change makes the search return something for them, or nothing:
-    ``without_ndcg`` counts them in the comparison. ``tried`` counts the changes that it was chosen
-    from. ``rescued`` and ``broken`` are the ids of held-out questions that fail only without it,
+    are among both only if the change makes the search return something for them, or nothing: the
+    metric is then "score", ``without_ndcg`` counts them in the comparison, and ``ranked`` names the
+    metric of the others, with its difference. ``tried`` counts the changes that it was chosen from.
+    ``rescued`` and ``broken`` are the ids of held-out questions that fail only without it,
     or only with it.
     """
 
@@ -55,6 +58,7 @@ class Fix:
     rescued: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     without_ndcg: int = 0
+    ranked: tuple[str, float] | None = None
 
     @property
     def gains(self) -> bool:
@@ -81,6 +85,19 @@ class Fix:
         )
 
     @property
+    def parts_of_score(self) -> str:
+        """The differences that make a score, in a sentence; "" for another metric."""
+        if self.ranked is None:
+            return ""
+        (metric, difference), differences = self.ranked, self.comparison.differences
+        with_answer = difference * (len(differences) - self.without_ndcg)
+        refused = round(sum(differences.values()) - with_answer)
+        return (
+            f" {metric_title(metric)} of those with an answer: {signed(difference)}. "
+            f"Of {self.without_ndcg:,} without, {refused:+,} return nothing."
+        )
+
+    @property
     def sentence(self) -> str:
         """The comparison in words, with the score of questions that have no nDCG."""
         if not self.without_ndcg:
@@ -91,7 +108,7 @@ class Fix:
             which = f"Among them: {counted(self.without_ndcg, 'question')} without an answer"
         return (
             f"{self.comparison.sentence} {which}, scored 1 if the search returns nothing and 0 "
-            "otherwise."
+            f"otherwise.{self.parts_of_score}"
         )
 
 
@@ -264,9 +281,8 @@ def chosen(
             del best[key]
             continue
         names = np.array(ids)[part].tolist()
-        pairs.append(
-            (f"ndcg@{k}", _figures(names, measured[key][part]), _figures(names, base[part]))
-        )
+        metric = "score" if (told[key] & ~ranked).any() else f"ndcg@{k}"
+        pairs.append((metric, _figures(names, measured[key][part]), _figures(names, base[part])))
     compared = compare_pairs(pairs, kind="held-out", groups=groups) if best else []
     fixes = [
         Fix(
@@ -279,8 +295,11 @@ def chosen(
             tuple(name for name in after if before[name] == 0 < after[name]),
             tuple(name for name in after if after[name] == 0 < before[name]),
             int((held_out & told[key] & ~ranked).sum()),
+            (f"ndcg@{k}", float(gains[key][held_out & ranked].mean()))
+            if metric == "score" and (held_out & ranked).any()
+            else None,
         )
-        for (key, (change, causes, tried)), (_, after, before), comparison in zip(
+        for (key, (change, causes, tried)), (metric, after, before), comparison in zip(
             best.items(), pairs, compared, strict=True
         )
     ]

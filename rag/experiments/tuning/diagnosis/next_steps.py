@@ -50,10 +50,10 @@ _LABEL = f"Label {MORE} more questions to decide on a change"
 class NextStep:
     """A step with its reason.
 
-    ``gain`` is what it is expected to gain in the metric of the diagnosis, over all questions, and
-    ``seconds`` the work; None where nothing is known about it. ``changes`` are those of a fix, of a
-    larger top-k, or those that a rebuild tries. ``fix`` was tried, also by a step that says to do
-    nothing. ``causes`` are those that it acts against.
+    ``gain`` is what it is expected to gain over all questions, in the metric of its fix or else of
+    the diagnosis, and ``seconds`` the work; None where nothing is known about it. ``changes`` are
+    those of a fix, of a larger top-k, or those that a rebuild tries. ``fix`` was tried, also by a
+    step that says to do nothing. ``causes`` are those that it acts against.
     """
 
     kind: StepKind
@@ -64,6 +64,11 @@ class NextStep:
     changes: tuple[Changes, ...] = ()
     fix: Fix | None = None
     causes: tuple[Cause, ...] = ()
+
+    @property
+    def metric(self) -> str:
+        """The metric of a fix; "" for a step without one."""
+        return self.fix.comparison.metric if self.fix else ""
 
     @property
     def minutes(self) -> float | None:
@@ -214,7 +219,7 @@ def _moved(fix: Fix) -> str:
     comparison = fix.comparison
     return (
         f"{counted(comparison.won, 'held-out question')} better, {comparison.lost:,} worse, "
-        f"{comparison.tied:,} the same."
+        f"{comparison.tied:,} the same.{fix.parts_of_score}"
     )
 
 
