@@ -118,6 +118,36 @@ def test_misses_show_what_was_expected_and_what_came_instead(base):
     assert " ".join(unmarked(came.text).split())[:60] in section
 
 
+def test_wrong_answers_are_the_first_of_the_worst_questions(home):
+    workspace = workspace_at(home)
+    base = workspace.create("wrong", WORDS)
+    text = "Severance pay is at most 6 months of salary."
+    add(workspace, base, {"severance.md": text, "travel.txt": DOCUMENTS["travel.txt"]})
+    right = [{"document": "severance.md", "quote": text}]
+    rows = [
+        {"id": "low", "text": "Severance pay?", "evidence": [{"document": "travel.txt"}]},
+        {
+            "id": "unexpected",
+            "text": "How much severance pay is there at most?",
+            "evidence": right,
+            "answer": "Four months",
+        },
+        {"id": "none", "text": "What is severance pay at most?", "answerable": False},
+    ]
+    base.questions.import_file(SET, "q.jsonl", "\n".join(map(json.dumps, rows)))
+    assert workspace.jobs.run(base.runs.start_answers(SET, WORDS)).status == "done"
+    (run,) = base.runs.list_all()
+    page = Page(base.runs.report(run.id)).text
+    section = page.partition("The worst questions")[2].partition("All figures")[0]
+    places = [section.find(str(row["text"])) for row in (rows[2], rows[1], rows[0])]
+    assert -1 not in places
+    assert places == sorted(places)
+    none, _, unexpected = section[: places[2]].partition(str(rows[1]["text"]))
+    assert f"no document has the answer : {text}" in none
+    assert f"not as expected : {text}" in unexpected
+    assert "Four months" in unexpected
+
+
 def test_texts_of_misses_have_no_marks_of_markdown(home):
     workspace = workspace_at(home)
     base = workspace.create("marked", WORDS)

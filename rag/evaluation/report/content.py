@@ -35,11 +35,15 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A question with its evidence, and the first passages that came instead."""
+    """A question with its evidence, and the first passages that came instead.
+
+    ``answer`` is the one that was scored, "" for none.
+    """
 
     result: QuestionResult
     expected: tuple[Expected, ...]
     retrieved: tuple[Retrieved, ...]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

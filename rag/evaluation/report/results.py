@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
+from rag.evaluation.answers.measures import lacks_expected
 from rag.evaluation.intervals import Interval, signed, signed_points
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
@@ -219,8 +220,16 @@ def first_relevant_rank(result: QuestionResult, top_k: int | None) -> str:
     return f"rank {rank:,}{', beyond top-k' if top_k is not None and rank > top_k else ''}"
 
 
+def wrong_answer(result: QuestionResult) -> str:
+    """Why an answer is wrong, in words; "" for one that is not, or was not measured."""
+    if result.answerable:
+        return "answered, not as expected" if lacks_expected(result.metrics) else ""
+    is_answered = result.ranking and result.metrics.get("correct_doubt") == 0
+    return "answered, though no document has the answer" if is_answered else ""
+
+
 def outcome(result: QuestionResult, recipe: Recipe | None) -> str:
-    """The outcome of a missed question, in words."""
+    """The ranks of a missed question, in words."""
     top_k = recipe.search.top_k if recipe else None
     if top_k is None:
         relevant = result.found

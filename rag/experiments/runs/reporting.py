@@ -7,6 +7,7 @@ from functools import partial
 
 from rag.answering.markup import unmarked
 from rag.errors import InvalidInput, NotFound
+from rag.evaluation.answers.measures import plain_answer
 from rag.evaluation.comparison import Groups
 from rag.evaluation.inference.planning import Plan, plan
 from rag.evaluation.intervals import Interval
@@ -21,6 +22,7 @@ from rag.evaluation.report import (
     on_cards,
     render,
 )
+from rag.evaluation.report.results import wrong_answer
 from rag.evaluation.run_intervals import (
     TagFigures,
     UnjudgedShare,
@@ -55,6 +57,7 @@ from rag.storage import (
     runs,
 )
 from rag.storage import questions as question_rows
+from rag.storage.quality import answers as answer_rows
 from rag.storage.questions import LabelledQuestion
 
 _LATEST = 6
@@ -160,13 +163,22 @@ class Reports(RunHistory, RunFigures, Pooling):
         results = self.results(run.id, depth=max(_SHOWN, returned))
         metric = _metric(run)
         with self._database.read() as connection:
-            # The questions with the lowest figures; those that are ideal are no misses
-            below = [item for item in results if item.metrics.get(metric, 1.0) < 1.0]
-            worst = sorted(below, key=lambda item: item.metrics[metric])[:_MISSES]
+            # Wrong answers, then the lowest figures; those that are ideal are no misses
+            bad = [one for one in results if wrong_answer(one) or one.metrics.get(metric, 1) < 1]
+            bad.sort(key=lambda one: (not wrong_answer(one), one.metrics.get(metric, 0)))
+            worst = bad[:_MISSES]
+            answers = answer_rows.of_run(connection, self._base_id, run.id)
             labels = self._labels(connection, run)
             texts = self._texts(connection, run, worst)
             misses = [
-                Miss(item, _expected(item, labels.get(item.question_id)), _retrieved(item, texts))
+                Miss(
+                    item,
+                    _expected(item, labels.get(item.question_id)),
+                    _retrieved(item, texts),
+                    _short(plain_answer(answers[item.question_id].text), _EXPECTED_LENGTH)
+                    if item.question_id in answers
+                    else "",
+                )
                 for item in worst
             ]
             built = builds.passages_of(connection, self._base_id, run.cut)
@@ -316,11 +328,14 @@ def _metric(run: Run) -> str:
 def _expected(item: QuestionResult, labelled: LabelledQuestion | None) -> tuple[Expected, ...]:
     if labelled is None or labelled.text != item.text:
         return (Expected("", "The labels of this question have changed since the run."),)
+    if not item.answerable:
+        return (Expected("", "No answer: no document has it."),)
     relevant = [label for label in labelled.labels if label.grade > 0]
-    return tuple(
+    spans = [
         Expected(label.document_name, _short(label.quote, _EXPECTED_LENGTH))
         for label in relevant[:_SPANS]
-    )
+    ]
+    return (*([Expected("", labelled.answer)] if wrong_answer(item) else []), *spans)
 
 
 def _retrieved(item: QuestionResult, texts: Mapping[str, tuple[str, str]]) -> tuple[Retrieved, ...]:
