@@ -134,6 +134,7 @@ def test_wrong_answers_are_the_first_of_the_worst_questions(home):
         },
         {"id": "none", "text": "What is severance pay at most?", "answerable": False},
     ]
+    rows = [{**row, "tags": ["pay"]} for row in rows]
     base.questions.import_file(SET, "q.jsonl", "\n".join(map(json.dumps, rows)))
     assert workspace.jobs.run(base.runs.start_answers(SET, WORDS)).status == "done"
     (run,) = base.runs.list_all()
@@ -142,6 +143,8 @@ def test_wrong_answers_are_the_first_of_the_worst_questions(home):
     places = [section.find(str(row["text"])) for row in (rows[2], rows[1], rows[0])]
     assert -1 not in places
     assert places == sorted(places)
+    (tagged,) = base.runs.by_tag(run.id, ["ndcg@10"])
+    assert f"95% interval pay {tagged.questions} " in page.partition("By tag")[2]
     none, _, unexpected = section[: places[2]].partition(str(rows[1]["text"]))
     assert f"no document has the answer : {text}" in none
     assert f"not as expected : {text}" in unexpected

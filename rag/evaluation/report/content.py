@@ -125,5 +125,6 @@ class RunReport:
         return intervals(self.results, [metric], self.groups).get(metric, Interval(0.0, 1.0))
 
     def tagged(self) -> list[TagFigures]:
-        """The metric of judged questions by tag, the largest tag first."""
-        return by_tag(self.judged, [self.metric], self.groups)
+        """The metric by tag, where questions have it; the largest tag first."""
+        rows = by_tag(self.results, [self.metric], self.groups)
+        return [row for row in rows if self.metric in row.means]
