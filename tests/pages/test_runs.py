@@ -213,7 +213,7 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     tokens = base.runs.get(good).context_tokens
     assert plain(f"0, the other run {tokens:,.0f}") in said
     board = app.dataframe[0].value
-    assert sorted(board["Tokens for a model"]) == [0, tokens]
+    assert sorted(board["Tokens for a model"]) == [0, round(tokens)]
     table = app.dataframe[1].value
     assert list(table["Question"]) == [row.text for row in found.regressions]
     # With a threshold of 1 nothing passes, so what the good run found is cut.

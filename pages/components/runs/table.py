@@ -135,7 +135,7 @@ def _cells(
             "Run": row.name,
             "When": row.run.created,
             "95% interval": interval_picture(row, bounds, ahead, colours),
-            **({"Tokens for a model": row.run.context_tokens} if sized else {}),
+            **({"Tokens for a model": _whole(row.run.context_tokens)} if sized else {}),
             **({"Made for": row.run.purpose or None} if purposes else {}),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,
@@ -151,6 +151,11 @@ def _cells(
 def _spent(paid: tuple[int, str] | None) -> dict[str, object]:
     tokens, cost = paid or (None, None)
     return {"Tokens": tokens, "Cost": cost}
+
+
+def _whole(tokens: float | None) -> int | None:
+    """Round as the comparison does: a browser rounds a half up."""
+    return None if tokens is None else round(tokens)
 
 
 def _place(row: LeaderboardRow) -> str:
@@ -170,7 +175,6 @@ def _columns(metric: str) -> dict[str, object]:
             "The dashed line is the baseline.",
         ),
         "Tokens for a model": st.column_config.NumberColumn(
-            format="%.0f",
             width=130,
             help="About how many tokens the results hand to a model for a question.",
         ),
