@@ -159,6 +159,12 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             waiting = counted(chosen.proposed, "proposed question")
             st.caption(f":material/rule: {waiting} to accept or reject.", width="content")
             action_button("Show them", "metrics_proposed", "", _open, SETS, type="tertiary")
+    without = readings.without_labels(base, chosen.name, readings.version_of(chosen))
+    if without and _is_measurable(base, chosen):  # else all of them, as told below
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            text = question_sets.unmeasured(len(without))
+            st.caption(f":material/label_off: {text}.", width="content")
+            label_button(base, chosen, "metrics_label_rest")
     with guard():
         _results(base, chosen, recipe, slot)
 

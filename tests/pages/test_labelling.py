@@ -1,5 +1,7 @@
 """Questions without labels, one after the other in the inspector."""
 
+import json
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -38,6 +40,16 @@ def test_label_passages_asks_the_first_question_without_labels(unlabelled, open_
     assert app.query_params["q"] == TEXTS[0]
     assert app.text_input(key="q").value == TEXTS[0]
     assert app.selectbox(key="set").value == "asked"
+
+
+def test_metrics_say_how_many_questions_are_not_measured(labelled, open_page):
+    more = json.dumps({"id": "more", "text": "Who paints the fence?", "answer": "Nobody"})
+    labelled.base("notes").questions.import_file("checks", "more.jsonl", more, existing="add")
+    app = open_page("metrics.py", set="checks")
+    assert "1 answerable question has no label: it is not measured" in texts(app)
+    app.button(key="metrics_label_rest").click().run()
+    assert not app.exception
+    assert app.query_params["q"] == "Who paints the fence?"
 
 
 def test_the_next_question_without_labels_follows_a_grade(unlabelled, open_page):

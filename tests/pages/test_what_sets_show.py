@@ -118,14 +118,19 @@ def _importing(base: object, content: str) -> None:
 
 
 def test_an_import_says_how_many_questions_no_metric_counts(filled):
-    lines = ["question,document,quote", "Where is the canteen?,,", "A hotel?,travel.txt,140 euros"]
+    lines = [
+        "question,document,quote,answer",
+        "Where is the canteen?,,,",
+        "And the bar?,,,On the roof",  # an expected answer is no label
+        "A hotel?,travel.txt,140 euros,",
+    ]
     base = filled.base("notes")
     app = AppTest.from_function(_importing, args=(base, "\n".join(lines))).run()
     app.button(key="import").click().run()
     assert not app.exception
-    assert base.questions.named("asked").questions == 2
+    assert base.questions.named("asked").questions == 3
     (warning,) = [one.value for one in app.warning]
-    assert warning.startswith("1 question of the file has no label and no expected answer")
+    assert warning.startswith("2 answerable questions have no label: they are not measured")
 
 
 def test_intervals_of_precision_end_at_its_ceiling(labelled):

@@ -274,14 +274,18 @@ def _repeated(notes: Sequence[str]) -> None:
 
 def _unlabelled(number: int) -> None:
     """Say what to do with the questions of a file that nothing can be measured with."""
-    questions, have = counted(number, "question"), "has" if number == 1 else "have"
     st.warning(
-        f"{questions} of the file {have} no label and no expected answer, so no metric can count "
-        f"{'it' if number == 1 else 'them'}. Label the passages that answer, or type an expected "
-        "answer: click *Edit questions* on *Question sets*. Clear *Answerable* there if the "
-        "documents don't answer the question.",
+        f"{unmeasured(number)}. Click *Label passages* on *Metrics*. If the documents don't answer "
+        "a question, clear *Answerable* in *Edit questions* on *Question sets*.",
         icon=":material/label_off:",
     )
+
+
+def unmeasured(number: int) -> str:
+    """Say that so many questions have no label, and what that means."""
+    have, they = ("has", "it is") if number == 1 else ("have", "they are")
+    questions = counted(number, "answerable question")
+    return f"{questions} {have} no label: {they} not measured"
 
 
 def _kept(version: int) -> str:

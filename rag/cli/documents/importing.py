@@ -336,8 +336,7 @@ def _imported(
         lines += [f"  {note}" for note in came.repeated]
     if came and came.unlabelled:
         lines.append(
-            f"without a label and an expected answer: {counted(came.unlabelled, 'question')}, "
-            "which no metric counts"
+            f"without a label: {counted(came.unlabelled, 'answerable question')}, not measured"
         )
     grades = {
         label.grade for item in base.questions.labelled(question_set.name) for label in item.labels

@@ -47,8 +47,7 @@ class Imported:
     contain no known field. ``replaced`` is the version of the set with the replaced questions,
     which are kept (see ``QuestionSets.restore_version``); None if no question was replaced.
     ``repeated`` describes each quote that its document has in several places: its label is on one.
-    ``unlabelled`` is the number of questions that count as answerable and have neither a label nor
-    an expected answer.
+    ``unlabelled`` is the number of questions that count as answerable and have no label.
     """
 
     number: int
@@ -145,7 +144,7 @@ class Exchange(StoredQuestions):
             parsed.unused,
             replaced,
             self._repeated(parsed),
-            sum(item.answerable and not (item.labels or item.answer) for item in parsed.questions),
+            sum(item.answerable and not item.labels for item in parsed.questions),
         )
 
     def _repeated(self, parsed: QuestionFile) -> tuple[str, ...]:
