@@ -113,6 +113,7 @@ from .evaluation.report.results import as_shown as as_shown
 from .evaluation.report.results import change_in_words as change_in_words
 from .evaluation.report.results import first_relevant_rank as first_relevant_rank
 from .evaluation.report.results import is_share as is_share
+from .evaluation.report.results import refusals_beside as refusals_beside
 from .evaluation.report.results import unanswered as unanswered
 from .evaluation.report.words import counted as counted
 from .evaluation.report.words import first_hits as first_hits

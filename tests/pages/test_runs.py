@@ -16,7 +16,16 @@ from pages.components.runs.table import rows, run_names
 from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import DARK, LIGHT
 from pages.components.shell.text import plain
-from rag import AgentCall, Chunk, KnowledgeBase, RankedPassage, RunComparison, Settings, Workspace
+from rag import (
+    AgentCall,
+    Chunk,
+    KnowledgeBase,
+    RankedPassage,
+    Run,
+    RunComparison,
+    Settings,
+    Workspace,
+)
 from tests.handbook import texts
 from tests.pages.conftest import questions_file
 
@@ -197,6 +206,13 @@ def test_using_a_recipe_makes_it_the_working_one(base, pair, open_page):
     assert base.recipe().search.threshold == "auto"
 
 
+def test_tokens_are_rounded_alike_in_the_table_and_in_the_comparison(pair, open_page, monkeypatch):
+    monkeypatch.setattr(Run, "context_tokens", property(lambda _run: 210.5))
+    app = open_page("runs.py", runs=",".join(pair))
+    assert set(app.dataframe[0].value["Tokens for a model"]) == {210}
+    assert plain("210, the other run 210") in _said(app)
+
+
 def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}")
@@ -210,6 +226,8 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     )
     assert app.main.button[-1].key == "runs_delete"
     assert "threshold 1\\.0** against **As shipped" in said
+    rates = [f"{base.runs.get(name).metrics['correct_refusal']:.0%}" for name in (bad, good)]
+    assert plain("Rightly refused: {}, the other run {} ".format(*rates)) in said
     tokens = base.runs.get(good).context_tokens
     assert plain(f"0, the other run {tokens:,.0f}") in said
     board = app.dataframe[0].value

@@ -40,6 +40,7 @@ from rag import (
     counted,
     metric_title,
     posterior,
+    refusals_beside,
     signed,
 )
 
@@ -305,8 +306,10 @@ def _verdict(
         recipes = compared.run.recipe and compared.baseline.recipe
         what = "What the recipe changes" if recipes else "What was measured"
         st.caption(f"{what}: {plain(changed)}.")
-        if tokens := compared.run.tokens_beside(compared.baseline):
-            st.caption(plain(tokens))
+        pair = compared.run, compared.baseline
+        for beside in (refusals_beside(*pair), compared.run.tokens_beside(compared.baseline)):
+            if beside:
+                st.caption(plain(beside))
         for caveat in compared.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
         with st.expander("How it was tested", icon=":material/science:"):

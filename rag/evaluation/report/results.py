@@ -288,6 +288,18 @@ def refusals(report: RunReport) -> str:
     )
 
 
+def refusals_beside(run: Run, baseline: Run) -> str:
+    """The rates of refusals and doubts that differ between two runs; "" for none."""
+    both = [name for name in _REFUSALS if name in run.metrics and name in baseline.metrics]
+    changes = {name: run.metrics[name] - baseline.metrics[name] for name in both}
+    return " ".join(
+        f"{metric_title(name)}: {percent(run.metrics[name])}, the other run "
+        f"{percent(baseline.metrics[name])} ({signed_points(change)} points)."
+        for name, change in changes.items()
+        if abs(change) >= UNCHANGED
+    )
+
+
 def definitions(report: RunReport) -> list[tuple[str, str]]:
     """The titles and definitions of the metrics that were measured."""
     measured = {name.partition("@")[0] for name in report.run.metrics}
