@@ -221,7 +221,7 @@ def first_relevant_rank(result: QuestionResult, top_k: int | None) -> str:
 
 
 def wrong_answer(result: QuestionResult) -> str:
-    """Why an answer is wrong, in words; "" for one that is not, or was not measured."""
+    """Say in words how an answer is wrong; "" for one that is not, or was not measured."""
     if result.answerable:
         return "answered, not as expected" if lacks_expected(result.metrics) else ""
     is_answered = result.ranking and result.metrics.get("correct_doubt") == 0
