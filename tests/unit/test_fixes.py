@@ -89,7 +89,7 @@ def test_questions_without_an_answer_measure_a_fix_only_if_it_moves_them(
     scored = (
         f" Among them: {fix.without_ndcg} questions without an answer, scored 1 if the search "
         "returns nothing and 0 otherwise. nDCG@10 of those with an answer: "
-        f"+1.000. Of {fix.without_ndcg} without, -{fix.without_ndcg} return nothing."
+        f"+1.000. Of {fix.without_ndcg} without, −{fix.without_ndcg} return nothing."
     )
     assert fix.comparison.metric == ("score" if moves else "ndcg@10")
     assert fix.sentence == fix.comparison.sentence + scored * moves

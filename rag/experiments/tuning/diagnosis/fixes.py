@@ -94,7 +94,7 @@ class Fix:
         refused = round(sum(differences.values()) - with_answer)
         return (
             f" {metric_title(metric)} of those with an answer: {signed(difference)}. "
-            f"Of {self.without_ndcg:,} without, {refused:+,} return nothing."
+            f"Of {self.without_ndcg:,} without, {signed(refused, 0)} return nothing."
         )
 
     @property
