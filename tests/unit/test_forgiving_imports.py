@@ -213,15 +213,15 @@ def test_questions_that_nothing_can_be_measured_with_are_counted(base, tmp_path,
         "question,answerable,answer,document,quote\n"
         f"When does leave lapse?,true,,rules.pdf,{FIRST}\n"
         "Who books travel?,true,,,\n"
-        "How is leave asked for?,,in writing,,\n"
+        "How is leave asked for?,,in writing,,\n"  # an expected answer is no label
         "Who won the cup?,false,,,\n"
         "Is there a canteen?,,,,\n"
     )
-    assert base.questions.import_file("s", "s.csv", table).unlabelled == 2
+    assert base.questions.import_file("s", "s.csv", table).unlabelled == 3
     (tmp_path / "s.csv").write_text(table)
     command = ["import-questions", "rules", str(tmp_path / "s.csv"), "--home"]
     assert main([*command, str(tmp_path / "home"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["unlabelled_questions"] == 2
+    assert json.loads(capsys.readouterr().out)["unlabelled_questions"] == 3
 
 
 def test_a_document_named_like_its_question_is_no_result(base):
