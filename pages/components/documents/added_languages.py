@@ -27,8 +27,14 @@ def language_note(base: KnowledgeBase, receipts: Sequence[Receipt]) -> None:
     st.markdown(
         f":material/translate: {documents} {seem} to be in {languages}, which "
         f"{plain(index.embedder)} doesn't support: only lexical search ranks such passages well. "
-        f"For dense search, {way} *{plain(gaps[0].embedder)}*."
+        f"For dense search, {way} *{plain(gaps[0].embedder)}*. {ITS_USE}"
     )
 
 
+ITS_USE = (
+    "It is for questions in another language than the documents, and refuses fewer questions that "
+    "no document answers. Questions in the language of a document are found by its words."
+)
+"""What a multilingual embedder gains and costs, as docs/measurements.md has it for refusal and
+for search in several languages."""
 _INSTALL = "install `requirements-multilingual.txt`, restart, and build an index with"

@@ -8,6 +8,7 @@ from itertools import islice
 
 import streamlit as st
 
+from pages.components.documents.added_languages import ITS_USE
 from pages.components.recipe import working_recipe
 from pages.components.recipe.index_form import embedders, index_form
 from pages.components.shell.buttons import action_button, filled_button
@@ -146,7 +147,9 @@ def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: In
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         if gap.installed:
-            st.markdown(f":material/translate: {problem}", width="stretch")
+            st.markdown(
+                f":material/translate: {problem} *{gap.embedder}* does. {ITS_USE}", width="stretch"
+            )
             action_button(
                 f"Use {gap.embedder}",
                 "documents_use_multilingual",
@@ -158,7 +161,7 @@ def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: In
             st.markdown(
                 f":material/translate: {problem} For dense search, install "
                 "`requirements-multilingual.txt`, restart, and choose "
-                f"*{gap.embedder}*.",
+                f"*{gap.embedder}*. {ITS_USE}",
                 width="stretch",
             )
 
