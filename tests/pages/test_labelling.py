@@ -68,7 +68,9 @@ def test_the_next_question_without_labels_follows_a_grade(unlabelled, open_page)
     app.button(key="inspector_unanswerable").click().run()
     app.button(key="labelling_next").click().run()
     assert app.text_input(key="q").value == TEXTS[0]
+    assert not app.get("page_link")
     _grade_first(app)
+    assert app.get("page_link")[0].proto.page == "metrics"  # where the labels are measured
     labels = unlabelled.base("notes").questions.labelled("asked")
     assert [(item.answerable, len(item.labels)) for item in labels] == [
         (True, 1),

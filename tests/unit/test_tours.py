@@ -105,7 +105,7 @@ def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(
     turn = _asked(base)
     document = base.documents.document(turn.citations[0].document_id)
     start = document.text.index("Sick leave")
-    first = replace(turn.citations[0], quote="defines illness", checked=False)
+    first = replace(turn.citations[0], quote="defines illness", checked=False, answers=False)
     second = replace(
         turn.citations[0],
         n=2,
@@ -113,6 +113,7 @@ def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(
         end=len(document.text),
         quote="Sick leave is reported",
         checked=True,
+        answers=False,
     )
     turn = replace(turn, citations=(first, second))
     (quote,) = answer_stops(turn, {document.id: document})[1].quotes
@@ -121,6 +122,11 @@ def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(
         document.text[:start][-5:],
         " befo",
     )
+    answering = replace(turn, citations=(second, replace(first, answers=True)))
+    answer, page = answer_stops(answering, {document.id: document})
+    assert [one.text for one in answer.quotes] == ["defines illness", "Sick leave is reported"]
+    assert "More from the documents" in answer.quotes[1].source
+    assert page.quotes[0].text != "Sick leave is reported"
     turn = replace(turn, citations=(first,))
     (quote,) = answer_stops(turn, {document.id: document})[1].quotes
     assert quote.text == document.text[first.start : first.end]  # no such words: its passage

@@ -74,9 +74,11 @@ def labelling_line(grading: Grading, ask: Callable[[str], None]) -> None:
         text = (
             f"This question is done. {rest} in *{name}* without labels."
             if ids
-            else f"All questions in *{name}* are labelled. *Evaluate* on Metrics measures them."
+            else f"All questions in *{name}* are labelled."
         )
         _line(text, "Next", following or next(iter(questions), None), ask)
+        if not ids:
+            st.page_link("metrics.py", label="Evaluate on Metrics", icon=":material/monitoring:")
 
 
 def _line(

@@ -69,16 +69,22 @@ def answer_stops(
 ) -> list[TourStop]:
     """Return a stop with the question and its answer, and one with the page that answers.
 
-    That is the page of the citation with the number ``opened``, else of the first quote with all
-    key words of the question, else of the first quote. ``documents`` has the documents by id. A
+    That is the page of the citation with the number ``opened``, else of the quote that answers,
+    else of the first one with all key words of the question. Quotes beside the one that answers
+    come behind it, and say so. ``documents`` has the documents by id. A
     citation of a document that is not there is quoted without its surroundings, and gets no page.
     """
     further = _further_quotes(turn)
     in_force = _in_force(turn)
+    answering = [citation for citation in turn.citations if citation.answers]
+    beside = [one for one in turn.citations if answering and not one.answers]
     quotes = tuple(
         _cited(one, documents.get(one.document_id), further.get(one.n, ()), one.n in in_force)
         for one in turn.citations
+        if one not in beside
     )
+    more = (_cited(one, documents.get(one.document_id), further.get(one.n, ())) for one in beside)
+    quotes += tuple(replace(one, source=f"More from the documents: {one.source}") for one in more)
     state, points = turn.state or "answered", list[str]()
     if assessment := turn.details.assessment:
         points.append(f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip())
@@ -91,7 +97,7 @@ def answer_stops(
     if there:
         chosen = (citation for citation in there if citation.n == opened)
         checked = (citation for citation in there if citation.checked)
-        shown = next(chain(chosen, checked), there[0])
+        shown = next(chain(chosen, (one for one in there if one.answers), checked), there[0])
         document = documents[shown.document_id]
         place = _place(shown, document)
         page = _page(place, document, _quoted(document.text, shown))
@@ -156,7 +162,7 @@ def _cited(
     citation: StoredCitation,
     document: Document | None,
     further: Sequence[str],
-    is_in_force: bool,
+    is_in_force: bool = False,
 ) -> TourQuote:
     """The quotes of a citation; the whole passage if the answer quotes none of its words."""
     force = " (in force)" if is_in_force else ""
