@@ -94,9 +94,10 @@ def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home):
     turn = _asked(base)
     cited = turn.citations[0]
     assert turn.mode == "quotes"
-    answer = f"“{cited.quote}” [1]\n\nSick leave: “It is “reported” first.” [1]"
+    first = f"{cited.quote} … ¹ On Fridays by noon."
+    answer = f"“{first}” [1]\n\nSick leave: “It is “reported” first.” [1]"
     stops = answer_stops(replace(turn, answer=answer), {})
-    assert stops[0].quotes[0].text == f"{cited.quote}\n\nIt is “reported” first."
+    assert stops[0].quotes[0].text == f"{first}\n\nIt is “reported” first."
     assert stops[0].text == ""
 
 

@@ -11,6 +11,8 @@ from rag.answering.markup import unmarked
 from rag.answering.statements.sentences import LONGEST_STATEMENT, NOTE_MARK, Statement
 from rag.types import Document
 
+BEFORE_NOTE = " … "
+"""Between a statement and its notes."""
 _MARK = re.compile(rf"(?<=\S)(?<!m)({NOTE_MARK})(?![\w*])")
 """A mark behind a word or sign; "m²" is a unit."""
 _NOTE = re.compile(
@@ -64,4 +66,4 @@ def with_footnotes(
                 words = " ".join(unmarked(note.words).split())
                 if 0 < len(words) <= LONGEST_STATEMENT:
                     texts.append(words if mark[0] == "[" else f"{mark} {words}")
-        yield replace(one, text=" … ".join(texts))
+        yield replace(one, text=BEFORE_NOTE.join(texts))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
+from rag.answering.statements.footnotes import BEFORE_NOTE
 from rag.answering.statements.rows import readable_text, rows_within, tables_within
 from rag.conversations.tours import LONGEST_NOTE, AnswerBasis, TourQuote, TourStop, TourValue
 from rag.conversations.tours.front_matter import front_matter
@@ -74,16 +75,16 @@ def answer_stops(
     come behind it, and say so. ``documents`` has the documents by id. A
     citation of a document that is not there is quoted without its surroundings, and gets no page.
     """
-    further = _further_quotes(turn)
+    quoted = _quotes_by_number(turn)
     in_force = _in_force(turn)
     answering = [citation for citation in turn.citations if citation.answers]
     beside = [one for one in turn.citations if answering and not one.answers]
     quotes = tuple(
-        _cited(one, documents.get(one.document_id), further.get(one.n, ()), one.n in in_force)
+        _cited(one, documents.get(one.document_id), quoted.get(one.n, ()), one.n in in_force)
         for one in turn.citations
         if one not in beside
     )
-    more = (_cited(one, documents.get(one.document_id), further.get(one.n, ())) for one in beside)
+    more = (_cited(one, documents.get(one.document_id), quoted.get(one.n, ())) for one in beside)
     quotes += tuple(replace(one, source=f"More from the documents: {one.source}") for one in more)
     state, points = turn.state or "answered", list[str]()
     if assessment := turn.details.assessment:
@@ -146,8 +147,8 @@ def _in_force(turn: Turn) -> set[int]:
     return {edition.n for edition in assessment.editions if edition.in_force}
 
 
-def _further_quotes(turn: Turn) -> dict[int, list[str]]:
-    """The quotes of each citation behind its first one, by number, in an answer of quotes."""
+def _quotes_by_number(turn: Turn) -> dict[int, list[str]]:
+    """The quotes of each citation in an answer of quotes, as the answer shows them."""
     by_number = dict[int, list[str]]()
     if turn.mode != "quotes":
         return by_number
@@ -155,16 +156,16 @@ def _further_quotes(turn: Turn) -> dict[int, list[str]]:
         _, _, quoted = part.partition("“")
         if match := _CITED.search(quoted):
             by_number.setdefault(int(match[1]), []).append(quoted[: match.start()])
-    return {number: quotes[1:] for number, quotes in by_number.items()}
+    return by_number
 
 
 def _cited(
     citation: StoredCitation,
     document: Document | None,
-    further: Sequence[str],
+    quotes: Sequence[str],
     is_in_force: bool = False,
 ) -> TourQuote:
-    """The quotes of a citation; the whole passage if the answer quotes none of its words."""
+    """The quotes of a citation with their notes; its passage if the answer has no words of it."""
     force = " (in force)" if is_in_force else ""
     source = f"[{citation.n}] {_place(citation, document)}{force}"
     text = citation.quote or citation.text
@@ -177,7 +178,9 @@ def _cited(
         elif not citation.quote:
             start, end = _without_front_matter(document, span)
             text = document.text[start:end]
-    return TourQuote(source, "\n\n".join([text, *further]), markdown=is_markdown)
+    notes = [] if BEFORE_NOTE in citation.quote else "".join(quotes[:1]).split(BEFORE_NOTE)[1:]
+    first = BEFORE_NOTE.join([text, *notes])
+    return TourQuote(source, "\n\n".join([first, *quotes[1:]]), markdown=is_markdown)
 
 
 def _page(place: str, document: Document, span: Span) -> TourQuote:
