@@ -112,7 +112,7 @@ def test_failures_are_counted_by_what_they_fail_by():
     assert _counts(results, 5) == (
         "6 of 9 questions failed, each counted once: 1 found low or not at all "
         "(nDCG@5 below 0.5), 1 with parts of the answer missing in the first 5, 1 answered "
-        "wrongly, 1 not refused, 1 found, but not answered, 1 answered, not as expected."
+        "wrongly, 1 not refused, 1 doubtful, 1 answered, not as expected."
     )
     right = result(ndcg_at_5=0.2, false_doubt=0.0, answer_containment=1.0)
     assert _counts([right, results[3]], 5) == (

@@ -139,7 +139,7 @@ def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: In
     if not gaps:
         return
     gap = next(iter(gaps.values()))
-    languages = " and ".join(sorted({one.language for one in gaps.values()}))
+    languages = " and ".join(dict.fromkeys(one.language for one in gaps.values()))
     seem = "seems" if len(gaps) == 1 else "seem"
     problem = (
         f"{plain(', '.join(gaps))} {seem} to be in {languages}, which {plain(chosen)} doesn't "

@@ -94,7 +94,7 @@ _MOST_FAIL = {
     "parts": "parts of the answer are missing among the first {k}",
     "answered": "answered, though no document has the answer",
     "not refused": "not refused, though no document has the answer",
-    "doubtful": "found, but not answered",
+    "doubtful": "the answer is doubtful",
     "unexpected": "answered, not as expected",
 }
 
@@ -105,11 +105,11 @@ def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
     said = [first_hits(relevant, unit, _NEAR, ":green[{}]".format)] if relevant else []
     if k := failing_depth(run):
         failures = Counter(filter(None, (first_failure(one, k) for one in results)))
-        for failure, count in failures.most_common(1):
-            text = _MOST_FAIL[failure].format(unit=unit, k=k)
-            said.append(
-                f"Most frequent failure: :orange[{text}] ({count:,} of {failures.total():,})."
-            )
+        if failures:
+            most = max(_MOST_FAIL, key=lambda failure: failures[failure])  # the first of equal ones
+            text = _MOST_FAIL[most].format(unit=unit, k=k)
+            shares = f"{failures[most]:,} of {failures.total():,}"
+            said.append(f"Most frequent failure: :orange[{text}] ({shares}).")
     return " ".join(said) or f"{counted(len(results), 'question')} measured."
 
 
@@ -121,7 +121,7 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
         f"with parts of the answer missing in the first {k}": failures["parts"],
         "answered wrongly": failures["answered"],
         "not refused": failures["not refused"],
-        "found, but not answered": failures["doubtful"],
+        "doubtful": failures["doubtful"],
         "answered, not as expected": failures["unexpected"],
     }
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
