@@ -49,8 +49,20 @@ def test_the_model_is_a_logistic_function_of_its_figures():
     assert model.probability({"passage": 1.0, "code": 1.0}) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("embedder", ["minilm", "multilingual-e5"])
+def test_words_with_nothing_in_common_are_far_apart_by_the_cosines_of_each_embedder(embedder):
+    text = "The teaching pool is open on Saturday."
+    passages, model = hits(text), providers.embedder(embedder, Settings.from_env({}))
+    reader = EvidenceReader(model, PassageReader(), Vocabulary())
+    evidence = reader.read(
+        trace(passages, "When is the cafe open?"), [Citation(1, passages[0], text)]
+    )
+    assert evidence.figures["soft"] < 0.8
+
+
 def test_other_embedders_get_the_model_without_cosines():
     assert {"dense", "soft"} <= set(answer_model("minilm-int8-8199be6f").weights)
+    assert {"dense", "soft"} <= set(answer_model("multilingual-e5-small-q4-1571fc98").weights)
     assert {"dense", "soft"}.isdisjoint(answer_model("fake-64").weights)
     assert answer_model("fake-64").weights["passage"] > 0
 

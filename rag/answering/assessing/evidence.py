@@ -40,6 +40,8 @@ from rag.types import Citation, Hit, Trace, Vectors
 FAR, CLOSE = 0.3, 0.8
 """Cosines of two single words: up to the one they have nothing in common, from the other on they
 mean the same."""
+FAR_AND_CLOSE = {"multilingual-e5": (0.871, 0.952)}
+"""The cosines of an embedder that as many unrelated words reach as those of MiniLM, by its id."""
 TELLING = 0.2
 """The least share of a question that a word behind a preposition has, to be what it is about."""
 SYNONYM = 0.5
@@ -229,13 +231,18 @@ class EvidenceReader:
         return () if said or any(self._likeness(beside, spoken) >= SYNONYM) else tuple(beside)
 
     def _likeness(self, terms: Sequence[KeyTerm], spoken: Collection[str]) -> Vectors:
-        """The cosine of each term with the nearest of some words; empty where there are none."""
+        """The cosine of each term with the nearest of some words; empty where there are none.
+
+        Cosines of other embedders are those of MiniLM that as many unrelated words reach.
+        """
         others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
         if not terms or not others:
             return np.zeros(0, dtype=np.float32)
         vectors = self.embedder.embed([term.text.casefold() for term in terms], "document")
         likeness: Vectors = (vectors @ self.embedder.embed(others, "document").T).max(axis=1)
-        return likeness
+        spans = (row for name, row in FAR_AND_CLOSE.items() if self.embedder.id.startswith(name))
+        far, close = next(spans, (FAR, CLOSE))
+        return FAR + (likeness - far) * np.float32((CLOSE - FAR) / (close - far))
 
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:
         """The words of some statements, and of what stands above them."""
