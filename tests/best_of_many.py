@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from rag.evaluation import selection
 from rag.evaluation.comparison import CROWNING_P
-from rag.evaluation.inference.spending import level
+from rag.evaluation.inference.planning import level
 from rag.evaluation.selection import select
 from rag.evaluation.significance import paired_tests
 from rag.evaluation.splits import choose, split

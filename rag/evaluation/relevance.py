@@ -4,6 +4,8 @@ A passage is relevant to a span if they share at least half of the shorter of th
 every passage in the middle of a long span counts, and a passage that merely touches the span does
 not. A span that no passage satisfies is assigned to the passage that shares most with it, so that
 chunking never loses a label.
+
+Passages that no label covers are unjudged.
 """
 
 from __future__ import annotations
@@ -15,6 +17,24 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.types import MISLEADING, Evidence, Question
+
+
+def judged_passages(
+    question: Question, passages: Sequence[Passage], *, all_passages: bool = True
+) -> set[int]:
+    """Keys of the passages that a label covers, whatever its grade; the rest is unjudged.
+
+    A label reaches passages by the rule that makes them relevant, and one of a whole document
+    reaches all of that document. Nothing is unjudged for a question known to be unanswerable.
+    ``all_passages`` is as in ``relevant_chunks``.
+    """
+    if not question.answerable:
+        return {key for key, *_ in passages}
+    labels = [replace(item, grade=1) for item in question.evidence]
+    whole = {item.document_id for item in labels if item.end is None}
+    reached = {key for key, document_id, *_ in passages if document_id in whole}
+    return reached | relevant_chunks(labels, passages, all_passages=all_passages).keys()
+
 
 Passage = tuple[int, str, int, int]
 """Key, document id, start, end."""

@@ -15,10 +15,10 @@ from rag.evaluation.pooling.bounds import DifferenceBounds, OpenPair, difference
 from rag.evaluation.relevance import (
     best_grades,
     judged_by_document,
+    judged_passages,
     relevant_chunks,
     uncovered_labels,
 )
-from rag.evaluation.unjudged import judged_passages
 from rag.results import FOREIGN, QuestionResult
 from rag.types import Floats, Question, percent
 

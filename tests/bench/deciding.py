@@ -17,8 +17,7 @@ import numpy as np
 
 from rag import Settings, Workspace
 from rag.evaluation.deciding.design import drawn_columns, drawn_hits
-from rag.evaluation.deciding.sequence import LIMIT, Draws
-from rag.evaluation.deciding.verdict import decide
+from rag.evaluation.deciding.verdict import LIMIT, Draws, decide
 from rag.evaluation.judge_next import Pair
 from tests.bench.unjudged import COLLECTIONS, RECIPE, RECIPES
 

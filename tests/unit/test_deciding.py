@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from rag.evaluation.deciding.design import drawn_columns, drawn_hits, worth
-from rag.evaluation.deciding.sequence import LIMIT, Draws
-from rag.evaluation.deciding.verdict import Decision, decide
+from rag.evaluation.deciding.verdict import LIMIT, Decision, Draws, decide
 from rag.evaluation.judge_next import OpenHit, Pair
 
 QUESTIONS = 12

@@ -3,8 +3,7 @@
 import pytest
 
 from rag import Question, judged_by_document
-from rag.evaluation.relevance import relevant_chunks
-from rag.evaluation.unjudged import judged_passages
+from rag.evaluation.relevance import judged_passages, relevant_chunks
 from rag.types import Evidence
 
 TENS = [(n, "d", 10 * n, 10 * n + 10) for n in range(10)]

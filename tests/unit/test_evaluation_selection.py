@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rag import InvalidInput, Selection, Split
 from rag.evaluation.comparison import compare
-from rag.evaluation.inference.spending import level
+from rag.evaluation.inference.planning import level
 from rag.evaluation.selection import select
 from rag.evaluation.splits import choose, folds, split
 from rag.types import Floats

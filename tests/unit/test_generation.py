@@ -9,10 +9,8 @@ from rag import Chunk
 from rag.answering.words import content_words
 from rag.errors import ProviderMisbehaved
 from rag.evaluation.generation.by_model import Reply, parse_reply, write_question
-from rag.evaluation.generation.drafts import ModelKind
-from rag.evaluation.generation.lexical_leakage import Rarity
+from rag.evaluation.generation.drafts import ModelKind, Rarity, sample
 from rag.evaluation.generation.offline import GAP, cut_question
-from rag.evaluation.generation.sampling import sample
 from tests.scripted_chat import ScriptedChat
 
 LEAVE = (

@@ -11,8 +11,7 @@ from typing import Any
 from rag.answering.asking.objects import objects
 from rag.errors import ProviderMisbehaved
 from rag.evaluation.anchoring import Haystack
-from rag.evaluation.generation.drafts import Draft, ModelKind, draft
-from rag.evaluation.generation.lexical_leakage import Rarity
+from rag.evaluation.generation.drafts import Draft, ModelKind, Rarity, draft
 from rag.fences import fenced
 from rag.protocols import ChatModel
 from rag.types import Chunk, Message

@@ -1,13 +1,85 @@
-"""Questions made for someone to accept or reject: what they are, and how they are checked."""
+"""Drafts of questions to accept or reject, and the passages that they are made from.
+
+Passages are picked by a seed, spread over all documents. A draft that shares rare words with its
+passage makes retrieval easy; the check for it is lexical leakage.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, zip_longest
+from math import fsum, log
 from typing import Literal, get_args
 
-from rag.evaluation.generation.lexical_leakage import Rarity
+from rag.answering.words import content_words
+from rag.evaluation.judging import Spans
 from rag.types import Chunk, Evidence
+
+LONG_ENOUGH = 120
+"""Characters. Shorter passages are mostly titles; they are taken only where all are short."""
+
+
+def sample(spans: Spans, number: int, seed: int) -> list[int]:
+    """Keys of ``number`` passages (or all there are), one of every document before a second one.
+
+    The same seed takes the same passages on every machine.
+    """
+    long = {name: _long(chunks) for name, chunks in spans.items()}
+    if not any(long.values()):
+        long = {name: [key for key, _, _ in chunks] for name, chunks in spans.items()}
+    return list(islice(_in_turn(long, seed), number))
+
+
+def _long(chunks: Sequence[tuple[int, int, int]]) -> list[int]:
+    return [key for key, start, end in chunks if end - start >= LONG_ENOUGH]
+
+
+def _in_turn(keys: Mapping[str, Sequence[int]], seed: int) -> Iterator[int]:
+    documents = sorted(keys, key=lambda name: _place(seed, name))
+    shuffled = [sorted(keys[name], key=lambda key: _place(seed, key)) for name in documents]
+    for row in zip_longest(*shuffled):
+        yield from (key for key in row if key is not None)
+
+
+def _place(seed: int, item: object) -> bytes:
+    return hashlib.sha256(f"{seed}\0{item}".encode()).digest()
+
+
+class Rarity:
+    """Rarity weights of the words in some texts, compared by rough stems.
+
+    Stems ignore inflection. Weights are summed exactly because sets have no order: values are the
+    same in every run.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._counts: Counter[str] = Counter()
+        self._texts = 0
+        for text in texts:
+            self._counts.update(content_words(text))
+            self._texts += 1
+
+    def weight(self, stem: str) -> float:
+        """log((n + 1) / df): next to nothing for a word of all n texts (df of them have it).
+
+        A word that no text has counts as if half of one had it.
+        """
+        return log((self._texts + 1) / max(self._counts[stem], 0.5))
+
+    def leak(self, question: str, passages: Iterable[str]) -> float:
+        """The share, from 0 to 1, of a question's words that stand in its passages, by weight."""
+        words = content_words(question)
+        there = frozenset[str]().union(*map(content_words, passages))
+        total = fsum(map(self.weight, words))
+        return fsum(map(self.weight, words & there)) / total if total else 0.0
+
+    def shared(self, one: str, other: str) -> float:
+        """Return the lexical overlap of two texts: the sum of the weights of the words in both."""
+        return fsum(map(self.weight, content_words(one) & content_words(other)))
+
 
 ModelKind = Literal["factual", "paraphrase", "two-passage", "unanswerable"]
 OfflineKind = Literal["cloze", "keywords", "heading"]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from rag.answering.statements.sentences import Statement, statements
 from rag.answering.words import content_words
-from rag.evaluation.generation.drafts import Draft, OfflineKind, draft
-from rag.evaluation.generation.lexical_leakage import Rarity
+from rag.evaluation.generation.drafts import Draft, OfflineKind, Rarity, draft
 from rag.types import Chunk
 
 GAP = "[…]"

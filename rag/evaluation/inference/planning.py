@@ -3,6 +3,13 @@
 It is reported before anything is measured. Computed afterwards from the observed difference, it
 adds no information, and adding questions until the set is large enough finds winners among equal
 runs (Hoenig and Heisey, The Abuse of Power, The American Statistician 2001).
+
+Alpha spending: significance levels that share the risk of a false winner on one question set.
+
+The first look at a set has the level that any winner needs, 0.02. All later looks share another
+0.03, however many there are: the n-th look has 0.03 / (n (n - 1)), and these levels add up to 0.03.
+Repeated attempts therefore call an equal recipe a winner in at most 5 of 100 sets, whatever the
+looks have in common (Foster and Stine, Alpha-Investing, JRSS B 2008, section 2: alpha spending).
 """
 
 from __future__ import annotations
@@ -17,6 +24,15 @@ import numpy as np
 from rag.evaluation.comparison import CROWNING_P
 from rag.evaluation.metric_titles import metric_name
 from rag.types import Floats, percent
+
+LATER = 0.03
+"""What all looks after the first share."""
+
+
+def level(number: int) -> float:
+    """The p-value that a winner of the ``number``-th look needs, counted from 1."""
+    return CROWNING_P if number < 2 else LATER / (number * (number - 1))
+
 
 POWER = 0.8
 TYPICAL_DEVIATION = 0.25

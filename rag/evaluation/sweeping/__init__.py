@@ -1,8 +1,7 @@
 """Sweeps: search once, score thousands of recipes."""
 
-from rag.evaluation.sweeping.figures import CONTEXT, QuestionFigures
 from rag.evaluation.sweeping.grid import Grid
-from rag.evaluation.sweeping.ranking import compared, measure, rank
+from rag.evaluation.sweeping.ranking import CONTEXT, QuestionFigures, compared, measure, rank
 from rag.evaluation.sweeping.table import CandidateTable
 
 __all__ = [

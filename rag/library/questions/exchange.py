@@ -18,10 +18,10 @@ from rag.evaluation.formats.question_tables import QuestionTable
 from rag.evaluation.relevance import (
     best_grades,
     judged_by_document,
+    judged_passages,
     misleading_chunks,
     relevant_chunks,
 )
-from rag.evaluation.unjudged import judged_passages
 from rag.library.questions.packed import QuestionFile, questions_in, table_in
 from rag.library.questions.reanchoring import Anchors
 from rag.library.questions.sets import Existing, QuestionSets

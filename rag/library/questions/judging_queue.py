@@ -15,9 +15,8 @@ from rag.errors import InvalidInput
 from rag.evaluation.judge_next import OpenHit, Pair, Ranks, judge_next, sample_next
 from rag.evaluation.judging import Spans
 from rag.evaluation.pooling.bounds import OpenPair
-from rag.evaluation.relevance import Passage, best_grades, relevant_chunks
+from rag.evaluation.relevance import Passage, best_grades, judged_passages, relevant_chunks
 from rag.evaluation.run_intervals import graded
-from rag.evaluation.unjudged import judged_passages
 from rag.lexical.analyzers import analyzer
 from rag.lexical.explain import term_spans
 from rag.library.questions.stored import StoredQuestions

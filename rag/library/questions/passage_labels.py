@@ -7,8 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from rag.errors import NotFound
 from rag.evaluation.formats.question_files import folded
-from rag.evaluation.relevance import Passage, best_grades, misleading_chunks, relevant_chunks
-from rag.evaluation.unjudged import judged_passages
+from rag.evaluation.relevance import (
+    Passage,
+    best_grades,
+    judged_passages,
+    misleading_chunks,
+    relevant_chunks,
+)
 from rag.library.questions.edits import checked_answer, collect_question
 from rag.library.questions.label_edits import (
     change_grade,

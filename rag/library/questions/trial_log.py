@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.evaluation.comparison import CROWNING_P
-from rag.evaluation.inference.spending import level
+from rag.evaluation.inference.planning import level
 from rag.storage import Database, runs
 from rag.storage.runs import Trial
 
