@@ -42,7 +42,6 @@ RULES: Mapping[str, Sequence[tuple[object, str, object]]] = {
         (quote_candidates, "restrictions", lambda _question: []),
         (evidence, "restrictions", lambda _question: []),
     ],
-    "the greatest of several rows": [(evidence, "unranked", lambda *_: "")],
     "topic alone": [(evidence.EvidenceReader, "_unsaid", lambda *_: ())],
     "whole code": [(assess, "_lacks_code", lambda _evidence: False)],
     "name of a row": [(extractive, "NAMED_BONUS", 0.0)],

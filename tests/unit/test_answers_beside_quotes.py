@@ -32,15 +32,6 @@ def test_a_later_item_is_apart_from_the_line_above_the_list(tmp_path):
     )
 
 
-def test_a_limit_answers_a_superlative(tmp_path):
-    files = {
-        "login.md": "# Passwords\n\nThe server accepts a password of a minimum of 12 characters."
-        "\n\n| Port | Use |\n|---|---|\n| 80 | the password page |\n| 81 | the server |\n"
-    }
-    question = "What is the shortest password that the server accepts?"
-    assert ask(tmp_path, files, question).state == "answered"
-
-
 @pytest.mark.parametrize(
     ("question", "text", "state"),
     [

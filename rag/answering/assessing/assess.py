@@ -220,7 +220,7 @@ def _shown(answer: Answer) -> str:
 def _doubt(evidence: QuoteEvidence, shown: str) -> str:
     unknown = [term for term in evidence.missing if not term.indexed]
     if evidence.other_case:
-        return f"The first quote is {evidence.other_case}."
+        return f"The first quote is not about “{evidence.other_case}”."
     if evidence.gap:
         return f"No quoted passage has {evidence.gap}."
     if evidence.apart and all(term.indexed for term in evidence.apart):

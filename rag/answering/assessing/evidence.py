@@ -19,14 +19,8 @@ from rag.answering.assessing.key_terms import (
     weighed_by_code,
     words_in,
 )
-from rag.answering.assessing.restrictions import Restriction, restrictions
-from rag.answering.assessing.row_pairs import (
-    DEGREES,
-    apart,
-    beside_unknown,
-    parted,
-    unranked,
-)
+from rag.answering.assessing.restrictions import restrictions
+from rag.answering.assessing.row_pairs import DEGREES, apart, beside_unknown, parted
 from rag.answering.languages import any_of, listed
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
@@ -78,8 +72,8 @@ class QuoteEvidence:
     the question.
     ``several`` says that the first quote alone lacks a key term that another one has. ``no_value``
     names the kind of value that is asked for, such as "a price", where the first quote has none;
-    of numbers, none of anything. ``other_case`` says what the first quote is where it is not about
-    the case that is asked for: another day, another range, or any row for the cheapest one.
+    of numbers, none of anything. ``other_case`` is the restriction of the question that the first
+    quote does not meet: it is about another day or range.
     """
 
     figures: Mapping[str, float]
@@ -175,22 +169,8 @@ class EvidenceReader:
             "" if asked is None or has_value or _has_other_number(asked, quotes[0]) else asked.name,
             tuple(term for term in absent if term.borne_out(cited) == 1),
             unsaid,
-            self._other_case(trace.corrected, first, quotes[0], wanted, met),
+            next((one.words for one, is_met in met if is_met is False), ""),
         )
-
-    def _other_case(
-        self,
-        question: str,
-        hit: Hit,
-        quote: Statement,
-        wanted: Sequence[KeyTerm],
-        met: Sequence[tuple[Restriction, bool | None]],
-    ) -> str:
-        """Return what a quote is instead of the case that a question asks for; "" for this one."""
-        if restriction := next((one for one, is_met in met if is_met is False), None):
-            return f"not about “{restriction.words}”"
-        ranked = unranked(self.reader, self.words, hit, quote, question, wanted)
-        return f"one of several rows, and does not say which one is “{ranked}”" if ranked else ""
 
     def _places(self, hit: Hit, quote: Statement, terms: Sequence[KeyTerm]) -> Iterator[str]:
         """The heading of a quote and the name of its document, where they have a key term."""

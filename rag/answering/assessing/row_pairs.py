@@ -16,7 +16,6 @@ from rag.types import Hit
 
 DEGREES = frozenset(listed("degrees"))
 """Words beside a thing that name no other thing: a "maximum load" is a load."""
-_SUPERLATIVE = pattern("superlatives")
 _ASKED_VERB = pattern("auxiliaries")
 _PAUSE = re.compile(r"[^\w\s'’-]")
 
@@ -114,30 +113,6 @@ def apart(
         if term.borne_out(own | above) < 1 and any(term.borne_out(row) == 1 for row in rows)
     ]
     return (*there, *elsewhere) if there and elsewhere else ()
-
-
-def unranked(
-    reader: PassageReader,
-    words: Vocabulary,
-    hit: Hit,
-    quote: Statement,
-    question: str,
-    wanted: Sequence[KeyTerm],
-) -> str:
-    """The superlative of a question where one row of several does not say that it is that one.
-
-    "" where the row says it, or the question names the row: "highest speed" in a table of values.
-    """
-    superlative = _SUPERLATIVE.search(question)
-    if quote.kind != "row" or superlative is None:
-        return ""
-    if words.terms(superlative[0]) & terms_of(quote, words):
-        return ""
-    rows = [row for row in reader.statements(hit) if row.kind == "row" and row != quote]
-    others = frozenset[str]().union(*(words.terms(row.name) for row in rows))
-    own = words.terms(quote.name) - others
-    is_named = any(term.borne_out(own) == 1 for term in wanted)
-    return "" if is_named or not rows else superlative[0]
 
 
 def side_by_side(question: str, wanted: Sequence[KeyTerm]) -> Iterator[tuple[KeyTerm, KeyTerm]]:
