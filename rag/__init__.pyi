@@ -263,7 +263,7 @@ from .readers import SUPPORTED as SUPPORTED
 from .readers import TEXT_EXTENSIONS as TEXT_EXTENSIONS
 from .readers import PageImage as PageImage
 from .readers import refusal as refusal
-from .readers.encodings import ENCODINGS as ENCODINGS
+from .readers.characters import ENCODINGS as ENCODINGS
 from .readers.markdown import without_attributes as without_attributes
 from .recipe import AnswerRecipe as AnswerRecipe
 from .recipe import IndexRecipe as IndexRecipe

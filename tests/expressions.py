@@ -72,7 +72,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
         "number": re.search(r"\d+", "Permit 12"),
     },
     "rag.readers.markup.cards:_parameter": {"name": "TYPE"},
-    "rag.readers.encodings:_fitness": {"sample": b"Gr\xfc\xdfe", "page": "cp1252"},
+    "rag.readers.characters:_fitness": {"sample": b"Gr\xfc\xdfe", "page": "cp1252"},
     "rag.api.mounting:routes": {"rest": Mount("/api", routes=[])},
     "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},

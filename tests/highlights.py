@@ -15,7 +15,7 @@ from rag import Document, IndexRecipe, readers
 from rag.chunking import chunks
 from rag.readers import Mark
 from rag.readers.pdf.page_image import Box
-from rag.readers.pdf.text import clean_page
+from rag.readers.pdf.rows import clean_page
 from rag.types import Page
 from tests.tokenizers import WordPiece
 

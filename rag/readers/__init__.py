@@ -16,22 +16,22 @@ from typing import BinaryIO
 from rag.errors import TouchstoneError, UnreadableDocument
 from rag.lexical.languages import document_language
 from rag.readers.characters import normalise
-from rag.readers.content import Content, Source, silent
-from rag.readers.failures import FRESH_COPY
+from rag.readers.content import FRESH_COPY, Content, Limits, Source, silent
 from rag.readers.formats import (
+    DESCRIPTIONS,
+    HEAD,
     SUPPORTED,
     TEXT_EXTENSIONS,
     Format,
     extension_of,
     format_of,
+    kind_of,
     reader_version,
     refusal_of,
     unsupported,
 )
 from rag.readers.isolation import shared_pool
-from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
-from rag.readers.sniff import DESCRIPTIONS, HEAD, kind_of
 from rag.types import Document, Omission, Receipt
 
 __all__ = [
@@ -57,7 +57,7 @@ _COUNTING = Limits(seconds_to_open=5, seconds=5, memory_mb=1024)
 _PARAGRAPH = re.compile(r"(?:\A|\n\n)[ \t]{0,8}(?=\S)")
 _BYTES_PER_PAGE = 100_000  # of a PDF that cannot be opened
 _PAGES = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:count_pages", ("pdf",), True)
-_OPENED = Format(("pdf",), "application/pdf", "rag.readers.pdf.decryption:decrypt", ("pdf",), True)
+_OPENED = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:decrypt", ("pdf",), True)
 _PASTED = Format(("txt",), "text/plain", "rag.readers.text:read_pasted", ("text",))
 
 

@@ -1,9 +1,17 @@
-"""Reading in a child process, so that a hang, a crash or a memory bomb takes nothing down."""
+"""Reading in a child process, so that a hang, a crash or a memory bomb takes nothing down.
+
+The messages between the two are JSON, one per line. A request contains the extension, the reader,
+the fields of a Source, and for a picture the page. The replies are any number of ``progress``
+messages, then one ``content``, ``page``, ``error`` or ``defect`` (a traceback).
+"""
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import dataclasses
 import functools
+import json
 import queue
 import subprocess
 import sys
@@ -11,14 +19,121 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from rag.errors import Cancelled, UnreadableDocument
-from rag.readers import wire
-from rag.readers.content import Content, Source
-from rag.readers.failures import ReaderDefect, damaged
-from rag.readers.formats import Format
-from rag.readers.limits import Limits
+from rag.errors import Cancelled, InvalidFile, TouchstoneError, UnreadableDocument
+from rag.readers.content import Content, Limits, Source, damaged
+from rag.readers.formats import Format, format_of
 from rag.readers.pdf.page_image import Mark, PageImage
+from rag.types import Heading, Omission, Page, Table
+
+Message = dict[str, Any]
+
+
+def encode(message: Message) -> bytes:
+    """One line; letters are not escaped, which would make six of one."""
+    line = f"{json.dumps(message, ensure_ascii=False)}\n"
+    return line.encode("utf-8", "surrogatepass")
+
+
+def decode(line: bytes) -> Message:
+    """The message of one line. Raises ValueError."""
+    message = json.loads(line)
+    if not isinstance(message, dict):
+        raise ValueError("not a message")  # noqa: TRY004
+    return message
+
+
+def read_request(form: Format, source: Source) -> Message:
+    """Ask for a file to be read."""
+    return {
+        "extension": form.extensions[0],
+        "reader": form.reader,
+        "path": str(source.path),
+        "limits": dataclasses.asdict(source.limits),
+        "password": source.password,
+        "about": dict(source.about),
+    }
+
+
+def page_request(source: Source, number: int, text: str, marks: Sequence[Mark]) -> Message:
+    """Ask for a page of a PDF to be drawn."""
+    spans = [(mark.start, mark.end) for mark in marks]
+    return read_request(format_of("x.pdf"), source) | {
+        "page": {"number": number, "text": text, "marks": spans}
+    }
+
+
+def page_number(message: Message) -> tuple[int, str, list[Mark]] | None:
+    """Number, text and marks of the page that a request is for; None where it wants the text."""
+    body = message.get("page")
+    return body and (body["number"], body["text"], [Mark(*span) for span in body["marks"]])
+
+
+def page_message(page: PageImage) -> Message:
+    """A page that was drawn."""
+    picture = base64.b64encode(page.png).decode("ascii")
+    return {"page": dataclasses.asdict(page) | {"png": picture}}
+
+
+def page_of(message: Message) -> PageImage:
+    """The reverse of ``page_message``."""
+    body = message["page"]
+    boxes = tuple(tuple(tuple(box) for box in mark_boxes) for mark_boxes in body["boxes"])
+    return PageImage(**body | {"png": base64.b64decode(body["png"]), "boxes": boxes})
+
+
+def source_of(message: Message) -> Source:
+    """The file that a request names, still without a ``tick``."""
+    limits = Limits(**message["limits"])
+    return Source(Path(message["path"]), limits, message["password"], about=message["about"])
+
+
+def content_message(content: Content) -> Message:
+    """A reading that went well."""
+    return {
+        "content": {
+            "text": content.text,
+            "pages": [dataclasses.astuple(page) for page in content.pages],
+            "headings": [dataclasses.astuple(heading) for heading in content.headings],
+            "tables": [dataclasses.astuple(table) for table in content.tables],
+            "metadata": content.metadata,
+            "read": content.read,
+            "left_out": [dataclasses.astuple(omission) for omission in content.left_out],
+        }
+    }
+
+
+def content_of(message: Message) -> Content:
+    """The reverse of ``content_message``."""
+    body = message["content"]
+    return Content(
+        body["text"],
+        tuple(Page(*page) for page in body["pages"]),
+        tuple(Heading(*heading) for heading in body["headings"]),
+        tuple(
+            Table(start, end, tuple(labels), caption)
+            for start, end, labels, caption in body["tables"]
+        ),
+        body["metadata"],
+        body["read"],
+        tuple(Omission(*omission) for omission in body["left_out"]),
+    )
+
+
+def error_message(error: TouchstoneError) -> Message:
+    """A reading that failed."""
+    reason = error.reason if isinstance(error, UnreadableDocument) else None
+    return {"error": {"message": error.message, "hint": error.hint, "reason": reason}}
+
+
+def error_of(message: Message) -> UnreadableDocument | InvalidFile:
+    """The reverse of ``error_message``: without a reason it is the file of a question set."""
+    body = message["error"]
+    if body["reason"] is None:
+        return InvalidFile(body["message"], body["hint"])
+    return UnreadableDocument(**body)
+
 
 _POLL_SECONDS = 0.05
 _PROCESSES = 2
@@ -26,6 +141,10 @@ _CRASHED = "the program that reads it crashed on it"
 _READS_PER_PROCESS = 100
 BUSY = 10.0
 """How many times as long as on an idle machine something may take on a busy one."""
+
+
+class ReaderDefect(Exception):
+    """A fault of the program in a reading process; the text is the traceback there."""
 
 
 class WorkerPool:
@@ -53,22 +172,22 @@ class WorkerPool:
         self, form: Format, source: Source, cancelled: Callable[[], bool] | None = None
     ) -> Content:
         """Have ``source`` read. Raises UnreadableDocument, Cancelled, or what its tick raises."""
-        request = wire.request(form, source)
-        return wire.content_of(self._ask(request, source, cancelled, heavy=form.heavy))
+        request = read_request(form, source)
+        return content_of(self._ask(request, source, cancelled, heavy=form.heavy))
 
     def draw(self, source: Source, number: int, text: str, marks: Sequence[Mark]) -> PageImage:
         """Have a page of a PDF drawn, see ``draw_page``. Raises UnreadableDocument."""
-        request = wire.page_request(source, number, text, marks)
-        return wire.page_of(self._ask(request, source, None))
+        request = page_request(source, number, text, marks)
+        return page_of(self._ask(request, source, None))
 
     def _ask(
         self,
-        request: wire.Message,
+        request: Message,
         source: Source,
         cancelled: Callable[[], bool] | None,
         *,
         heavy: bool = True,
-    ) -> wire.Message:
+    ) -> Message:
         while not self._free.acquire(timeout=_POLL_SECONDS):
             _stop_if(cancelled)
         try:
@@ -149,8 +268,8 @@ class Worker:
         self._process.wait()
 
     def ask(
-        self, request: wire.Message, source: Source, cancelled: Callable[[], bool] | None
-    ) -> wire.Message:
+        self, request: Message, source: Source, cancelled: Callable[[], bool] | None
+    ) -> Message:
         """The answer to a request.
 
         Raises UnreadableDocument, Cancelled, what ``tick`` raises, or ReaderDefect.
@@ -174,7 +293,7 @@ class Worker:
                 source.tick(*message["progress"])
                 continue
             if "error" in message:
-                failure = wire.error_of(message)
+                failure = error_of(message)
                 # After running out of memory the process ends itself.
                 self.clean = getattr(failure, "reason", None) != "too_large"
                 raise failure
@@ -192,22 +311,22 @@ class Worker:
             with contextlib.suppress(OSError):
                 pipe.close() if pipe else None
 
-    def _send(self, message: wire.Message) -> None:
+    def _send(self, message: Message) -> None:
         try:
             assert self._process.stdin
-            self._process.stdin.write(wire.encode(message))
+            self._process.stdin.write(encode(message))
             self._process.stdin.flush()
         except OSError as error:
             raise damaged(_CRASHED) from error
 
-    def _receive(self) -> wire.Message | None:
+    def _receive(self) -> Message | None:
         """The next message, or None if there is none for a moment."""
         try:
             line = self._lines.get(timeout=_POLL_SECONDS)
         except queue.Empty:
             return None
         try:
-            return wire.decode(line or b"")
+            return decode(line or b"")
         except ValueError as error:
             raise damaged(_CRASHED) from error
 

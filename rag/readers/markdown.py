@@ -1,19 +1,26 @@
-"""Headings of Markdown, after the block rules of CommonMark (https://spec.commonmark.org/0.31.2/).
+"""Headings and tables of Markdown.
 
-Only what decides about headings is followed: ATX and setext headings, fenced and indented code,
-HTML comments, and YAML front matter (not CommonMark, but common).
+Headings follow the block rules of CommonMark (https://spec.commonmark.org/0.31.2/), as far as those
+decide about headings: ATX and setext headings, fenced and indented code, HTML comments, and YAML
+front matter (not CommonMark, but common). Tables between bars
+(https://github.github.com/gfm/#tables-extension-) and in HTML become rows that tabs part.
 """
 
 from __future__ import annotations
 
+import bisect
 import html
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
-from rag.readers.characters import LINE
-from rag.readers.scripts import lowered, raised
-from rag.types import Heading
+from rag.readers.characters import LINE, lowered, raised
+from rag.readers.content import Content
+from rag.readers.html.tables import table_rows
+from rag.readers.tables import COVERED, Grid, caption, grid, holds_values
+from rag.types import Heading, Span, Table
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
@@ -213,3 +220,213 @@ class _Scanner:
             self.paragraph, self.lazy = None, not blank
         elif self.paragraph is None and not self.lazy and not line.startswith(("    ", "\t")):
             self.paragraph = start
+
+
+_OPENING = re.compile(r"^[ \t]*<table\b", re.IGNORECASE | re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*<!--|-->", re.MULTILINE)
+_CODE_BEFORE = re.compile(r"(?:\A|\n)(?![ \t]*(?:[-*+<]|\d{1,9}[.)]))[^\s].*\n[ \t]*\n\Z")
+"""A paragraph of running text and an empty line: what is indented behind them is code."""
+_LOOKED_AT = 1000
+"""Characters before a table."""
+_CODE_INDENT = ("    ", "\t")
+_CLOSING = re.compile(r"</table\s*>", re.IGNORECASE)
+
+
+def with_pipe_tables(text: str) -> str:
+    """The text of a Markdown file with its HTML tables as pipe tables, where they have data.
+
+    Headers of several rows are one row of labels.
+    Tables within fenced code, and those that only place things on the page, stay as they are.
+    """
+    parts, done = list[str](), 0
+    for start, end in _html_tables(text):
+        table = _pipe_table(text[start:end])
+        if table:
+            parts += [text[done:start], "\n", table, "\n"]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _html_tables(text: str) -> Iterator[Span]:
+    opening = _OPENING.search(text)
+    fences = _fenced(text) if opening else []
+    silent = deque(sorted([*fences, *_comments(text, fences)]))
+    while opening:
+        closing = _CLOSING.search(text, opening.end())
+        if closing is None:
+            return
+        while silent and silent[0][1] <= opening.start():
+            silent.popleft()
+        is_silent = bool(silent) and silent[0][0] <= opening.start()
+        if not (is_silent or _is_indented_code(text, opening)):
+            yield opening.start(), closing.end()
+        opening = _OPENING.search(text, closing.end())
+
+
+def _fenced(text: str) -> list[Span]:
+    spans, fence, start = list[Span](), "", 0
+    for line in LINE.finditer(text):
+        content = line.group().strip()
+        if fence and content.startswith(fence) and not content.strip(fence[0]):
+            spans.append((start, line.end()))
+            fence = ""
+        elif not fence and (match := FENCE.match(line.group())):
+            fence, start = match.group(1), line.start()
+    return [*spans, (start, len(text))] if fence else spans
+
+
+def _is_indented_code(text: str, opening: re.Match[str]) -> bool:
+    before = text[max(opening.start() - _LOOKED_AT, 0) : opening.start()]
+    return opening.group().startswith(_CODE_INDENT) and _CODE_BEFORE.search(before) is not None
+
+
+def _comments(text: str, fences: Sequence[Span]) -> Iterator[Span]:
+    start, code = -1, deque(fences)
+    for mark in _COMMENT.finditer(text):
+        while code and code[0][1] <= mark.start():
+            code.popleft()
+        if code and code[0][0] <= mark.start():
+            continue
+        if mark.group().endswith("<!--"):
+            start = mark.start() if start < 0 else start
+        elif start >= 0:
+            yield start, mark.end()
+            start = -1
+
+
+def _pipe_table(markup: str) -> str:
+    """A table as Markdown; "" where it has no rows of data."""
+    from lxml import html
+
+    tables = list(html.fragment_fromstring(markup, create_parent="div").iter("table"))
+    table = table_rows(tables[0]) if len(tables) == 1 else None
+    if table is None:
+        return ""
+    found = grid(table.rows, table.heads)
+    rows = [line.split("\t") for line in found.lines]
+    if not rows:
+        return ""
+    head, data = found.labels, rows[_header_rows(found, rows, table.heads or 0) :]
+    width = max(len(head), *map(len, rows))
+    above = [_line([title], width) for title in found.above]
+    lines = [_line(row, width) for row in data]
+    return "\n".join([*above, _line(head, width), _line(["---"] * width, width), *lines])
+
+
+def _header_rows(found: Grid, rows: Sequence[Sequence[str]], heads: int) -> int:
+    """Return the number of rows that the labels are made of, one or the ones that are joined."""
+    if not found.labels:
+        return 0
+    is_one = list(found.labels[: len(rows[0])]) == rows[0]
+    return 1 if is_one else max(heads - len(found.above), 2)
+
+
+def _line(cells: Sequence[str], width: int) -> str:
+    padded = [*cells, *[""] * (width - len(cells))]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in padded)} |"
+
+
+_TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*$")
+_BAR = re.compile(r"(?<!\\)\|")
+_BOLD = re.compile(r"(\*\*|__)\S.*\1")
+_LEAST_COLUMNS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _PipeTable:
+    """A pipe table: its span, its rows of cells, and the number of rows above its first rule."""
+
+    start: int
+    end: int
+    rows: list[list[str]]
+    over: int
+
+
+def markdown_content(text: str, metadata: Mapping[str, str], *, unruled: bool = False) -> Content:
+    """Markdown as it is, but for its tables: those are rows of cells, without bars and rules.
+
+    With ``unruled``, lines between bars are a table without a rule, too. Metadata that is empty is
+    left out.
+    """
+    parts, tables, moved = list[str](), list[Table](), list[tuple[int, int]]()
+    done = length = 0
+    for pipe_table in _pipe_tables(text, unruled):
+        rows = [["" if cell == COVERED else cell for cell in row] for row in pipe_table.rows]
+        # An empty header says that there is none: Markdown has no table without one.
+        empty = pipe_table.over == 1 and not any(rows[0])
+        heads = int(_is_bold_header(rows[1], rows[2:])) if empty and len(rows) > 1 else None
+        spread = [[None if cell == COVERED else cell for cell in row] for row in pipe_table.rows]
+        table = grid(spread, heads)
+        labels = table.labels
+        if (
+            not labels
+            and pipe_table.over == 1
+            and sum(map(bool, rows[0])) >= _LEAST_COLUMNS
+            and not holds_values(rows[0], rows[1:])
+        ):
+            labels = tuple(rows[0])
+        before = text[done : pipe_table.start] + "".join(f"{title}\n" for title in table.above)
+        body = "\n".join(table.lines)
+        start = length + len(before)
+        tables.append(Table(start, start + len(body), labels, caption(table.above)))
+        parts += [before, body]
+        done, length = pipe_table.end, start + len(body)
+        moved.append((done, length - done))
+    parts.append(text[done:])
+    filled = {key: value for key, value in metadata.items() if value}
+    places = tuple(_moved(heading, moved) for heading in headings(text))
+    return Content("".join(parts), headings=places, tables=tuple(tables), metadata=filled)
+
+
+def _moved(heading: Heading, moved: list[tuple[int, int]]) -> Heading:
+    index = bisect.bisect_right(moved, heading.start, key=itemgetter(0)) - 1
+    return replace(heading, start=heading.start + moved[index][1]) if index >= 0 else heading
+
+
+def _pipe_tables(text: str, unruled: bool) -> Iterator[_PipeTable]:
+    """Runs of lines with bars that have a rule below a first row; not within fenced code.
+
+    With ``unruled``, runs without a rule whose lines all stand between bars, too.
+    """
+    run, fence = list[tuple[int, str]](), ""
+    for match in LINE.finditer(text):
+        content = match.group().rstrip("\n")
+        opening = FENCE.match(content)
+        if fence or opening:
+            yield from _table_of(run, unruled)
+            run = []
+            closes = fence and content.strip().startswith(fence)
+            fence = "" if closes else fence or (opening.group(1) if opening else "")
+        elif _BAR.search(content) and not content.startswith(("    ", "\t")):
+            run.append((match.start(), content))
+        else:
+            yield from _table_of(run, unruled)
+            run = []
+    yield from _table_of(run, unruled)
+
+
+def _table_of(run: list[tuple[int, str]], unruled: bool) -> Iterator[_PipeTable]:
+    rules = [index for index, (_, content) in enumerate(run) if _TABLE_RULE.fullmatch(content)]
+    if not rules and unruled and len(run) > 1 and all(_is_barred(content) for _, content in run):
+        rules = [len(run)]
+    if not rules or rules[0] == 0:
+        return
+    rows = [_cells(content) for index, (_, content) in enumerate(run) if index not in rules]
+    if max(map(len, rows)) >= _LEAST_COLUMNS:
+        last, content = run[-1]
+        yield _PipeTable(run[0][0], last + len(content), rows, rules[0])
+
+
+def _is_barred(content: str) -> bool:
+    return content.startswith("|") and content.rstrip().endswith("|")
+
+
+def _is_bold_header(row: list[str], below: list[list[str]]) -> bool:
+    return all(_BOLD.fullmatch(cell) for cell in row if cell) and not holds_values(row, below)
+
+
+def _cells(row: str) -> list[str]:
+    bare = row.strip().removeprefix("|")
+    if bare.endswith("|") and not bare.endswith("\\|"):
+        bare = bare[:-1]
+    return [cell.replace("\\|", "|").strip() for cell in _BAR.split(bare)]

@@ -12,6 +12,8 @@ from statistics import median
 Row = Sequence[str | None]
 """Cells of a row; None is a column that the cell to its left reaches over."""
 
+COVERED = "⦗=⦘"
+"""A cell that the one to its left reaches over, in tables that were written as Markdown here."""
 YEAR = re.compile(r"(?:fy|gj)?\s*(?:19|20)\d\d(?:[ea]|/\d\d)?", re.IGNORECASE)
 _NUMBER = re.compile(
     r"[-+(]?[$€£¥]? ?(?=[.,\s]*\d)[\d.,\s]*+[%$€£¥]?\)?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"

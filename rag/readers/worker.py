@@ -13,16 +13,27 @@ import threading
 import time
 import traceback
 from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
 from rag.errors import TouchstoneError, UnreadableDocument
-from rag.readers import wire
-from rag.readers.content import Source
-from rag.readers.failures import explain_failure
+from rag.readers.content import Source, damaged
 from rag.readers.formats import run
+from rag.readers.isolation import (
+    Message,
+    content_message,
+    decode,
+    encode,
+    error_message,
+    page_message,
+    page_number,
+    source_of,
+)
 from rag.readers.pdf.page_image import draw_page
 
 _BEAT_SECONDS = 1.0
+_PROGRAM = str(Path(__file__).parents[1])
+_XML_LIMITS = {2, 114}  # libxml2: ERR_NO_MEMORY, ERR_RESOURCE_LIMIT
 
 
 def main() -> None:
@@ -32,17 +43,17 @@ def main() -> None:
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for line in sys.stdin.buffer:
-        _serve(wire.decode(line), replies)
+        _serve(decode(line), replies)
 
 
-def _serve(request: wire.Message, replies: BinaryIO) -> None:
-    received = wire.source_of(request)
+def _serve(request: Message, replies: BinaryIO) -> None:
+    received = source_of(request)
 
     one_at_a_time, over = threading.Lock(), threading.Event()
 
-    def send(message: wire.Message) -> None:
+    def send(message: Message) -> None:
         with one_at_a_time:
-            replies.write(wire.encode(message | {"cpu": time.process_time()}))
+            replies.write(encode(message | {"cpu": time.process_time()}))
             replies.flush()
 
     def tick(done: int, total: int) -> None:
@@ -60,7 +71,7 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
     _limit_memory(received.limits.memory_mb)
     source = replace(received, tick=tick)
 
-    def last(message: wire.Message) -> None:
+    def last(message: Message) -> None:
         over.set()
         beats.join()
         send(message)
@@ -68,23 +79,49 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
     try:
         reply = _reply(request, source)
     except TouchstoneError as error:
-        last(wire.error_message(error))
+        last(error_message(error))
     except MemoryError:
-        last(wire.error_message(_out_of_memory(received.limits.memory_mb)))
+        last(error_message(_out_of_memory(received.limits.memory_mb)))
         # What filled the memory may still hold it: the parent starts a fresh process.
         raise SystemExit(1) from None
     except Exception as error:
         explanation = explain_failure(error, request["extension"])
         defect = {"defect": "".join(traceback.format_exception(error))}
-        last(wire.error_message(explanation) if explanation else defect)
+        last(error_message(explanation) if explanation else defect)
     else:
         last(reply)
 
 
-def _reply(request: wire.Message, source: Source) -> wire.Message:
-    page = wire.page_number(request)
+def explain_failure(error: Exception, extension: str) -> UnreadableDocument | None:
+    """Return the error to show for a file; None for a defect of the program, which must be logged.
+
+    Parsers raise any exception on hostile input. An exception from the project's own lines is a
+    defect, unless they cannot process a value or the depth of nesting.
+    """
+    if isinstance(error, ImportError | NameError):
+        return None
+    if _is_ours(error) and not isinstance(error, ValueError | OSError | RecursionError):
+        return None
+    etree = sys.modules.get("lxml.etree")
+    if etree and isinstance(error, etree.XMLSyntaxError) and error.code in _XML_LIMITS:
+        return UnreadableDocument(
+            "The unpacked file has a part that is too large or nested too deep.",
+            "Split it into smaller files.",
+            reason="too_large",
+        )
+    return damaged(f"it cannot be read as .{extension}")
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether a line of this package raised it, and not a library that it called."""
+    innermost = traceback.extract_tb(error.__traceback__)[-1:]
+    return any(frame.filename.startswith(_PROGRAM) for frame in innermost)
+
+
+def _reply(request: Message, source: Source) -> Message:
+    page = page_number(request)
     if page is not None:
-        return wire.page_message(draw_page(source, *page))
+        return page_message(draw_page(source, *page))
     content = run(request["reader"], source)
     if len(content.text) > source.limits.max_characters:
         raise UnreadableDocument(
@@ -93,7 +130,7 @@ def _reply(request: wire.Message, source: Source) -> wire.Message:
             "Split it into smaller documents, or raise TOUCHSTONE_MAX_DOCUMENT_CHARACTERS.",
             reason="too_large",
         )
-    return wire.content_message(content)
+    return content_message(content)
 
 
 def _limit_memory(megabytes: int) -> None:

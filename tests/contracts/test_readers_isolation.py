@@ -19,8 +19,7 @@ import pytest
 from rag import Cancelled, UnreadableDocument, Upload
 from rag.readers import Limits, format_of, formats, isolation, read, read_text
 from rag.readers.content import Source
-from rag.readers.failures import ReaderDefect
-from rag.readers.isolation import WorkerPool
+from rag.readers.isolation import ReaderDefect, WorkerPool
 from tests.sample_files import pdf
 from tests.workspaces import QUICK, workspace_at
 

@@ -7,8 +7,7 @@ import pytest
 from PIL import Image
 
 from rag import Document, UnreadableDocument
-from rag.readers import read
-from rag.readers.ocr import recognition
+from rag.readers import read, recognition
 from tests.scans import pdf_of, printed, scanned, word_recall
 
 TEXT = """Care of the laboratory freezer

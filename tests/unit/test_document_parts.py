@@ -4,8 +4,8 @@ import pytest
 
 from rag import Document, Recipe, Table, page_name
 from rag.experiments.bundles.contents import DocumentEntry, Text
-from rag.readers import wire
 from rag.readers.content import Content
+from rag.readers.isolation import content_message, content_of, decode, encode
 from rag.storage import bases, documents
 from rag.types import Heading, Page
 from tests.workspaces import database_at
@@ -38,8 +38,8 @@ def test_a_stored_document_has_all_its_parts(tmp_path):
 
 def test_what_was_read_in_another_process_has_all_its_parts():
     read = Content(TEXT, PARTS.pages, PARTS.headings, PARTS.tables, {"pages": "2"})
-    message = wire.decode(wire.encode(wire.content_message(read)))
-    assert wire.content_of(message) == read
+    message = decode(encode(content_message(read)))
+    assert content_of(message) == read
 
 
 def test_a_bundled_text_has_all_its_parts():

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.readers.pdf.page_alignment import align
-from rag.readers.pdf.page_boxes import PageCharacters, has_ink, line_boxes
+from rag.readers.pdf.page_image import PageCharacters, align, has_ink, line_boxes
 
 PROSE = "Unused leave may be carried over until the thirtieth of June of the following year."
 

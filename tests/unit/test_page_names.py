@@ -3,8 +3,7 @@
 import pytest
 
 from rag.readers import web
-from rag.readers.page_names import distinguish_name, name_for
-from rag.readers.web import Fetched
+from rag.readers.web import Fetched, distinguish_name, name_for
 from tests.workspaces import QUICK, workspace_at
 
 A = "https://a.example"

@@ -10,9 +10,8 @@ from reportlab.pdfgen.canvas import Canvas
 from rag.readers.pdf.columns import Columns, GridRow, columns_of, grid_rows
 from rag.readers.pdf.drawn import Drawn, Rule
 from rag.readers.pdf.grids import FoundTable, _merged
-from rag.readers.pdf.gutters import _pieces, by_column
-from rag.readers.pdf.regions import regions
-from rag.readers.pdf.rows import Row, Segment
+from rag.readers.pdf.layout import _pieces, by_column
+from rag.readers.pdf.rows import Row, Segment, regions
 from rag.readers.pdf.words import Turn, Word, page_words
 
 TOP, BOTTOM = 100.0, 110.0

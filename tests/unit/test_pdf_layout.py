@@ -18,9 +18,9 @@ from reportlab.pdfgen.canvas import Canvas
 from rag import Document, Omission
 from rag.readers import read
 from rag.readers.content import Source
-from rag.readers.ocr.recognition import Recognised
 from rag.readers.pdf import reader
 from rag.readers.pdf.reader import plausibility
+from rag.readers.recognition import Recognised
 
 PROSE = (
     "The instrument is set up on a firm bench away from heat and draught, and is left to settle "

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from rag import UnreadableDocument
-from rag.readers import Limits, read
+from rag.readers import Limits, read, recognition
 from rag.readers.content import Source
-from rag.readers.ocr import recognition
-from rag.readers.ocr.pictures import read_picture
 from rag.readers.pdf.reader import read_pdf, title_offset
-from rag.readers.pdf.text import clean_page
+from rag.readers.pdf.rows import clean_page
+from rag.readers.recognition import read_picture
 from tests.sample_files import drawn_pdf, encrypted_pdf, pdf
 
 

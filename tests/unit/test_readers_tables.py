@@ -12,7 +12,7 @@ from rag import Table
 from rag.readers import read
 from rag.readers.office.sheets import cell_text
 from rag.readers.tables import grid, is_header
-from rag.readers.tabular import sniff_delimiter
+from rag.readers.text import sniff_delimiter
 from tests.sample_files import workbook
 
 

@@ -14,7 +14,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.readers import read
-from rag.readers.office.number_formats import formatted, formatted_day
+from rag.readers.office.sheets import formatted, formatted_day
 from rag.readers.tables import grid, holds_values
 
 Rows = Sequence[Sequence[str]]

@@ -36,7 +36,7 @@ from rag.library.documents.remaining_time import RemainingTime
 from rag.library.questions.reanchoring import lost_labels
 from rag.library.questions.sets import QuestionSets
 from rag.readers import web
-from rag.readers.page_names import distinguish_name
+from rag.readers.web import distinguish_name
 from rag.services.jobs.reporter import Reporter
 from rag.services.services import Services
 from rag.storage import Connection, bases, documents, files

@@ -26,7 +26,7 @@ from rag.library.questions.sets import checked_name
 from rag.network.requests import refuse_credentials
 from rag.operation import ALL, SERVER, operation
 from rag.readers import PageImage
-from rag.readers.encodings import checked_encoding
+from rag.readers.characters import checked_encoding
 from rag.recipe import IndexRecipe
 from rag.services.indexing.kinds import VectorChoice
 from rag.services.services import Models

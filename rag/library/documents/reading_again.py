@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rag.errors import InvalidInput
 from rag.library.documents.stored import StoredDocuments
 from rag.operation import operation
-from rag.readers.encodings import checked_encoding
+from rag.readers.characters import checked_encoding
 from rag.readers.formats import reader_version
 from rag.storage import documents
 from rag.storage.documents import Reading

@@ -14,10 +14,9 @@ from rag.evaluation.formats import beir, question_files, question_tables
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileQuestion
 from rag.evaluation.formats.question_tables import QuestionTable
-from rag.readers.content import Content, Source
+from rag.readers.content import Content, Limits, Source
 from rag.readers.formats import Format
 from rag.readers.isolation import shared_pool
-from rag.readers.limits import Limits
 from rag.readers.office.sheets import first_rows
 
 _LIMITS = Limits(max_unpacked_bytes=100_000_000, seconds=120, seconds_to_open=120, memory_mb=1024)

@@ -19,17 +19,16 @@ from rag.readers.html.tables import (
     TableRows,
     name_panels,
     numbered,
+    show,
     spread_cells,
     table_rows,
     tabulate_divs,
     unnest_tables,
     words_of,
 )
-from rag.readers.html.visible import show
-from rag.readers.markdown import code_fence
-from rag.readers.markdown_tables import COVERED, markdown_content
+from rag.readers.markdown import code_fence, markdown_content
 from rag.readers.numbering import FORMS, numeral
-from rag.readers.tables import grid
+from rag.readers.tables import COVERED, grid
 from rag.types import Omission
 
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([\w-]+)""", re.IGNORECASE)

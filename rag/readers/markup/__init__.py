@@ -1,1 +1,1 @@
-"""Files of reStructuredText, which docutils makes a web page of."""
+"""Text formats with markup: reStructuredText, AsciiDoc, books, calendars and transcripts."""

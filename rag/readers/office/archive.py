@@ -1,13 +1,16 @@
-"""Office files and books are ZIP archives: this looks at one before a parser unpacks it."""
+"""Office files and books as archives, looked at before a parser unpacks them.
+
+Besides, the headers of the sections of a document.
+"""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Iterable
 
 from rag.errors import UnreadableDocument
-from rag.readers.content import Source
-from rag.readers.failures import FRESH_COPY, damaged
+from rag.readers.content import FRESH_COPY, Source, damaged
 
 _PROLOG_BYTES = 65_536
 _HARMLESS_BYTES = 20_000_000  # to unpack
@@ -58,3 +61,14 @@ def _declares_entities(archive: zipfile.ZipFile, name: str) -> bool:
         return False
     with archive.open(name) as part:
         return b"<!DOCTYPE" in part.read(_PROLOG_BYTES).replace(b"\0", b"")  # UTF-16 too
+
+
+def section_titles(headers: Iterable[Iterable[str]]) -> set[str]:
+    """Return the lines that name sections: headers that have any differ in them.
+
+    Each header has its lines.
+    """
+    lines = [own for header in headers if (own := {line for line in header if line})]
+    shared = lines[0].intersection(*lines) if lines else set[str]()
+    names = {frozenset(own - shared) for own in lines if own - shared}
+    return set[str]().union(*names) if len(names) > 1 else set()

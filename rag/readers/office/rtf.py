@@ -15,10 +15,9 @@ from striprtf.striprtf import (
     specialchars,
 )
 
-from rag.readers.content import Content, Source, omission_mark
-from rag.readers.failures import damaged
+from rag.readers.content import Content, Source, damaged, omission_mark
 from rag.readers.html.reader import body_content
-from rag.readers.office.headers import section_titles
+from rag.readers.office.archive import section_titles
 
 _FONT = re.compile(r"\\f([0-9]{1,9})(?=[ \\])[^{};]{0,99}?\\fcharset([0-9]{1,3})")
 _STYLE = re.compile(r"\{\\s([0-9]{1,4})\\[^{};]{0,999}? heading ([1-6]);", re.IGNORECASE)

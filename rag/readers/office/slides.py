@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rag.readers.characters import lowered, raised
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
-from rag.readers.scripts import lowered, raised
 from rag.readers.tables import Row, grid
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

@@ -9,8 +9,7 @@ from typing import Any
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.numbering import Numbering
-from rag.readers.office.archive import check_archive
-from rag.readers.office.headers import section_titles
+from rag.readers.office.archive import check_archive, section_titles
 from rag.readers.office.word_text import REMOVED, W, WordText, bases, is_on, margins, plain
 from rag.readers.tables import Row, caption, grid, holds_values, named_rows
 

@@ -1,4 +1,4 @@
-"""The words of Word's paragraphs as a reader of the printed page sees them."""
+"""The words of Word's paragraphs and formulas as a reader of the printed page sees them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from rag.readers.characters import lowered, raised
 from rag.readers.content import Composer
 from rag.readers.numbering import roman
-from rag.readers.office.formulas import linear
-from rag.readers.scripts import lowered, raised
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -228,3 +227,37 @@ def _part(document: Any, kind: str) -> Any:
         if relation.reltype.endswith(f"/{kind}") and not relation.is_external:
             return parse_xml(relation.target_part.blob)
     return ()
+
+
+_JOINED = {
+    f"{_M}f": (("num", ""), ("den", "/")),
+    f"{_M}sSup": (("e", ""), ("sup", "^")),
+    f"{_M}sSub": (("e", ""), ("sub", "_")),
+    f"{_M}sSubSup": (("e", ""), ("sub", "_"), ("sup", "^")),
+    f"{_M}rad": (("deg", ""), ("e", "√")),
+}
+
+
+def linear(element: Any) -> str:
+    """Return a formula in one line: ``(a + b)/2``, ``x^2``, ``√x``."""
+    if element.tag == f"{_M}t":
+        return element.text or ""
+    if element.tag in _JOINED:
+        return "".join(
+            sign + _bracketed(part)
+            for name, sign in _JOINED[element.tag]
+            if (part := element.find(f"{_M}{name}")) is not None
+        )
+    text = "".join(map(linear, element))
+    if element.tag == f"{_M}d":
+        return f"({text})"
+    if element.tag == f"{_M}nary":
+        sign = element.find(f"{_M}naryPr/{_M}chr")
+        return (sign.get(f"{_M}val", "∫") if sign is not None else "∫") + text
+    return text
+
+
+def _bracketed(part: Any) -> str:
+    """A part of a fraction or power, in brackets where it is more than one number or name."""
+    text = linear(part).strip()
+    return text if text.isalnum() or not text else f"({text})"

@@ -7,11 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.readers.pdf.columns import Columns, GridRow, Place, columns_of, grid_rows
+from rag.readers.pdf.columns import Columns, GridRow, Place, columns_of, grid_rows, lattice_rows
 from rag.readers.pdf.drawn import Drawn
-from rag.readers.pdf.lattice import lattice_rows
-from rag.readers.pdf.rows import Row, is_figure, is_year
-from rag.readers.pdf.text import joined_lines
+from rag.readers.pdf.rows import Row, is_figure, is_year, joined_lines
 from rag.readers.tables import holds_values, named_by_groups
 from rag.types import Span
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from rag.errors import UnreadableDocument
+from rag.readers import recognition
 from rag.readers.content import Source
-from rag.readers.ocr import recognition
 from rag.readers.pdf.drawn import Drawn
 from rag.readers.pdf.words import PageWords, Turn, Word, has_gaps, page_words
 
@@ -84,7 +84,7 @@ class PdfiumPages:
         """Return the words and drawings of one page; nothing if the page does not load."""
         from pypdfium2 import PdfiumError
 
-        from rag.readers.pdf.page_objects import drawn_on
+        from rag.readers.pdf.drawn import drawn_on
 
         if self._broken:
             return NO_INK

@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING, Any
 from rag.errors import UnreadableDocument
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
-from rag.readers.ocr.recognition import DPI, Recognised, Recogniser, available
-from rag.readers.pdf.annotations import (
+from rag.readers.pdf.layout import PageTable, page_blocks
+from rag.readers.pdf.pdfium import (
+    PageInk,
+    PdfiumPages,
+    damaged_pdf,
+    unknown_encryption,
+    wrong_password,
+)
+from rag.readers.pdf.rows import clean_page
+from rag.readers.pdf.running import (
     Annotation,
     annotations_of,
     attachments_of,
+    running_lines,
     with_values,
 )
-from rag.readers.pdf.layout import PageTable, page_blocks
-from rag.readers.pdf.pdfium import PageInk, PdfiumPages, unknown_encryption, wrong_password
-from rag.readers.pdf.running import running_lines
-from rag.readers.pdf.text import clean_page
+from rag.readers.recognition import DPI, Recognised, Recogniser, available
 from rag.readers.tables import Grid, line
 from rag.types import Heading
 
@@ -373,3 +379,27 @@ def _wordlike(text: str) -> float:
         return 1.0
     share = sum(letter in _VOWELS for letter in words) / len(words)
     return min(1.0, (share / _VOWEL_SHARE) ** 2)
+
+
+def decrypt(source: Source) -> Content:
+    """Write the copy to the path that ``source.about`` names as ``target``; return no text.
+
+    The same file gives the same bytes each time. Raises UnreadableDocument: needs_password,
+    encrypted, damaged.
+    """
+    from pypdf import PdfWriter
+
+    reader = open_reader(source)
+    if reader is None:
+        raise damaged_pdf()
+    try:
+        PdfWriter(clone_from=reader).write(str(source.about["target"]))
+    except MemoryError:
+        raise
+    except Exception as error:  # pypdf raises anything at all on damaged files
+        raise UnreadableDocument(
+            "The password opens this PDF, but no copy without encryption can be made of it.",
+            "Save a copy without one (print to PDF) and add that.",
+            reason="encrypted",
+        ) from error
+    return Content("")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag.readers.scripts import lowered, raised
+from rag.readers.characters import lowered, raised
 from rag.types import Floats, Integers, Mask
 
 if TYPE_CHECKING:

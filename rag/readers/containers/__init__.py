@@ -1,1 +1,0 @@
-"""Files that hold files: mail with attachments, mailboxes, archives."""

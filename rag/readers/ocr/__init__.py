@@ -1,1 +1,0 @@
-"""Text in pictures: recognised by Tesseract, from scanned pages and picture files."""
