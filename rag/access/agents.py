@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rag.errors import NotAllowed
 from rag.storage import Database
-from rag.storage.access import agent_calls
-from rag.storage.access.agent_calls import AgentCall
-from rag.storage.access.tokens import TokenRow
+from rag.storage.access import tokens
+from rag.storage.access.tokens import AgentCall, TokenRow
 
 
 class AgentLog:
@@ -18,14 +17,14 @@ class AgentLog:
     def note(self, call: AgentCall) -> None:
         """Store a call."""
         with self._database.write() as connection:
-            agent_calls.add(connection, call)
+            tokens.add_call(connection, call)
 
     def left(self, token: TokenRow) -> dict[str, float]:
         """Return the rest of each budget of a token, by its name."""
         if not token.budget:
             return {}
         with self._database.read() as connection:
-            spent = agent_calls.spent(connection, token.id)
+            spent = tokens.spent(connection, token.id)
         return {name: most - spent[name] for name, most in token.budget.items()}
 
     def require_budget(self, token: TokenRow) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from rag.errors import InvalidInput, NotFound
 from rag.operation import ALL, operation
 from rag.storage import Database
-from rag.storage.access import links, tours
+from rag.storage.access import links
 from rag.storage.access.links import LinkRow
 
 PREFIX = "share_"
@@ -56,7 +56,10 @@ class Links:
             if tour_id is not None:
                 # Keep a tour from being deleted until the transaction ends
                 known = 0 < tour_id <= _LARGEST_ID
-                if not known or tours.by_id(connection, self._base_id, tour_id, lock=True) is None:
+                if (
+                    not known
+                    or links.tour_by_id(connection, self._base_id, tour_id, lock=True) is None
+                ):
                     raise NotFound(
                         f"There is no tour {tour_id} in this knowledge base.",
                         "The address of a tour has its number after `tour=`.",

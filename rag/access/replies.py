@@ -10,7 +10,7 @@ from typing import Any
 
 from rag.errors import AlreadyExists, InvalidInput
 from rag.storage import Database
-from rag.storage.access import replies
+from rag.storage.access import tokens
 
 _KEPT_SECONDS = 24 * 3600.0
 _AT_WORK_SECONDS = 600.0
@@ -48,8 +48,8 @@ class KeptReplies:
             raise InvalidInput(f"An idempotency key has 1 to {_LONGEST_KEY} printable characters.")
         digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
         with self._database.write() as connection:
-            replies.forget(connection, _KEPT_SECONDS, _AT_WORK_SECONDS)
-            stored = replies.begin(connection, token_id, key, digest)
+            tokens.forget_replies(connection, _KEPT_SECONDS, _AT_WORK_SECONDS)
+            stored = tokens.begin_reply(connection, token_id, key, digest)
         if stored is not None:
             if stored.asked != digest:
                 raise InvalidInput(
@@ -64,8 +64,8 @@ class KeptReplies:
             reply = make()
         except BaseException:
             with self._database.write() as connection:
-                replies.drop(connection, token_id, key)
+                tokens.drop_reply(connection, token_id, key)
             raise
         with self._database.write() as connection:
-            replies.finish(connection, token_id, key, reply.status, reply.body, reply.location)
+            tokens.finish_reply(connection, token_id, key, reply.status, reply.body, reply.location)
         return reply

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from rag.access.audit import AuditLog
 from rag.storage import Database
-from rag.storage.access import sign_ins
+from rag.storage.access import people
 from rag.storage.access.audit import AuditEntry
 
 
@@ -21,21 +21,21 @@ class SignIns:
     def begin(self, key: str, person_id: str) -> None:
         """Note that a person signed in; the same sign-in again, by another tab, changes nothing."""
         with self._database.write() as connection:
-            is_new = sign_ins.begin(connection, key, person_id)
+            is_new = people.begin_sign_in(connection, key, person_id)
         if is_new:
             self._note(person_id, "sign_in")
 
     def end(self, key: str) -> None:
         """Note a sign-out: the cookie is not accepted any more."""
         with self._database.write() as connection:
-            person_id = sign_ins.end(connection, key)
+            person_id = people.end_sign_in(connection, key)
         if person_id is not None:
             self._note(person_id, "sign_out")
 
     def ended(self, keys: Collection[str]) -> set[str]:
         """Return those of some sign-ins that have ended."""
         with self._database.read() as connection:
-            return sign_ins.list_ended(connection, keys)
+            return people.list_ended_sign_ins(connection, keys)
 
     def _note(self, person_id: str, action: str) -> None:
         entry = AuditEntry(datetime.now(UTC), person_id, "page", "", None, "", "sign-in", action)

@@ -17,8 +17,8 @@ from rag.input_rules import storable
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.storage import Database
-from rag.storage.conversations import Scope, arena_comparisons
-from rag.storage.conversations.arena_comparisons import ArenaComparison, Side
+from rag.storage.conversations import Scope, feedback
+from rag.storage.conversations.feedback import ArenaComparison, Side
 from rag.types import Answer
 
 VOTES = ("left", "right", "tie", "both bad")
@@ -66,13 +66,13 @@ class Arena:
         sides = [Side(recipe, _shown(answer)) for recipe, answer in (one, other)]
         (order or random.SystemRandom()).shuffle(sides)
         with self._database.write() as connection:
-            return arena_comparisons.add(connection, self._scope, storable(question), *sides)
+            return feedback.add_comparison(connection, self._scope, storable(question), *sides)
 
     @operation("viewer")
     def find(self, bout_id: int) -> ArenaComparison | None:
         """A bout; None where it is not one of these."""
         with self._database.read() as connection:
-            return arena_comparisons.find(connection, self._scope, bout_id)
+            return feedback.find_comparison(connection, self._scope, bout_id)
 
     @operation("viewer")
     def get(self, bout_id: int) -> ArenaComparison:
@@ -86,7 +86,7 @@ class Arena:
     def list_comparisons(self, limit: int = 100) -> list[ArenaComparison]:
         """The bouts, newest first."""
         with self._database.read() as connection:
-            return arena_comparisons.list_comparisons(connection, self._scope, limit)
+            return feedback.list_comparisons(connection, self._scope, limit)
 
     @operation("viewer")
     def vote(self, bout_id: int, choice: str) -> None:
@@ -94,14 +94,14 @@ class Arena:
         if choice not in VOTES:
             raise InvalidInput(f"{choice!r} is not a vote.", f"There are: {', '.join(VOTES)}.")
         with self._database.write() as connection:
-            if not arena_comparisons.vote(connection, self._scope, bout_id, choice):
+            if not feedback.vote_comparison(connection, self._scope, bout_id, choice):
                 raise NotFound("This knowledge base has no such pair of answers.")
 
     @operation("viewer")
     def summaries(self) -> list[ArenaSummary]:
         """Return the summary of the votes on each pair of recipes, most votes first."""
         with self._database.read() as connection:
-            return summaries(arena_comparisons.list_voted_comparisons(connection, self._scope))
+            return summaries(feedback.list_voted_comparisons(connection, self._scope))
 
 
 def summaries(voted: Iterable[ArenaComparison]) -> list[ArenaSummary]:

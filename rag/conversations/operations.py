@@ -13,9 +13,8 @@ from rag.errors import InvalidInput
 from rag.experiments.runs.quality.spending import cost_text
 from rag.operation import operation
 from rag.storage import Database
-from rag.storage.conversations import operations as rows
-from rag.storage.conversations.operations import TurnRow
-from rag.storage.conversations.sessions import Scope
+from rag.storage.conversations import sessions as rows
+from rag.storage.conversations.sessions import Scope, TurnRow
 from rag.types import Cost
 
 HOURLY = timedelta(days=3)
@@ -109,7 +108,7 @@ class Operations:
         now = now or datetime.now(UTC)
         first = None if days is None else now - timedelta(days=days)
         with self._database.read() as connection:
-            return rows.since(connection, self._scope, first)
+            return rows.turns_since(connection, self._scope, first)
 
     @operation("viewer")
     def has_turns(self) -> bool:

@@ -7,8 +7,8 @@ import difflib
 from rag.answering.asking.wording import PROMPTS, Wording, check_prompt_text
 from rag.operation import ALL, operation
 from rag.storage import Database
-from rag.storage.conversations import prompt_texts as rows
-from rag.storage.conversations.prompt_texts import PromptVersion
+from rag.storage import registries as rows
+from rag.storage.registries import PromptVersion
 
 
 class Prompts:
@@ -53,7 +53,7 @@ class Prompts:
 
     def _add(self, name: str, text: str) -> None:
         with self._database.write() as connection:
-            rows.add(connection, self._base_id, name, text)
+            rows.add_prompt_version(connection, self._base_id, name, text)
 
     def _all(self) -> list[PromptVersion]:
         with self._database.read() as connection:

@@ -20,8 +20,8 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import Quality, ReliabilityBin
 from rag.recipe import IndexRecipe, SearchRecipe
 from rag.services.services import Models, Services
-from rag.storage import Connection, calibrations
-from rag.storage.calibrations import CalibrationRow
+from rag.storage import Connection, registries
+from rag.storage.registries import CalibrationRow
 
 BM25_FIELDS = ("k1", "b", "fuzzy", "prefix")
 _FIT = "fit it on labelled questions (`python -m rag calibrate KB SET`)"
@@ -115,7 +115,7 @@ def fitted(
     """Return the calibration of a build, or None."""
     opened = services.database.read() if connection is None else nullcontext(connection)
     with opened as reading:
-        row = calibrations.of_build(reading, base_id, index.hash)
+        row = registries.calibration_of_build(reading, base_id, index.hash)
     return None if row is None else as_fitted(row)
 
 

@@ -19,7 +19,7 @@ from rag.retrieval.hits import pass_cuts
 from rag.retrieval.selection import cut
 from rag.search.questions import check_question
 from rag.services.services import Services
-from rag.storage import tools as rows
+from rag.storage import registries as rows
 from rag.types import TOOL, Chunk, Hit, Trace, chunk_key
 
 FRESH = 120.0
@@ -49,12 +49,12 @@ class Tools:
     def save(self, tool: HttpTool) -> None:
         """Keep a tool, in place of the one of that name."""
         with self._services.database.write() as connection:
-            rows.save(connection, tool.name, tool.model_dump(mode="json"))
+            rows.save_tool(connection, tool.name, tool.model_dump(mode="json"))
 
     def remove(self, name: str) -> None:
         """Raise NotFound. A recipe that names it says in every trace that it is gone."""
         with self._services.database.write() as connection:
-            removed = rows.remove(connection, name)
+            removed = rows.remove_tool(connection, name)
         if not removed:
             self.named(name)
 

@@ -29,9 +29,9 @@ from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
 from rag.services.indexing.indexes import Background, Indexes
 from rag.services.indexing.servers import Servers
 from rag.settings import Settings
-from rag.storage import Database, language_models
+from rag.storage import Database, registries
 from rag.storage.files import Files
-from rag.storage.language_models import ModelFacts, ModelName
+from rag.storage.registries import ModelFacts, ModelName
 from rag.storage.shared.deletion import Deletion
 from rag.types import Cost, Usage
 
@@ -51,17 +51,17 @@ class ModelRecords:
     def list(self) -> Sequence[ModelFacts]:
         """Return all that is known, by the models' names."""
         with self._database.read() as connection:
-            return language_models.list_models(connection)
+            return registries.list_models(connection)
 
     def note(self, name: ModelName, **facts: Any) -> None:
         """Store what was learned of a model; an answer doesn't fail where that can't be stored."""
         with suppress(StorageError), self._database.write() as connection:
-            language_models.note(connection, name, **facts)
+            registries.note_model(connection, name, **facts)
 
     def forget(self, name: ModelName) -> None:
         """Drop what is known of a model, so that it is tried again."""
         with self._database.write() as connection:
-            language_models.forget(connection, name)
+            registries.forget_model(connection, name)
 
 
 class Models:

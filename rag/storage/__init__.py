@@ -6,6 +6,6 @@ Queries take a connection, so that a caller composes several of them into one tr
 from sqlalchemy import Connection
 
 from rag.storage.database import Database
-from rag.storage.shared.pool import patient
+from rag.storage.shared.database_errors import patient
 
 __all__ = ["Connection", "Database", "patient"]

@@ -26,8 +26,12 @@ from rag.errors import (
 )
 from rag.input_rules import find_fault, mend
 from rag.storage import sqlite_file
-from rag.storage.shared.database_errors import TYPE_AGAIN, translate_errors
-from rag.storage.shared.pool import SECONDS_OF_A_REQUEST, PatientPool
+from rag.storage.shared.database_errors import (
+    SECONDS_OF_A_REQUEST,
+    TYPE_AGAIN,
+    PatientPool,
+    translate_errors,
+)
 
 log = logging.getLogger(__name__)
 

@@ -6,6 +6,9 @@ the database before the file is in its place, and goes after what refers to the 
 that no moment is left in which it could be discarded. Code that releases a file drops it in the
 same transaction; ``discard`` then looks whether it may go, and goes on with what a killed process
 left.
+
+In a database that several machines share, the bytes are stored in parts of a megabyte. Neither side
+ever holds more of a file than a part.
 """
 
 from __future__ import annotations
@@ -19,18 +22,28 @@ import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    delete,
+    func,
+    insert,
+    select,
+    union_all,
+    update,
+)
 
 from rag.errors import StorageError, storage_error
 from rag.storage import leases
 from rag.storage.database import Database
 from rag.storage.leases import lease
-from rag.storage.rows import listable
-from rag.storage.shared import file_parts
-from rag.storage.tables import document, job, job_item
+from rag.storage.rows import insert_missing, listable
+from rag.storage.tables import document, file_part, job, job_item
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +105,7 @@ class Arrival:
             self.keep([stored.sha256])
             if self.files.in_database:
                 with self.files.database.write() as connection:
-                    file_parts.store(connection, stored.sha256, Path(draft))
+                    store_parts(connection, stored.sha256, Path(draft))
             final = self.files.place(stored.sha256)
             final.parent.mkdir(exist_ok=True)
             Path(draft).replace(final)
@@ -140,7 +153,7 @@ class Files:
         """The same; one that is in the database alone is brought here first. StorageError."""
         place = self.place(sha256)
         if self.in_database and not place.exists():
-            file_parts.bring(self.database, sha256, place)
+            bring_from_parts(self.database, sha256, place)
         return place
 
     def missing(self, names: Collection[str]) -> set[str]:
@@ -148,7 +161,7 @@ class Files:
         absent = {name for name in names if not self.place(name).exists()}
         if self.in_database:
             with self.database.read() as connection:
-                absent -= file_parts.find_stored(connection, list(absent))
+                absent -= find_stored_parts(connection, list(absent))
         return absent
 
     @contextlib.contextmanager
@@ -174,7 +187,7 @@ class Files:
         if not self.in_database:
             return self.present()
         with self.database.read() as connection:
-            return self.present() | file_parts.list_stored(connection)
+            return self.present() | list_stored_parts(connection)
 
     def present(self) -> set[str]:
         """The files that are in the folder, by SHA-256."""
@@ -189,7 +202,7 @@ class Files:
         """Delete within the transaction: a process that takes a lease meanwhile waits for it."""
         gone = set(names) - find_referenced(connection, names)
         if self.in_database:
-            file_parts.forget(connection, sorted(gone))
+            forget_parts(connection, sorted(gone))
         for name in gone:
             try:
                 self.place(name).unlink(missing_ok=True)
@@ -395,3 +408,78 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+_BYTES = 1 << 20
+
+
+def store_parts(connection: Connection, sha256: str, path: Path) -> None:
+    """Store a file, unless it is there already. Raises OSError."""
+    with path.open("rb") as file:
+        for position in count():
+            data = file.read(_BYTES)
+            if not data and position:
+                break
+            values = {"sha256": sha256, "position": position, "data": data}
+            if not insert_missing(connection, file_part, values):
+                break  # all of it is there: it came in one transaction
+
+
+def read_parts(connection: Connection, sha256: str) -> Iterator[bytes]:
+    """The parts of a file in order; none where it is not there."""
+    for position in count():
+        this = (file_part.c.sha256 == sha256) & (file_part.c.position == position)
+        data = connection.execute(select(file_part.c.data).where(this)).scalar()
+        if data is None:
+            return
+        yield data
+
+
+def bring_from_parts(database: Database, sha256: str, place: Path) -> None:
+    """Copy a file to its place in a folder; nothing where it is not there. StorageError."""
+    folder = place.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (
+            tempfile.NamedTemporaryFile(dir=folder.parent, prefix=".draft-", delete=False) as draft,
+            database.read() as connection,
+        ):
+            checked = hashlib.sha256()
+            for part in read_parts(connection, sha256):
+                draft.write(part)
+                checked.update(part)
+        if checked.hexdigest() == sha256:
+            Path(draft.name).replace(place)
+        Path(draft.name).unlink(missing_ok=True)
+    except OSError as error:
+        raise storage_error("A file could not be copied from the database", error) from error
+
+
+def find_stored_parts(connection: Connection, names: Sequence[str]) -> set[str]:
+    """Find the files that are there."""
+    present: set[str] = set()
+    for part in listable(names):
+        first = (file_part.c.position == 0) & file_part.c.sha256.in_(part)
+        present.update(connection.execute(select(file_part.c.sha256).where(first)).scalars())
+    return present
+
+
+def size_of_parts(connection: Connection, names: Sequence[str]) -> int:
+    """Bytes of some files together; none of those that are not there."""
+    length = select(func.sum(func.length(file_part.c.data)))
+    return sum(
+        connection.execute(length.where(file_part.c.sha256.in_(part))).scalar() or 0
+        for part in listable(names)
+    )
+
+
+def list_stored_parts(connection: Connection) -> set[str]:
+    """All files that are there."""
+    first = select(file_part.c.sha256).where(file_part.c.position == 0)
+    return set(connection.execute(first).scalars())
+
+
+def forget_parts(connection: Connection, names: Sequence[str]) -> None:
+    """Delete files."""
+    for part in listable(names):
+        connection.execute(delete(file_part).where(file_part.c.sha256.in_(part)))

@@ -28,7 +28,7 @@ from rag.search.federation import FurtherBase
 from rag.settings import Settings
 from rag.storage.access.audit import AuditEntry, AuditLine
 from rag.storage.conversations import LOCAL, SessionOwner
-from rag.storage.language_models import ModelFacts, ModelName
+from rag.storage.registries import ModelFacts, ModelName
 from rag.workspace import spending
 from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, refusal
 from rag.workspace.knowledge_base import FederatedBase, KnowledgeBase, Limits

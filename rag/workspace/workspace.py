@@ -39,7 +39,7 @@ from rag.storage import Connection, bases, builds, documents, jobs, patient, run
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
-from rag.storage.language_models import ModelFacts, ModelName
+from rag.storage.registries import ModelFacts, ModelName
 from rag.workspace import spending, tracing
 from rag.workspace.knowledge_base import UNLIMITED, FederatedBase, KnowledgeBase, Limits
 from rag.workspace.knowledge_base.overview import BaseInfo, BaseOverview

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from rag import KnowledgeBase, Workspace
 from rag.__main__ import main
-from rag.storage.conversations.tables import turn
+from rag.storage.conversations.sessions import turn
 from tests.api import client
 from tests.workspaces import QUICK, add, workspace_at
 

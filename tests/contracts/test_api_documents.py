@@ -4,7 +4,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rag import Workspace
-from rag.storage.shared import file_parts
+from rag.storage import files as file_parts
 from tests.api import client
 from tests.contracts.test_api_access import BASES, problem
 from tests.people import signed_in, view
@@ -74,7 +74,7 @@ def test_a_file_that_was_not_kept_or_is_of_another_base_is_not_there(api, worksp
     path = workspace.base("manuals").documents.original(leave.rpartition("/")[2])
     path.unlink()  # as a document that came as a row of a collection never had one
     with workspace._services.database.write() as connection:
-        file_parts.forget(connection, [path.name])
+        file_parts.forget_parts(connection, [path.name])
     told = problem(api.get(f"{leave}/original"), 404)
     assert told["detail"] == "The file of 'leave.md' was not kept."
     assert api.get(leave).json()["text"] == LEAVE

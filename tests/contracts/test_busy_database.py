@@ -15,7 +15,7 @@ from psycopg import sql
 from rag import Settings, StorageError, Upload, Workspace
 from rag.library.documents import job_size
 from rag.services.jobs import runner
-from rag.storage.shared import pool
+from rag.storage.shared import database_errors
 from tests.api import client
 from tests.postgres import Server, serving
 from tests.workspaces import QUICK, add, found
@@ -163,7 +163,7 @@ def test_the_process_of_a_job_waits_for_its_connections(small, tmp_path, monkeyp
         with nobody_gets_in(small):
             job = base.documents.add_files(files)
             workspace.jobs.start()
-            time.sleep(pool.SECONDS_OF_A_REQUEST + 5)
+            time.sleep(database_errors.SECONDS_OF_A_REQUEST + 5)
         assert ends.get(timeout=60) == 0
         assert workspace.jobs.get(job).status == "done"
         assert [item.status for item in workspace.jobs.items(job)] == ["added"] * 4

@@ -14,8 +14,8 @@ from rag.__main__ import main
 from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.protocols import DecisionModel
 from rag.providers import RetryPolicy
-from rag.storage.quality import judgements
-from rag.storage.quality.judgements import StoredJudgement
+from rag.storage.quality import answers
+from rag.storage.quality.answers import StoredJudgement
 from tests.runs import SET, WORDS, handbook
 from tests.servers import Reply, Script, http_server, scripted
 from tests.workspaces import add
@@ -122,7 +122,7 @@ def deciding(
 
 def graded(workspace: Workspace, run: Run) -> list[StoredJudgement]:
     with workspace._services.database.read() as connection:
-        return judgements.of_run(connection, run.id, "decisions:m")
+        return answers.judgements_of_run(connection, run.id, "decisions:m")
 
 
 def test_a_judge_that_lies_pauses_and_goes_on_where_it_was(home, monkeypatch):

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from rag import KnowledgeBase
 from rag.__main__ import main
 from rag.library.documents import ingestion
-from rag.storage.shared import portions, segments
+from rag.storage.shared import segments
 from rag.storage.tables import chunk
 from tests.workspaces import QUICK, open_or_create, surroundings, workspace_at
 
@@ -61,7 +61,7 @@ def _wait_for_the_first() -> None:
 
 def _run(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     os.environ.update(environment)
-    ingestion.LARGE, portions._FIRST_ROWS, portions._SECONDS = 150, 40, 0.02
+    ingestion.LARGE, segments._FIRST_ROWS, segments._SECONDS = 150, 40, 0.02
     raise SystemExit(main(arguments))
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from rag import KnowledgeBase, Workspace
 from rag.library.documents import ingestion
 from rag.storage import passages
-from rag.storage.shared import portions
+from rag.storage.shared import segments
 from rag.storage.tables import chunk, cut, vector
 from tests.workspaces import QUICK, add, found, workspace_at
 
@@ -35,8 +35,8 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each document of more than three passages has a segment, in transactions of two rows."""
     monkeypatch.setattr(ingestion, "LARGE", 3)
-    monkeypatch.setattr(portions, "_FIRST_ROWS", 2)
-    monkeypatch.setattr(portions, "_SECONDS", 0.001)
+    monkeypatch.setattr(segments, "_FIRST_ROWS", 2)
+    monkeypatch.setattr(segments, "_SECONDS", 0.001)
 
 
 def _count(workspace: Workspace, table: Any, *where: Any) -> int:

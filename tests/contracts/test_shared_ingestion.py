@@ -22,8 +22,8 @@ from rag.library.documents.embedding_queue import EmbeddingQueue
 from rag.library.documents.remaining_time import RemainingTime
 from rag.services.jobs import helping
 from rag.services.jobs.helping import Helping
-from rag.storage.shared import claims
-from rag.storage.shared.claims import Claims
+from rag.storage import leases
+from rag.storage.leases import Claims
 from rag.workspace.workspace import SubprocessLauncher, share
 from tests.postgres import Server
 from tests.workspaces import QUICK, found
@@ -70,7 +70,7 @@ def test_what_one_has_claimed_nobody_else_gets(opened):
 def test_a_worker_that_stands_still_is_not_waited_for_for_ever(opened, monkeypatch):
     database, other = opened("one")._services.database, opened("two")._services.database
     clock = [1000.0]
-    monkeypatch.setattr(claims, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(leases, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with Claims(other) as theirs, Claims(database) as mine:
         assert theirs.take(["a", "b"]) == {"a", "b"}
         for passed, free in ((0, set()), (299, set()), (2, {"a"})):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rag import Settings, Upload, Workspace
-from rag.storage.shared import file_parts
+from rag.storage import files as file_parts
 from tests.postgres import Server
 from tests.workspaces import QUICK, add, found
 
@@ -87,7 +87,7 @@ def test_a_file_is_read_on_another_machine(machine):
     assert third.check() == []
     base.documents.delete_documents([info.id])
     with third._services.database.read() as connection:
-        assert file_parts.find_stored(connection, [info.id]) == set()
+        assert file_parts.find_stored_parts(connection, [info.id]) == set()
     assert third.base("notes").documents.original(info.id) is None
 
 

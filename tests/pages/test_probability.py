@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from rag import KnowledgeBase
 from rag.evaluation.calibration import Calibration
-from rag.storage import calibrations
-from rag.storage.calibrations import CalibrationRow
+from rag.storage import registries
+from rag.storage.registries import CalibrationRow
 from tests.handbook import LEAVE, texts, visit
 
 
@@ -17,7 +17,7 @@ def _learn(base: KnowledgeBase, intercept: float = -3.0) -> None:
     quality = {"scores": scores, "bins": []}
     with base._database.write() as connection:
         row = CalibrationRow("q", 1, 30, model, quality, 0.6, datetime.now(UTC))
-        calibrations.replace(connection, base.id, base.recipe().index.hash, row)
+        registries.replace_calibration(connection, base.id, base.recipe().index.hash, row)
 
 
 def test_the_inspector_speaks_of_probabilities(base):

@@ -19,8 +19,8 @@ from rag.evaluation.reliability import Quality
 from rag.evaluation.sweeping import CONTEXT
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.threshold import BM25_FIELDS
-from rag.storage import calibrations
-from rag.storage.calibrations import CalibrationRow
+from rag.storage import registries
+from rag.storage.registries import CalibrationRow
 from tests.workspaces import QUICK, add, workspace_at
 
 SET, CUTOFFS, MOST = "questions", (1, 3), 24
@@ -130,7 +130,7 @@ def _filled(home: Path) -> KnowledgeBase:
         created=datetime.now(UTC),
     )
     with base._services.database.write() as connection:
-        calibrations.replace(connection, base.id, BASE.index.hash, row)
+        registries.replace_calibration(connection, base.id, BASE.index.hash, row)
     return base
 
 

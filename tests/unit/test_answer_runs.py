@@ -7,7 +7,7 @@ import pytest
 from pages.components.runs.table import metric_names
 from rag import Budget, KnowledgeBase, Recipe, RunAnswer, Workspace
 from rag.experiments.runs.quality.answer_job import described
-from rag.storage.quality import judgements
+from rag.storage.quality import answers
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
 from tests.runs import SET, WORDS
 from tests.workspaces import add, workspace_at
@@ -127,7 +127,7 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
     hits = sum(len(each.ranking[:10]) for each in base.runs.results(run.id))
     assert chat.calls == hits
     with workspace._services.database.read() as connection:
-        stored = judgements.of_run(connection, run.id)
+        stored = answers.judgements_of_run(connection, run.id)
     assert len(stored) == hits
     assert {(each.judge, each.rubric, each.probability, each.grade) for each in stored} == {
         ("ollama:judge", "relevance-1", 1.0, 3)

@@ -6,7 +6,7 @@ import pytest
 
 from rag import NotFound
 from rag.__main__ import main
-from rag.storage.quality import judgements
+from rag.storage.quality import answers
 from rag.types import Delta, Usage
 from tests.answer_runs import Chat, with_chat
 from tests.runs import SET, VECTORS, WORDS, handbook
@@ -30,7 +30,7 @@ def judged(workspace, base, run, judge="openai:m", **more):
     job = workspace.jobs.run(base.runs.start_judging(run.id, judge, **more))
     assert job.status == "done", job.message
     with workspace._services.database.read() as connection:
-        return judgements.of_run(connection, run.id, judge)
+        return answers.judgements_of_run(connection, run.id, judge)
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_an_evaluation_has_what_is_new_judged_and_pauses_at_the_budget(
     assert main(call) == 0
     run = json.loads(capsys.readouterr().out)["run"]
     with workspace._services.database.read() as connection:
-        grades = judgements.of_run(connection, run, "openai:m")
+        grades = answers.judgements_of_run(connection, run, "openai:m")
     assert {(grade.question_id, grade.item) for grade in grades} == hits_of(base, run)
     assert chat.calls == len(grades)
     assert main(call) == 0

@@ -14,10 +14,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect, text
 
 from rag import StorageError
-from rag.storage import Database, jobs
+from rag.storage import Database, jobs, registries
 from rag.storage.database import HEAD, MIGRATIONS
 from rag.storage.every_table import metadata
-from rag.storage.quality import systems
 from tests.postgres import Server
 
 FIRST_SCHEMA = Path(__file__).parents[1] / "golden" / "first_schema.sql"
@@ -160,7 +159,7 @@ def test_systems_that_only_audits_could_ask_are_gone(tmp_path):
             ],
         )
     with closing(Database(url)) as database, database.read() as reader:
-        assert [row.definition for row in systems.newest(reader, 7)] == [plain]
+        assert [row.definition for row in registries.newest_systems(reader, 7)] == [plain]
 
 
 def test_opening_again_changes_nothing(url):

@@ -240,7 +240,7 @@ def test_what_another_base_holds_is_not_read_by_its_id(workspace: Workspace) -> 
     (document,) = base.documents.documents(QUICK.index)
     told = RunAnswer("q1", "complete", "quotes", LEAVE, "", [], {}, 0.0, None, 0.0, 0, 0)
     with workspace._services.database.write() as connection:
-        answers.store(connection, base.id, "r1", told)
+        answers.store_answer(connection, base.id, "r1", told)
     other = workspace.create("other", QUICK)
     for each, held in ((base, True), (other, False)):
         assert (each.documents.original(document.id) is not None) is held

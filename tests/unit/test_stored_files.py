@@ -20,11 +20,11 @@ from rag.cli import inputs
 from rag.errors import DiskFull
 from rag.readers import web
 from rag.storage import bases
+from rag.storage import files as file_parts
 from rag.storage.every_table import metadata
 from rag.storage.files import Files
 from rag.storage.shared import deletion as module
-from rag.storage.shared import file_parts
-from rag.storage.shared import portions as portioned
+from rag.storage.shared import segments as portioned
 from rag.storage.tables import knowledge_base
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -284,7 +284,7 @@ def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(workspa
     fresh.write_bytes(b"")
     files.path(names(LEAVE)).unlink()
     with workspace._services.database.write() as connection:
-        file_parts.forget(connection, [names(LEAVE)])
+        file_parts.forget_parts(connection, [names(LEAVE)])
     files.path(names(TRAVEL)).write_bytes(b"other bytes")
     code, told = checked(capsys)
     kinds = {each["name"]: (each["kind"], each["what"]) for each in told["problems"]}

@@ -30,7 +30,7 @@ from rag.experiments.systems.endpoints import ask as ask_endpoint
 from rag.experiments.systems.evaluate_job import MOST_FAILURES, ask_all, evaluate_system
 from rag.experiments.systems.returned import Returned, ReturnedText
 from rag.storage import Connection
-from rag.storage.quality import systems as rows
+from rag.storage import registries as rows
 from tests.people import signed_in, view
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 from tests.servers import Reply, scripted
@@ -78,7 +78,7 @@ def test_a_definition_keeps_the_hash_of_earlier_releases(home):
 def test_versions_that_are_added_at_once_get_two_numbers(home):
     workspace, base = handbook(home)
     with workspace._services.database.write() as connection, ThreadPoolExecutor(1) as pool:
-        rows.add(connection, base.systems._base_id, "rival", "0" * 64, {})
+        rows.add_system(connection, base.systems._base_id, "rival", "0" * 64, {})
         second = pool.submit(base.systems.add, defined("https://two.example"))
         with pytest.raises(TimeoutError):
             second.result(0.3)

@@ -122,7 +122,7 @@ def test_a_tour_begins_with_its_stops_or_not_at_all(base, monkeypatch):
     with pytest.raises(InvalidInput):
         base.tours.create("For the board", [stop.with_note("x" * 2001)])
     with monkeypatch.context() as patch:
-        patch.setattr("rag.storage.access.tours.replace", killed)
+        patch.setattr("rag.storage.access.links.replace_tour", killed)
         with pytest.raises(KeyboardInterrupt):
             base.tours.create("For the board", [stop])
     assert base.tours.list_tours() == []

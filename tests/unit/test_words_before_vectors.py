@@ -32,7 +32,7 @@ from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores
 from rag.retrieval.selection import cut
 from rag.services.services import Models
-from rag.storage.shared.claims import Claims
+from rag.storage.leases import Claims
 from rag.stores import empty
 from rag.types import Vectors
 from tests.workspaces import QUICK, add, found, workspace_at

@@ -15,8 +15,8 @@ from rag.input_rules import find_fault, mend
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.storage import Connection, Database, bases, documents
-from rag.storage.access import links, tours
-from rag.storage.access.tours import TourRow
+from rag.storage.access import links
+from rag.storage.access.links import TourRow
 from rag.storage.rows import in_utc
 
 MOST_STOPS = 50
@@ -58,7 +58,7 @@ class Tours:
     def list_tours(self) -> list[Tour]:
         """List all tours, the one changed last first."""
         with self._database.read() as connection:
-            rows = tours.list_tours(connection, self._base_id)
+            rows = links.list_tours(connection, self._base_id)
         return [_tour(row) for row in rows if self._only in (None, row.id)]
 
     @operation("guest")
@@ -67,7 +67,7 @@ class Tours:
         if self._only not in (None, tour_id):
             _required(None)
         with self._database.read() as connection:
-            row = tours.by_id(connection, self._base_id, tour_id)
+            row = links.tour_by_id(connection, self._base_id, tour_id)
         return _tour(_required(row))
 
     @operation("viewer")
@@ -107,11 +107,11 @@ class Tours:
         """
         title = _checked_title(title)
         with self._database.write() as connection:
-            if len(tours.list_tours(connection, self._base_id)) >= MOST_TOURS:
+            if len(links.list_tours(connection, self._base_id)) >= MOST_TOURS:
                 raise InvalidInput(
                     f"A knowledge base has at most {MOST_TOURS} tours.", "Delete one first."
                 )
-            tour_id = tours.create(connection, self._base_id, title, [])
+            tour_id = links.create_tour(connection, self._base_id, title, [])
             if stops:
                 self._save(connection, tour_id, title, stops)
             return tour_id
@@ -120,7 +120,7 @@ class Tours:
     def add(self, tour_id: int, stops: Sequence[TourStop]) -> Tour:
         """Append stops to a tour. Raises NotFound, InvalidInput."""
         with self._database.write() as connection:
-            tour = _tour(_required(tours.by_id(connection, self._base_id, tour_id, lock=True)))
+            tour = _tour(_required(links.tour_by_id(connection, self._base_id, tour_id, lock=True)))
             together = (*tour.stops, *stops)
             return self._save(connection, tour.id, tour.title, together)
 
@@ -131,7 +131,7 @@ class Tours:
         Raises NotFound, and InvalidInput if the tour was changed since it was read.
         """
         with self._database.write() as connection:
-            row = _required(tours.by_id(connection, self._base_id, tour.id, lock=True))
+            row = _required(links.tour_by_id(connection, self._base_id, tour.id, lock=True))
             if row.changed != tour.changed:
                 raise InvalidInput(
                     "The tour was changed elsewhere.", "Load the tour again, and repeat your edit."
@@ -142,7 +142,7 @@ class Tours:
     def delete(self, tour_id: int) -> None:
         """Delete a tour; links to it then show no tour. Raises NotFound."""
         with self._database.write() as connection:
-            if not tours.delete(connection, self._base_id, tour_id):
+            if not links.delete_tour(connection, self._base_id, tour_id):
                 _required(None)
             links.forget_tour(connection, self._base_id, tour_id)
 
@@ -159,9 +159,9 @@ class Tours:
         if any(len(note) > LONGEST_NOTE for note in notes):
             raise InvalidInput(f"A note has at most {LONGEST_NOTE:,} characters.")
         data = [mend(_STOPS.dump_python((stop,), mode="json")[0]) for stop in stops]
-        if not tours.replace(connection, self._base_id, tour_id, title, data):
+        if not links.replace_tour(connection, self._base_id, tour_id, title, data):
             _required(None)
-        return _tour(_required(tours.by_id(connection, self._base_id, tour_id)))
+        return _tour(_required(links.tour_by_id(connection, self._base_id, tour_id)))
 
 
 def _tour(row: TourRow) -> Tour:

@@ -26,9 +26,9 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from rag.errors import InvalidFile, InvalidInput
 from rag.results import QuestionResult, Run
 from rag.search.threshold import as_fitted
-from rag.storage.calibrations import CalibrationRow
 from rag.storage.documents import DocumentInfo
 from rag.storage.passage_edits import StoredEdit
+from rag.storage.registries import CalibrationRow
 from rag.storage.rows import in_utc
 from rag.types import Document, Heading, Page, Receipt, Table
 

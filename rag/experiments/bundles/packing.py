@@ -27,7 +27,7 @@ from rag.results import Run
 from rag.retrieval.filters import filter_digest
 from rag.search.threshold import as_fitted
 from rag.services.services import Services
-from rag.storage import bases, calibrations, documents, passage_edits, questions, runs
+from rag.storage import bases, documents, passage_edits, questions, registries, runs
 from rag.storage.documents import DocumentInfo
 from rag.types import Document
 
@@ -83,7 +83,7 @@ class Packer:
             ids = documents.ids_by_name(connection, self._base_id).values()
             edits = passage_edits.digest(connection, self._base_id)
             same = documents_hash(ids, edits) == run.documents_hash
-            learned = calibrations.of_build(connection, self._base_id, run.build_hash)
+            learned = registries.calibration_of_build(connection, self._base_id, run.build_hash)
             traits = partial(documents.traits, connection, self._base_id)
             passing = filter_digest(search, traits)
         changed = "documents" if not same else "questions" if version != run.set_version else ""
@@ -135,7 +135,7 @@ class Packer:
 
     def _calibration(self, run: Run) -> Iterator[tuple[str, bytes]]:
         with self._services.database.read() as connection:
-            row = calibrations.of_build(connection, self._base_id, run.build_hash)
+            row = registries.calibration_of_build(connection, self._base_id, run.build_hash)
         if row is not None:
             yield contents.CALIBRATION, _json(Learned.of(row))
 

@@ -21,9 +21,9 @@ from rag.library.documents.ingestion import Ingestion
 from rag.library.questions.exchange import Exchange
 from rag.recipe import Recipe
 from rag.services.services import Services
-from rag.storage import Connection, builds, calibrations, documents, passage_edits
-from rag.storage.calibrations import CalibrationRow
+from rag.storage import Connection, builds, documents, passage_edits, registries
 from rag.storage.files import Arrival
+from rag.storage.registries import CalibrationRow
 from rag.types import Document
 
 _GROUP = 64  # documents stored in one transaction
@@ -78,7 +78,9 @@ class Restorer:
     def _learn(self, recipe: Recipe, calibration: CalibrationRow) -> None:
         with self._services.database.write() as connection:
             builds.ensure(connection, self._base_id, recipe.index)
-            calibrations.replace(connection, self._base_id, recipe.index.hash, calibration)
+            registries.replace_calibration(
+                connection, self._base_id, recipe.index.hash, calibration
+            )
 
     def _add_all(
         self, bundle: Bundle, sources: _Sources | None, arrival: Arrival

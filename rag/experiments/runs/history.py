@@ -32,7 +32,7 @@ from rag.library.questions.trial_log import Attempt
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
-from rag.storage import Connection, recipe_names, runs
+from rag.storage import Connection, registries, runs
 from rag.storage.quality import answers
 
 LEADING = "ndcg@10"
@@ -217,7 +217,7 @@ class RunHistory(StoredRuns):
         with self._database.read() as connection:
             ids = [run.id for run in set_runs]
             figures, questions = runs.figures(connection, ids), runs.question_texts(connection, ids)
-            names = recipe_names.list_recipe_names(connection, self._base_id)
+            names = registries.list_recipe_names(connection, self._base_id)
             groups = groups_of_set(connection, self._base_id, set_name)
         return leaderboard(set_runs, baseline, metric, figures, questions, names, groups)
 

@@ -11,7 +11,7 @@ from rag.operation import operation
 from rag.recipe import Recipe
 from rag.recipe.captions import chunker_name, model_name
 from rag.results import Run
-from rag.storage import recipe_names
+from rag.storage import registries
 
 _LONGEST = 80
 _MOST_NAMED = 3  # fields beside mode, top-k and embedder
@@ -27,7 +27,7 @@ class RecipeNames(StoredRuns):
     def recipe_names(self) -> dict[str, str]:
         """The names that people gave, by the hash of the recipe."""
         with self._database.read() as connection:
-            return recipe_names.list_recipe_names(connection, self._base_id)
+            return registries.list_recipe_names(connection, self._base_id)
 
     @operation("guest", models="none")
     def recipe_name(self, recipe: Recipe) -> str:
@@ -41,7 +41,7 @@ class RecipeNames(StoredRuns):
         if len(name) > _LONGEST or not name.isprintable():
             raise InvalidInput(f"A recipe's name has at most {_LONGEST} printable characters.")
         with self._database.write() as connection:
-            recipe_names.put(connection, self._base_id, recipe.hash, name)
+            registries.name_recipe(connection, self._base_id, recipe.hash, name)
 
 
 def named(recipe: Recipe, names: Mapping[str, str]) -> str:

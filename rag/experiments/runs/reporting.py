@@ -53,7 +53,7 @@ from rag.storage import (
     passage_edits,
     passages,
     questions,
-    recipe_names,
+    registries,
     runs,
 )
 from rag.storage import questions as question_rows
@@ -167,7 +167,7 @@ class Reports(RunHistory, RunFigures, Pooling):
             bad = [one for one in results if wrong_answer(one) or one.metrics.get(metric, 1) < 1]
             bad.sort(key=lambda one: (not wrong_answer(one), one.metrics.get(metric, 0)))
             worst = bad[:_MISSES]
-            answers = answer_rows.of_run(connection, self._base_id, run.id)
+            answers = answer_rows.answers_of_run(connection, self._base_id, run.id)
             labels = self._labels(connection, run)
             texts = self._texts(connection, run, worst)
             misses = [
@@ -251,7 +251,7 @@ class Reports(RunHistory, RunFigures, Pooling):
         """Return the recommendation, with the names of the runs."""
         with self._database.read() as connection:
             saved = bases.by_id(connection, self._base_id).recipe
-            given = recipe_names.list_recipe_names(connection, self._base_id)
+            given = registries.list_recipe_names(connection, self._base_id)
         names = {run.id: run_name(run, given) for run in (compared.run, compared.baseline)}
         return compared.recommendation(names, saved)
 

@@ -22,8 +22,8 @@ from rag.library.questions.groups import groups_of, split_questions
 from rag.library.questions.trial_log import Attempt, TrialLog, name_of
 from rag.operation import operation
 from rag.results import Run
-from rag.storage.access import agent_calls
-from rag.storage.access.agent_calls import AgentCall
+from rag.storage.access import tokens
+from rag.storage.access.tokens import AgentCall
 from rag.storage.runs import Trial
 
 _SHOWN = 200
@@ -137,7 +137,7 @@ class UnseenQuestions(RunHistory):
     def agent_calls(self) -> list[AgentCall]:
         """Return what agents did in this knowledge base, newest first."""
         with self._database.read() as connection:
-            return agent_calls.of_base(connection, self._base_id, _SHOWN)
+            return tokens.calls_of_base(connection, self._base_id, _SHOWN)
 
     def _compared(
         self,

@@ -22,9 +22,8 @@ from rag.operation import ALL, operation
 from rag.results import SystemSource
 from rag.search.questions import check_question
 from rag.services.services import Services
-from rag.storage import documents
-from rag.storage.quality import systems
-from rag.storage.quality.systems import SystemRow
+from rag.storage import documents, registries
+from rag.storage.registries import SystemRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class Systems:
     def list_all(self) -> list[StoredSystem]:
         """The newest version of each system, by name."""
         with self._services.database.read() as connection:
-            rows = systems.newest(connection, self._base_id)
+            rows = registries.newest_systems(connection, self._base_id)
         return [self._stored(row) for row in rows]
 
     @operation("viewer")
@@ -121,7 +120,7 @@ class Systems:
         self._check_keys(system)
         definition = system.model_dump(mode="json")
         with self._services.database.write() as connection:
-            row = systems.add(
+            row = registries.add_system(
                 connection, self._base_id, system.name, definition_hash(definition), definition
             )
         return self._stored(row)
@@ -131,7 +130,7 @@ class Systems:
         """Delete a system with its versions; its runs stay. Raises NotFound."""
         self.get(name)
         with self._services.database.write() as connection:
-            systems.remove(connection, self._base_id, name)
+            registries.remove_system(connection, self._base_id, name)
 
     @operation("editor", audit="tools")
     def test(self, name: str, question: str) -> SystemTrial:

@@ -17,8 +17,8 @@ from rag.retrieval import Timeline, gather
 from rag.search.corpus import corpus
 from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted
 from rag.services.services import Services
-from rag.storage import bases, builds, calibrations
-from rag.storage.calibrations import CalibrationRow
+from rag.storage import bases, builds, registries
+from rag.storage.registries import CalibrationRow
 from rag.types import ProgressCallback, Question
 
 FEATURES = ("cosine", "bm25")
@@ -70,7 +70,7 @@ class Calibrator:
         with self._services.database.write() as connection:
             bases.hold(connection, self._base_id)
             builds.ensure(connection, self._base_id, recipe.index)
-            calibrations.replace(connection, self._base_id, recipe.index.hash, row)
+            registries.replace_calibration(connection, self._base_id, recipe.index.hash, row)
         return as_fitted(row), learned.curve
 
     @operation("guest")

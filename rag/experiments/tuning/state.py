@@ -9,7 +9,7 @@ from rag.library.questions.snapshot import QuestionSnapshot, read_questions
 from rag.recipe import Recipe
 from rag.retrieval.filters import filter_digest
 from rag.services.services import Services
-from rag.storage import Connection, bases, builds, calibrations, documents
+from rag.storage import Connection, bases, builds, documents, registries
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 
@@ -39,7 +39,7 @@ def read_measured(
 
 def _digest(connection: Connection, base_id: int, question_set: QuestionSet, recipe: Recipe) -> str:
     base = bases.by_id(connection, base_id)
-    calibration = calibrations.of_build(connection, base_id, recipe.index.hash)
+    calibration = registries.calibration_of_build(connection, base_id, recipe.index.hash)
     traits = cache(partial(documents.traits, connection, base_id))
     sides = recipe, base.recipe
     filtered = [filter_digest(side.search, traits) for side in sides]

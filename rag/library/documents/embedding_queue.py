@@ -21,8 +21,8 @@ from rag.services.services import Services
 from rag.storage import Database, bases, builds, passages, vectors
 from rag.storage import jobs as rows
 from rag.storage.builds import Waiting
+from rag.storage.leases import Claims
 from rag.storage.passages import Unembedded
-from rag.storage.shared.claims import Claims
 
 log = logging.getLogger(__name__)
 

@@ -42,7 +42,7 @@ from rag.services.services import Services
 from rag.storage import Connection, bases, documents, files
 from rag.storage import jobs as rows
 from rag.storage.jobs import ItemStatus, JobItem, JobRow
-from rag.storage.shared.claims import Claims
+from rag.storage.leases import Claims
 from rag.types import Document, Receipt, name_stem, percent
 
 log = logging.getLogger(__name__)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from rag import readers
 from rag.services.services import Services
-from rag.storage import builds, documents
+from rag.storage import builds, documents, files
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow
-from rag.storage.shared import file_parts
 
 LARGE = 1_000_000
 """Bytes; less is done before a process of its own would have started."""
@@ -78,7 +77,7 @@ def _waiting_bytes(services: Services, job: JobRow) -> int:
     size = sum(place.stat().st_size for place in here)
     if services.files.in_database:
         with services.database.read() as connection:
-            size += file_parts.size(connection, sorted(names - {place.name for place in here}))
+            size += files.size_of_parts(connection, sorted(names - {place.name for place in here}))
     return size
 
 

@@ -34,7 +34,7 @@ from rag.storage import Connection, bases, builds, documents, jobs, labels, pass
 from rag.storage.builds import BuildRow
 from rag.storage.documents import DocumentInfo
 from rag.storage.files import Arrival, Files, supersede_locked
-from rag.storage.shared.portions import Portions
+from rag.storage.shared.segments import Portions
 from rag.types import Chunk, Document, Span
 
 log = logging.getLogger(__name__)

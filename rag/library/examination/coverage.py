@@ -10,8 +10,8 @@ from functools import cache
 from math import prod
 
 from rag.library.examination.findings import DocumentFinding, FindingPlace
-from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.feedback import ChatQuestion
+from rag.storage.conversations.turns import StoredCitation
 from rag.storage.documents import DocumentInfo
 from rag.types import Chunk, percent
 

@@ -27,8 +27,8 @@ from rag.storage import (
     runs,
 )
 from rag.storage.conversations import Scope, feedback
-from rag.storage.quality import settlements
-from rag.storage.quality.settlements import SettlementRow
+from rag.storage.quality import decisions as settlements
+from rag.storage.quality.decisions import SettlementRow
 
 SettlementDecision = Literal["keep", "both", "ignore"]
 LONGEST_REASON = 500
@@ -65,7 +65,7 @@ class Examinations:
         """
         with self._database.read() as connection:
             count = documents.count(connection, self._base_id)
-            decisions = settlements.by_finding(connection, self._base_id)
+            decisions = settlements.settlements(connection, self._base_id)
         findings = self._findings()
         return Examination(
             count,
@@ -123,7 +123,7 @@ class Examinations:
         Raises NotFound.
         """
         with self._database.read() as connection:
-            settled = settlements.by_finding(connection, self._base_id).get(finding_id)
+            settled = settlements.settlements(connection, self._base_id).get(finding_id)
         if settled is None:
             raise NotFound("This finding is not settled.", "Examine the documents again.")
         if settled.decision == "keep":
@@ -131,12 +131,12 @@ class Examinations:
                 if finding.id == finding_id:
                     self._include_others(finding, settled.document)
         with self._database.write() as connection:
-            settlements.reopen(connection, self._base_id, finding_id)
+            settlements.reopen_finding(connection, self._base_id, finding_id)
 
     def _settled(self, finding_id: str) -> tuple[str, str, str] | None:
         """Return the decision about a finding, the document that is kept, and the reason."""
         with self._database.read() as connection:
-            row = settlements.by_finding(connection, self._base_id).get(finding_id)
+            row = settlements.settlements(connection, self._base_id).get(finding_id)
         return None if row is None else (row.decision, row.document, row.reason)
 
     def _include_others(self, finding: DocumentFinding, kept: str) -> None:

@@ -1,9 +1,9 @@
-"""People who signed in or were invited, and their roles in knowledge bases."""
+"""People who signed in or were invited, their roles in knowledge bases, and sign-ins of browsers."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -29,7 +29,7 @@ from sqlalchemy import (
 from rag.errors import NotFound
 from rag.storage import bases
 from rag.storage.access.tokens import api_token
-from rag.storage.conversations.tables import bout, conversation
+from rag.storage.conversations.sessions import bout, conversation
 from rag.storage.rows import in_utc, insert_missing, insert_or_replace
 from rag.storage.tables import base_id, knowledge_base, metadata
 
@@ -279,3 +279,38 @@ def _find(connection: Connection, condition: ColumnElement[bool]) -> Person | No
 
 def _person(row: Any) -> Person:
     return Person(row.id, row.email, row.name, row.administrator)
+
+
+sign_in = Table(
+    "sign_in",
+    metadata,
+    # A digest of the cookie, so that whoever reads the database can't use it.
+    Column("key", String(64), primary_key=True),
+    Column("person_id", String(12), ForeignKey("person.id", ondelete="CASCADE"), nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("ended", DateTime(timezone=True)),
+)
+
+
+def begin_sign_in(connection: Connection, key: str, person_id: str) -> bool:
+    """Store a sign-in; whether it is new."""
+    values = {"key": key, "person_id": person_id, "at": datetime.now(UTC)}
+    return insert_missing(connection, sign_in, values)
+
+
+def end_sign_in(connection: Connection, key: str) -> str | None:
+    """End a sign-in; return whose it was, None where it is unknown or ended before."""
+    current = (sign_in.c.key == key) & sign_in.c.ended.is_(None)
+    ended = update(sign_in).where(current).values(ended=datetime.now(UTC))
+    return connection.execute(ended.returning(sign_in.c.person_id)).scalar()
+
+
+def list_ended_sign_ins(connection: Connection, keys: Collection[str]) -> set[str]:
+    """Return those of some sign-ins that have ended."""
+    ended = sign_in.c.key.in_(keys) & sign_in.c.ended.is_not(None)
+    return set(connection.execute(select(sign_in.c.key).where(ended)).scalars())
+
+
+def forget_sign_ins(connection: Connection, before: datetime) -> None:
+    """Delete the sign-ins from before a moment."""
+    connection.execute(delete(sign_in).where(sign_in.c.at < before))

@@ -1,4 +1,8 @@
-"""Tokens of the API as rows: digests, never the tokens themselves."""
+"""Tokens of the API, the calls of tools by agents that use them, and stored replies.
+
+Of a token its digest is stored, never the token itself. Because of the replies to requests with an
+idempotency key, a repeated request creates nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,26 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, Column, Connection, DateTime, String, Table, insert, select, update
+from sqlalchemy import (
+    JSON,
+    Column,
+    Connection,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
-from rag.storage.rows import in_utc, read
+from rag.storage import leases
+from rag.storage.rows import in_utc, insert_missing, read, values
 from rag.storage.tables import metadata
 
 api_token = Table(
@@ -102,3 +123,121 @@ def _row(row: Any) -> TokenRow:
         name: in_utc(getattr(row, name)) for name in ("created", "expires", "used", "revoked")
     }
     return read(TokenRow, row, scopes=tuple(row.scopes), **moments)
+
+
+agent_call = Table(
+    "agent_call",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False),
+    # The token, or "" for who started the server beside the home.
+    Column("token_id", String(12), nullable=False, server_default=""),
+    Column("agent", String, nullable=False),
+    # What a token spent stays spent when the knowledge base goes.
+    Column("base_id", Integer, ForeignKey("knowledge_base.id", ondelete="SET NULL")),
+    Column("tool", String, nullable=False),
+    Column("arguments", JSON, nullable=False),
+    Column("reason", String, nullable=False, server_default=""),
+    Column("outcome", String, nullable=False, server_default=""),
+    Column("seconds", Float, nullable=False),
+    Column("money", Float, nullable=False, server_default="0"),
+    Index(None, "base_id", "at"),
+    Index(None, "token_id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCall:
+    """A call. ``agent`` is the name of its token, ``reason`` why it was made, ``outcome`` the
+    sentence that answered it, or the error. ``money`` is in the currency of the price list.
+    """
+
+    at: datetime
+    token_id: str
+    agent: str
+    base_id: int | None
+    tool: str
+    arguments: Mapping[str, Any]
+    reason: str
+    outcome: str
+    seconds: float
+    money: float = 0.0
+
+
+def add_call(connection: Connection, call: AgentCall) -> None:
+    """Store a call."""
+    connection.execute(insert(agent_call).values(values(agent_call, call)))
+
+
+def calls_of_base(connection: Connection, base_id: int, limit: int) -> list[AgentCall]:
+    """Return the calls about a knowledge base, newest first."""
+    statement = select(agent_call).where(agent_call.c.base_id == base_id)
+    newest = statement.order_by(agent_call.c.id.desc()).limit(limit)
+    return [read(AgentCall, row, at=in_utc(row.at)) for row in connection.execute(newest)]
+
+
+def spent(connection: Connection, token_id: str) -> dict[str, float]:
+    """Return what the calls of a token came to: ``calls``, ``minutes``, ``money``."""
+    sums = (func.count(), func.sum(agent_call.c.seconds), func.sum(agent_call.c.money))
+    row = connection.execute(select(*sums).where(agent_call.c.token_id == token_id)).one()
+    return {"calls": row[0], "minutes": (row[1] or 0.0) / 60, "money": row[2] or 0.0}
+
+
+api_reply = Table(
+    "api_reply",
+    metadata,
+    Column(
+        "token_id", String(12), ForeignKey("api_token.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("key", String(255), primary_key=True),
+    # What was asked: the address and what the body said.
+    Column("asked", String(64), nullable=False),
+    # None while the request is still being worked on.
+    Column("status", Integer),
+    Column("body", JSON(none_as_null=True)),
+    Column("location", String, nullable=False, server_default=""),
+    Column("created", Float, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as it was given; ``status`` None where it is not given yet."""
+
+    asked: str
+    status: int | None
+    body: Any
+    location: str
+
+
+def begin_reply(connection: Connection, token_id: str, key: str, asked: str) -> Reply | None:
+    """Note that a request is worked on; else the reply to the one that had the key first."""
+    values = {"token_id": token_id, "key": key, "asked": asked, "created": leases.now()}
+    if insert_missing(connection, api_reply, values):
+        return None
+    row = connection.execute(select(api_reply).where(_reply_to(token_id, key))).one()
+    return read(Reply, row)
+
+
+def finish_reply(
+    connection: Connection, token_id: str, key: str, status: int, body: Any, location: str
+) -> None:
+    """Keep an answer."""
+    values = {"status": status, "body": body, "location": location}
+    connection.execute(update(api_reply).where(_reply_to(token_id, key)).values(**values))
+
+
+def drop_reply(connection: Connection, token_id: str, key: str) -> None:
+    """Free the key of a request that made nothing."""
+    connection.execute(delete(api_reply).where(_reply_to(token_id, key)))
+
+
+def forget_replies(connection: Connection, kept_seconds: float, at_work_seconds: float) -> None:
+    """Free old keys; those of requests that never ended, as their process did, sooner."""
+    age = leases.now() - api_reply.c.created
+    over = (age > at_work_seconds) & api_reply.c.status.is_(None)
+    connection.execute(delete(api_reply).where(over | (age > kept_seconds)))
+
+
+def _reply_to(token_id: str, key: str) -> Any:
+    return (api_reply.c.token_id == token_id) & (api_reply.c.key == key)

@@ -3,7 +3,6 @@
 Every query takes the scope of a visitor and a knowledge base: nobody reads what is another's.
 """
 
-from rag.storage.conversations.details import StoredCitation, TurnDetails
 from rag.storage.conversations.sessions import (
     EVERYBODY,
     LOCAL,
@@ -12,7 +11,7 @@ from rag.storage.conversations.sessions import (
     Scope,
     SessionOwner,
 )
-from rag.storage.conversations.turns import StoredExample, Turn
+from rag.storage.conversations.turns import StoredCitation, StoredExample, Turn, TurnDetails
 
 __all__ = [
     "EVERYBODY",

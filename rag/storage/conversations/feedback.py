@@ -1,17 +1,32 @@
-"""User feedback on turns: the turns that wait for a review, and counts by kind."""
+"""User feedback on turns, and comparisons of two recipes on one question.
+
+A review reads the turns that wait for one; figures count feedback by kind.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, String, and_, case, cast, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    String,
+    and_,
+    case,
+    cast,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
-from rag.storage.conversations.details import StoredCitation
-from rag.storage.conversations.sessions import Scope
-from rag.storage.conversations.tables import conversation, turn
-from rag.storage.conversations.turns import Turn, stored_turn
+from rag.recipe import Recipe
+from rag.storage.conversations.sessions import Scope, bout, conversation, turn
+from rag.storage.conversations.turns import StoredCitation, Turn, stored_turn
 
 SHOULD_ANSWER, SHOULD_REFUSE = "should have answered", "should have refused"
 FEEDBACK_REASONS = (SHOULD_ANSWER, "wrong", "incomplete", "wrong source", SHOULD_REFUSE, "other")
@@ -169,3 +184,74 @@ def _rows(
         Feedback(stored_turn(row, ()), row.conversation_id, row.visitor, bool(row.own))
         for row in rows
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An answer of a bout, and the recipe that gave it."""
+
+    recipe: Recipe
+    answer: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaComparison:
+    """A question with the answers of two recipes as they were shown; ``vote`` is "" until one."""
+
+    id: int
+    question: str
+    left: Side
+    right: Side
+    vote: str
+    created: datetime
+
+
+def add_comparison(
+    connection: Connection, scope: Scope, question: str, left: Side, right: Side
+) -> int:
+    """Store a bout without a vote; return its id."""
+    sides = {"left": left, "right": right}
+    values = {
+        name: {"recipe": side.recipe.model_dump(mode="json"), "answer": dict(side.answer)}
+        for name, side in sides.items()
+    }
+    new = insert(bout).values(
+        base_id=scope.base_id,
+        visitor=scope.visitor.key,
+        question=question,
+        created=datetime.now(UTC),
+        **values,
+    )
+    return int(connection.execute(new.returning(bout.c.id)).scalar_one())
+
+
+def find_comparison(connection: Connection, scope: Scope, bout_id: int) -> ArenaComparison | None:
+    """A bout, where it is one of the scope."""
+    statement = select(bout).where(scope.over(bout), bout.c.id == bout_id)
+    row = connection.execute(statement).first()
+    return None if row is None else _comparison(row)
+
+
+def vote_comparison(connection: Connection, scope: Scope, bout_id: int, choice: str) -> bool:
+    """Store a vote; tell whether the bout is one of the scope."""
+    statement = update(bout).where(scope.over(bout), bout.c.id == bout_id).values(vote=choice)
+    return connection.execute(statement.returning(bout.c.id)).first() is not None
+
+
+def list_comparisons(connection: Connection, scope: Scope, limit: int) -> list[ArenaComparison]:
+    """The bouts, newest first."""
+    statement = select(bout).where(scope.over(bout)).order_by(bout.c.id.desc()).limit(limit)
+    return [_comparison(row) for row in connection.execute(statement)]
+
+
+def list_voted_comparisons(connection: Connection, scope: Scope) -> list[ArenaComparison]:
+    """The bouts that have a vote, oldest first."""
+    statement = select(bout).where(scope.over(bout), bout.c.vote != "").order_by(bout.c.id)
+    return [_comparison(row) for row in connection.execute(statement)]
+
+
+def _comparison(row: Any) -> ArenaComparison:
+    left, right = (
+        Side(Recipe.restore(side["recipe"]), side["answer"]) for side in (row.left, row.right)
+    )
+    return ArenaComparison(row.id, row.question, left, right, row.vote, row.created)

@@ -19,8 +19,13 @@ from sqlalchemy import (
 )
 
 from rag.errors import NotFound
-from rag.storage.conversations.sessions import Scope
-from rag.storage.conversations.tables import conversation, interaction, interaction_vector, turn
+from rag.storage.conversations.sessions import (
+    Scope,
+    conversation,
+    interaction,
+    interaction_vector,
+    turn,
+)
 from rag.storage.documents import stretch
 from rag.storage.passage_edits import passage_edit
 from rag.storage.rows import insert_for, read

@@ -1,4 +1,7 @@
-"""Conversations in a list: whose they are, how they are called, and what they were asked with."""
+"""Conversations: their tables, their owners, their list, and their deletion after some time.
+
+Operations read turns here: when they were, how they ended, and what was counted and timed.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,24 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
     ColumnElement,
     Connection,
+    DateTime,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
     Select,
+    String,
     Table,
+    Text,
+    case,
+    cast,
     delete,
+    exists,
     func,
     insert,
     or_,
@@ -22,7 +38,105 @@ from sqlalchemy import (
     update,
 )
 
-from rag.storage.conversations.tables import conversation, turn
+from rag.storage.rows import in_utc, read
+from rag.storage.tables import base_id, goes_with, metadata
+
+conversation = Table(
+    "conversation",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    base_id(),
+    # Whose it is: a digest of the key in a browser, "" for the user of this machine.
+    Column("visitor", String, nullable=False, server_default=""),
+    Column("name", String, nullable=False, server_default=""),
+    # In what its recipe differs from the saved one, and more; null where nobody ever kept any.
+    Column("settings", JSON(none_as_null=True)),
+    # The last turn of the branch that is shown; null for the newest turn.
+    Column("head", Integer),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Index(None, "base_id", "visitor"),
+)
+
+turn = Table(
+    "turn",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("conversation_id", Integer, nullable=False),
+    # The turn before it; those with the same one are versions of each other.
+    Column("parent", Integer),
+    Column("question", Text, nullable=False),
+    Column("recipe", JSON, nullable=False),
+    Column("answer", Text, nullable=False, default=""),
+    # "asked" until the answer ends, however it ends.
+    Column("status", String, nullable=False),
+    Column("mode", String, nullable=False, default=""),
+    Column("citations", JSON, nullable=False),
+    Column("note", Text, nullable=False, default=""),
+    Column("passages", Integer, nullable=False, default=0),
+    Column("seconds", Float, nullable=False, default=0.0),
+    Column("thumb", Integer, nullable=False, default=0),
+    # Why the thumb is down, what would have been right, and what a review made of it.
+    Column("reason", String, nullable=False, server_default=""),
+    Column("correction", Text, nullable=False, server_default=""),
+    Column("review", String, nullable=False, server_default=""),
+    # How often one of its citations was opened.
+    Column("clicks", Integer, nullable=False, server_default="0"),
+    # The knowledge bases that were searched too.
+    Column("also", JSON, nullable=False, server_default="[]"),
+    Column("rewritten", Text, nullable=False, server_default=""),
+    # What was counted and timed; {} of turns that were asked before it was.
+    Column("metrics", JSON, nullable=False, server_default="{}"),
+    # The past interactions that stood in its prompt.
+    Column("examples", JSON, nullable=False, server_default="[]"),
+    # What each sentence of the answer was found to rest on.
+    Column("sentences", JSON, nullable=False, server_default="[]"),
+    # Decisions, budget, wording: how the answer came about.
+    Column("details", JSON, nullable=False, server_default="{}"),
+    Column("created", DateTime(timezone=True), nullable=False),
+    goes_with("conversation", conversation_id="id"),
+    Index(None, "conversation_id"),
+)
+
+# What the memory holds of a turn. It goes with the turn, or alone, when it shall not be used again.
+interaction = Table(
+    "interaction",
+    metadata,
+    Column("turn_id", Integer, primary_key=True),
+    Column("question", Text, nullable=False),
+    Column("answer", Text, nullable=False),
+    Column("outcome", String, nullable=False),
+    # Whether it was one of several steps: it had turns of its conversation before it.
+    Column("follow_up", Boolean, nullable=False),
+    # What the answer cites: document, span, and the hash of its text as it was then.
+    Column("sources", JSON, nullable=False),
+    Column("corrected", Boolean, nullable=False, default=False),
+    goes_with("turn", turn_id="id"),
+)
+
+# Vectors of its question, by embedder.
+interaction_vector = Table(
+    "interaction_vector",
+    metadata,
+    Column("turn_id", Integer, primary_key=True),
+    Column("embedder", String, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    goes_with("interaction", turn_id="turn_id"),
+)
+
+# A question that two recipes answered, in the order in which their answers were shown.
+bout = Table(
+    "bout",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    base_id(),
+    Column("visitor", String, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("left", JSON, nullable=False),
+    Column("right", JSON, nullable=False),
+    Column("vote", String, nullable=False, default=""),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Index(None, "base_id", "visitor"),
+)
 
 LOCAL_KEY = ""
 """The visitor of the command line, and of conversations from before there were visitors."""
@@ -176,3 +290,85 @@ def _recent() -> Select[Any]:
         .join(last, last.c.id == ends.c.last)
         .order_by(ends.c.last.desc())
     )
+
+
+MOST = 20_000
+"""Newest turns that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn without its answer. ``question`` is None where another visitor asked it.
+
+    ``asked`` is in UTC; ``metrics`` is {} of turns from before anything was counted.
+    """
+
+    id: int
+    conversation_id: int
+    question: str | None
+    status: str
+    mode: str
+    thumb: int
+    seconds: float
+    metrics: Mapping[str, Any]
+    asked: datetime
+
+
+def turns_since(connection: Connection, scope: Scope, first: datetime | None) -> list[TurnRow]:
+    """The finished turns of a base from a moment on, oldest first, of all users.
+
+    What others than the visitor of the scope asked is not told.
+    """
+    same = ("id", "conversation_id", "status", "mode", "thumb", "seconds", "metrics")
+    columns = [turn.c[name] for name in same]
+    statement = (
+        select(
+            *columns,
+            case((scope.condition, turn.c.question)).label("question"),
+            turn.c.created.label("asked"),
+        )
+        .join(conversation, conversation.c.id == turn.c.conversation_id)
+        .where(conversation.c.base_id == scope.base_id, turn.c.status != "asked")
+        .order_by(turn.c.id.desc())
+        .limit(MOST)
+    )
+    if first is not None:
+        statement = statement.where(turn.c.created >= first)
+    rows = connection.execute(statement).all()
+    return [read(TurnRow, row, asked=in_utc(row.asked)) for row in reversed(rows)]
+
+
+def has_turns(connection: Connection, scope: Scope) -> bool:
+    """Return whether a base has a finished turn of any visitor."""
+    finished = (
+        select(turn.c.id)
+        .join(conversation, conversation.c.id == turn.c.conversation_id)
+        .where(conversation.c.base_id == scope.base_id, turn.c.status != "asked")
+    )
+    return bool(connection.scalar(select(exists(finished))))
+
+
+def forget_conversations(connection: Connection, before: datetime) -> None:
+    """Delete conversations in which nothing was asked since a moment, and votes from before."""
+    last = (
+        select(func.max(turn.c.created))
+        .where(turn.c.conversation_id == conversation.c.id)
+        .scalar_subquery()
+    )
+    connection.execute(
+        delete(conversation).where(func.coalesce(last, conversation.c.created) < before)
+    )
+    connection.execute(delete(bout).where(bout.c.created < before))
+
+
+def forget_interactions(connection: Connection, before: datetime) -> None:
+    """Delete what the memory holds of turns from before a moment."""
+    old = select(turn.c.id).where(turn.c.created < before)
+    connection.execute(delete(interaction).where(interaction.c.turn_id.in_(old)))
+
+
+def forget_traces(connection: Connection, before: datetime) -> None:
+    """Delete how answers from before a moment came about."""
+    empty: dict[str, Any] = {"details": {}, "metrics": {}, "sentences": [], "examples": []}
+    has_traces = or_(*(cast(turn.c[name], Text) != str(none) for name, none in empty.items()))
+    connection.execute(update(turn).where(turn.c.created < before, has_traces).values(**empty))

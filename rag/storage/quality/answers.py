@@ -1,17 +1,118 @@
-"""Answers of runs, each stored as soon as it is given, so that a killed run goes on."""
+"""Answers of runs, judgements of hits, and preferences between answers, by language models.
+
+Each is stored as soon as it is given, so that a killed job goes on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import (
+    JSON,
+    Column,
+    Connection,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    case,
+    func,
+    select,
+    update,
+)
 
-from rag.storage.quality.tables import run_answer
-from rag.storage.rows import insert_or_replace, read
+from rag.storage.rows import insert_missing, insert_or_replace, read
+from rag.storage.tables import base_id, metadata, run, run_question
 from rag.types import Cost
+
+judgement = Table(
+    "judgement",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    Column("question_id", String, nullable=False),
+    Column("item", String, nullable=False),
+    # Provider and model, the code that asked it, and the rubric with its version.
+    Column("judge", String, nullable=False),
+    Column("version", String, nullable=False),
+    Column("rubric", String, nullable=False),
+    Column("repetition", Integer, nullable=False),
+    Column("grade", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    # With which the hit was drawn among those that could have been judged: 1 where all were.
+    Column("probability", Float, nullable=False),
+    # What it cost at the time; null where the price was not known.
+    Column("cost", Float),
+    Column("currency", String(8), nullable=False, server_default=""),
+    # The version that the server said it answered with.
+    Column("model", String, nullable=False, server_default=""),
+    # The probability that a decision model stated; null of a grade in words.
+    Column("stated", Float),
+    Column("created", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("run_id", "question_id", "item", "judge", "rubric", "repetition"),
+)
+
+# Answers come in one by one, before their run is stored: that is done with the last of them.
+run_answer = Table(
+    "run_answer",
+    metadata,
+    Column("run_id", String(12), primary_key=True),
+    Column("question_id", String, primary_key=True),
+    base_id(),
+    Column("status", String, nullable=False),
+    Column("mode", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("sentences", JSON, nullable=False),
+    Column("metrics", JSON, nullable=False),
+    # Seconds of the search, until the first piece of text, and in all; tokens as reported.
+    Column("searched", Float, nullable=False),
+    Column("first_token", Float),
+    Column("seconds", Float, nullable=False),
+    Column("prompt_tokens", Integer, nullable=False),
+    Column("completion_tokens", Integer, nullable=False),
+    # Past interactions that the prompt held.
+    Column("examples", Integer, nullable=False, server_default="0"),
+    # Names the wording of its prompts; "" for quotes.
+    Column("prompt_version", String, nullable=False, server_default=""),
+    # What the answer and its judge cost at the time; null where the price was not known.
+    Column("cost", Float),
+    Column("currency", String(8), nullable=False, server_default=""),
+    Column("judge_tokens", Integer, nullable=False, server_default="0"),
+    Column("judge_cost", Float),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Index(None, "base_id"),
+)
+
+# Which of the answers of two runs to a question a judge prefers, asked in both orders.
+preference = Table(
+    "preference",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    Column("other_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    Column("question_id", String, nullable=False),
+    Column("judge", String, nullable=False),
+    Column("version", String, nullable=False),
+    Column("rubric", String, nullable=False),
+    # 1 where the first run's is better, -1 where the other's is; halves where the orders differ.
+    Column("vote", Float, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("cost", Float),
+    Column("currency", String(8), nullable=False, server_default=""),
+    Column("created", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("run_id", "other_id", "question_id", "judge", "rubric"),
+    Index(None, "other_id"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +202,139 @@ def bills(connection: Connection, run_ids: Collection[str]) -> dict[str, list[Bi
     return by_run
 
 
-def store(connection: Connection, base_id: int, run_id: str, answer: RunAnswer) -> None:
+def store_answer(connection: Connection, base_id: int, run_id: str, answer: RunAnswer) -> None:
     """Store an answer, in the place of one that failed before."""
     row = {**asdict(answer), "run_id": run_id, "base_id": base_id, "created": datetime.now(UTC)}
     insert_or_replace(connection, run_answer, row)
 
 
-def of_run(connection: Connection, base_id: int, run_id: str) -> dict[str, RunAnswer]:
+def answers_of_run(connection: Connection, base_id: int, run_id: str) -> dict[str, RunAnswer]:
     """The answers of a run of a base by question id; also of one that is not finished."""
     mine = (run_answer.c.base_id == base_id) & (run_answer.c.run_id == run_id)
     rows = connection.execute(select(run_answer).where(mine))
     return {row.question_id: read(RunAnswer, row) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJudgement:
+    """A judge's grade for a hit of a run.
+
+    ``judge`` is "provider:model", ``version`` is the version of the code that asked the judge, and
+    ``rubric`` is the wording with its version. ``probability`` is the probability with which the
+    hit was sampled for judging. ``cost`` is in ``currency``; None if the price is unknown.
+    ``model`` is the version that the server said it answered with, "" where it did not.
+    ``stated`` is the probability that a decision model stated, None of a grade in words.
+    """
+
+    question_id: str
+    item: str
+    judge: str
+    version: str
+    rubric: str
+    repetition: int
+    grade: int
+    reason: str
+    tokens: int
+    probability: float
+    cost: float | None = None
+    currency: str = ""
+    model: str = ""
+    stated: float | None = None
+
+
+def add_judgement(connection: Connection, run_id: str, new: StoredJudgement) -> None:
+    """Store a judgement, unless the same was made meanwhile."""
+    row = {name: getattr(new, name) for name in StoredJudgement.__slots__}
+    insert_missing(connection, judgement, {**row, "run_id": run_id, "created": datetime.now(UTC)})
+
+
+def judgements_of_run(
+    connection: Connection, run_id: str, judge: str | None = None, rubric: str | None = None
+) -> list[StoredJudgement]:
+    """The judgements of a run in the order they were made, of one judge or by one rubric."""
+    statement = select(judgement).where(judgement.c.run_id == run_id).order_by(judgement.c.id)
+    if judge is not None:
+        statement = statement.where(judgement.c.judge == judge)
+    if rubric is not None:
+        statement = statement.where(judgement.c.rubric == rubric)
+    return [read(StoredJudgement, row) for row in connection.execute(statement)]
+
+
+def regrade(
+    connection: Connection, run_id: str, judge: str, rubric: str, threshold: float, highest: int
+) -> None:
+    """Grade the hits of a run anew by their stated probabilities: the highest grade, or 0."""
+    mine = (judgement.c.run_id == run_id, judgement.c.judge == judge, judgement.c.rubric == rubric)
+    grade = case((judgement.c.stated >= threshold, highest), else_=0)
+    connection.execute(
+        update(judgement).where(*mine, judgement.c.stated.is_not(None)).values(grade=grade)
+    )
+
+
+def elsewhere(
+    connection: Connection, base_id: int, judge: str, rubric: str
+) -> dict[tuple[str, str, int], StoredJudgement]:
+    """A judge's grades in all runs of a base, by the words of the question, item and repetition."""
+    statement = (
+        select(judgement, run_question.c.text)
+        .join(
+            run_question,
+            (run_question.c.run_id == judgement.c.run_id)
+            & (run_question.c.question_id == judgement.c.question_id),
+        )
+        .join(run, run.c.id == judgement.c.run_id)
+        .where(run.c.base_id == base_id, judgement.c.judge == judge, judgement.c.rubric == rubric)
+        .order_by(judgement.c.id)
+    )
+    return {
+        (row.text, row.item, row.repetition): read(StoredJudgement, row)
+        for row in connection.execute(statement)
+    }
+
+
+def judges(connection: Connection, run_id: str) -> Sequence[tuple[str, str]]:
+    """Judge and rubric of all who judged a run, the one with most judgements first."""
+    statement = (
+        select(judgement.c.judge, judgement.c.rubric)
+        .where(judgement.c.run_id == run_id)
+        .group_by(judgement.c.judge, judgement.c.rubric)
+        .order_by(func.count().desc(), judgement.c.judge)
+    )
+    return [(row.judge, row.rubric) for row in connection.execute(statement)]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPreference:
+    """A judge's preference for a question, asked in both orders.
+
+    ``vote`` is 1 if the first run's answer is better, -1 if the other run's answer is better, and
+    0.5 or -0.5 if only one order says so. ``cost`` is in ``currency``; None if the price is
+    unknown.
+    """
+
+    question_id: str
+    judge: str
+    version: str
+    rubric: str
+    vote: float
+    tokens: int
+    cost: float | None = None
+    currency: str = ""
+
+
+def add_preference(
+    connection: Connection, run_id: str, other_id: str, new: StoredPreference
+) -> None:
+    """Store a preference, unless the same was stored meanwhile."""
+    row = {**asdict(new), "run_id": run_id, "other_id": other_id, "created": datetime.now(UTC)}
+    insert_missing(connection, preference, row)
+
+
+def preferences_between(
+    connection: Connection, run_id: str, other_id: str, judge: str, rubric: str
+) -> dict[str, StoredPreference]:
+    """The preferences of a judge between two runs, by question id."""
+    mine = (preference.c.run_id == run_id) & (preference.c.other_id == other_id)
+    same_judge = (preference.c.judge == judge) & (preference.c.rubric == rubric)
+    rows = connection.execute(select(preference).where(mine, same_judge).order_by(preference.c.id))
+    return {row.question_id: read(StoredPreference, row) for row in rows}

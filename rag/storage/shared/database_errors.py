@@ -1,23 +1,20 @@
-"""Errors of the database and its driver as those of the program."""
+"""Errors of the database and its driver as those of the program, and the connection pool."""
 
 from __future__ import annotations
 
+import logging
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from sqlalchemy import exc
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
-from rag.errors import (
-    ConnectionLost,
-    DatabaseBusy,
-    DiskFull,
-    InvalidInput,
-    NotFound,
-    StorageError,
-)
+from rag.errors import ConnectionLost, DatabaseBusy, DiskFull, InvalidInput, NotFound, StorageError
 from rag.input_rules import find_fault
-from rag.storage.shared.pool import says_full
 
 TYPE_AGAIN = "Type it again, or leave it out."
 # Of a row that belongs to one that is not there any more.
@@ -106,3 +103,62 @@ def _hint(message: str) -> str:
     if message.startswith("permission denied"):
         return "An administrator of the database has to GRANT that to the role of the URL."
     return ""
+
+
+SECONDS_OF_A_REQUEST = 2.0
+SECONDS_OF_A_JOB = 60.0
+_SECONDS_FULL = 0.25  # until a server that was full is asked for another connection
+_POLL_SECONDS = 0.01
+
+# SQLAlchemy logs under the name of this module, whatever a pool does.
+logging.getLogger(__name__).setLevel(logging.WARNING)
+
+_seconds: ContextVar[float] = ContextVar("_seconds", default=SECONDS_OF_A_REQUEST)
+
+# PostgreSQL's words for its limits: a failed connection has no SQLSTATE in the driver. PgBouncer's
+# own limits are the last two.
+_FULL_SERVER = (
+    "too many clients",
+    "too many connections",
+    "remaining connection slots",
+    "no more connections allowed",
+    "query_wait_timeout",
+)
+
+
+def says_full(message: str) -> bool:
+    """Whether a server refused a connection because it has as many as it takes."""
+    return any(words in message for words in _FULL_SERVER)
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Let this thread wait as long for a connection as a job does, within the block."""
+    token = _seconds.set(SECONDS_OF_A_JOB)
+    try:
+        yield
+    finally:
+        _seconds.reset(token)
+
+
+class PatientPool(QueuePool):
+    """A pool that waits for a connection of its own, or for the server to take another one."""
+
+    _full_until = -math.inf
+
+    def connect(self) -> PoolProxiedConnection:
+        """Return a connection. Raises what SQLAlchemy or the driver says when the wait is over."""
+        deadline = time.monotonic() + _seconds.get()
+        while True:
+            now = time.monotonic()
+            # Each attempt costs a full server a process: its own connections come back sooner.
+            if now >= self._full_until or self.checkedin() or now >= deadline:
+                try:
+                    return super().connect()
+                except Exception as error:
+                    is_full = says_full(str(error))
+                    if is_full:
+                        self._full_until = now + _SECONDS_FULL
+                    if now >= deadline or not (is_full or isinstance(error, exc.TimeoutError)):
+                        raise
+            time.sleep(_POLL_SECONDS)

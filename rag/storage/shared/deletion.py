@@ -1,25 +1,48 @@
-"""Rows of deleted knowledge bases and cuts, deleted in portions.
+"""Rows of deleted knowledge bases and cuts, deleted in portions; repairs of invalid values.
 
 A base or a cut is marked, which hides it from everyone at once. Its rows go later, in transactions
 that are so short that no other writer waits long. A killed process leaves the mark, and the next
 one continues. So go the segments of large documents, and what storing one left.
+
+Repairs mend texts and recipes that were stored before validation rejected them.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
+from collections.abc import Iterator
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, select, tuple_
+from sqlalchemy import (
+    JSON,
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Table,
+    Text,
+    cast,
+    delete,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
-from rag.errors import StorageError
-from rag.storage import bases, builds, files, leases, vectors
+from rag.errors import InvalidRecipe, StorageError
+from rag.input_rules import mend
+from rag.recipe import Recipe
+from rag.storage import bases, builds, files, leases, registries, vectors
 from rag.storage.database import Database
 from rag.storage.every_table import metadata
 from rag.storage.files import Files
+from rag.storage.rows import insert_or_replace
 from rag.storage.shared import segments
-from rag.storage.shared.portions import Portions
-from rag.storage.tables import chunk, cut, document, job, job_item, knowledge_base
+from rag.storage.shared.segments import Portions
+from rag.storage.tables import chunk, cut, document, job, job_item, knowledge_base, recipe_version
 
 log = logging.getLogger(__name__)
 
@@ -159,3 +182,80 @@ def _delete_some(
         leases.drop(connection, ids)
         return len(ids)
     return connection.execute(some).rowcount
+
+
+_RECIPES = (knowledge_base.c.recipe, recipe_version.c.recipe)
+_SIGNS = (r"\u0000", r"\ud")  # how JSON writes the character 0, and half a character or an emoji
+
+
+def mend_text(connection: Connection, *, repair: bool) -> list[str]:
+    """Find values of JSON with text that is none, recipes aside, by the names of their columns;
+    ``repair`` stores them as they are read anyway."""
+    mended = []
+    for table in metadata.sorted_tables:
+        for column in (candidate for candidate in table.c if isinstance(candidate.type, JSON)):
+            if any(column is recipe_column for recipe_column in _RECIPES):
+                continue
+            for row, value in _spoilt(connection, table, column):
+                mended.append(f"{table.name}.{column.name}")
+                if repair:
+                    mine = [key == row._mapping[key.name] for key in table.primary_key]
+                    connection.execute(update(table).where(*mine).values({column: value}))
+    return mended
+
+
+def _spoilt(
+    connection: Connection, table: Table, column: Column[Any]
+) -> Iterator[tuple[Row[Any], Any]]:
+    text = cast(column, Text)
+    suspicious = or_(*(text.contains(sign, autoescape=True) for sign in _SIGNS))
+    statement: Select[Any] = select(*table.primary_key, text.label("stored"))
+    for row in connection.execute(statement.where(suspicious)).all():
+        stored = json.loads(row.stored)
+        if (value := mend(stored)) != stored:
+            yield row, value
+
+
+def mend_recipes(connection: Connection, *, repair: bool) -> list[str]:
+    """Find saved recipes, and versions of them, that would be refused today, by the names of their
+    bases; ``repair`` stores them as they are read anyway."""
+    mended = []
+    for row, recipe in _refused(connection, knowledge_base):
+        mended.append(f"the recipe of {row.name}")
+        if repair:
+            mine = knowledge_base.c.id == row.id
+            data = recipe.model_dump(mode="json")
+            connection.execute(update(knowledge_base).where(mine).values(recipe=data))
+    names = {row.id: row.name for row in connection.execute(select(knowledge_base))}
+    for row, recipe in _refused(connection, recipe_version):
+        mended.append(f"version {row.hash} of the recipe of {names[row.base_id]}")
+        if repair:
+            _replace_version(connection, row, recipe)
+    return mended
+
+
+def _refused(connection: Connection, table: Table) -> Iterator[tuple[Row[Any], Recipe]]:
+    rows = connection.execute(select(table, cast(table.c.recipe, Text).label("stored"))).all()
+    for row in rows:
+        if _is_beyond(json.loads(row.stored)):
+            yield row, Recipe.restore(row.recipe)
+
+
+def _is_beyond(stored: Any) -> bool:
+    try:
+        Recipe.parse(stored)
+    except InvalidRecipe:
+        return True
+    return False
+
+
+def _replace_version(connection: Connection, row: Row[Any], recipe: Recipe) -> None:
+    """Store a version under the hash that it has by now, with the name that it was given."""
+    key = {"base_id": row.base_id, "hash": recipe.hash, "saved": row.saved}
+    mine = (recipe_version.c.base_id == row.base_id) & (recipe_version.c.hash == row.hash)
+    connection.execute(delete(recipe_version).where(mine))
+    insert_or_replace(connection, recipe_version, key | {"recipe": recipe.model_dump(mode="json")})
+    name = registries.list_recipe_names(connection, row.base_id).get(row.hash, "")
+    if name and recipe.hash != row.hash:
+        registries.name_recipe(connection, row.base_id, row.hash, "")
+        registries.name_recipe(connection, row.base_id, recipe.hash, name)

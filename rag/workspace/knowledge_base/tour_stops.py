@@ -29,8 +29,7 @@ from rag.experiments.runs.history import RunComparison
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
-from rag.storage.conversations.details import StoredCitation
-from rag.storage.conversations.turns import Turn
+from rag.storage.conversations.turns import StoredCitation, Turn
 from rag.types import STATE_TITLES, AnswerState, Document, Span, Table, page_name
 
 SURROUNDINGS = 600

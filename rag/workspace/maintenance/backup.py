@@ -25,7 +25,7 @@ from rag.services.services import Services
 from rag.settings import Settings
 from rag.storage import Database, bases, documents, files, sqlite_file
 from rag.storage.files import Arrival, digest
-from rag.storage.shared import transfer
+from rag.storage.shared import copying
 from rag.workspace.maintenance.check import still
 
 _UNDER_WAY = ".restore.json"  # in a home: the moves of a restore that has not ended
@@ -84,7 +84,7 @@ def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
     for _ in range(_MOST_TRIES):
         before = services.files.list_names()
         if services.files.in_database:
-            transfer.save(services.database, copy)
+            copying.save_as_file(services.database, copy)
         else:
             services.database.copy_to(copy)
         with closing(Database(sqlite_file.url(copy))) as copied, copied.read() as connection:
@@ -200,7 +200,7 @@ def _load(url: str, fresh: Path, backup: Backup) -> None:
         closing(Database(sqlite_file.url(fresh / _DATABASE))) as copy,
         closing(Database(url)) as database,
     ):
-        transfer.load(copy, database, originals)
+        copying.load_from_file(copy, database, originals)
 
 
 def _place(folder: Path, name: str) -> Path:

@@ -23,9 +23,9 @@ from rag.services.indexing import snapshots
 from rag.services.indexing.servers import WITHOUT_PGVECTOR
 from rag.services.services import Services
 from rag.storage import bases, builds, files, vectors
-from rag.storage.access import audit, people, sign_ins
-from rag.storage.conversations import retention
-from rag.storage.shared import repairs
+from rag.storage.access import audit, people
+from rag.storage.conversations import sessions
+from rag.storage.shared import deletion
 from rag.storage.sqlite_file import JOURNAL_LOST
 from rag.stores import pgvector
 
@@ -110,8 +110,8 @@ def _stored_before(services: Services, repair: bool) -> list[Problem]:
     """Find stored data that today's validation would refuse, and repair it if ``repair``."""
     database = services.database
     with database.write() if repair else database.read() as connection:
-        texts = Counter(repairs.mend_text(connection, repair=repair))
-        recipes = repairs.mend_recipes(connection, repair=repair)
+        texts = Counter(deletion.mend_text(connection, repair=repair))
+        recipes = deletion.mend_recipes(connection, repair=repair)
     named: list[tuple[What, str]] = [
         *(("text", f"{number:,} in {column} that is none") for column, number in texts.items()),
         *(("recipe", name) for name in recipes),
@@ -223,12 +223,12 @@ def forget_old(services: Services) -> None:
     """Delete what is older than the settings say."""
     settings = services.settings
     for days, forget in (
-        (settings.keep_conversations_days, retention.forget_conversations),
-        (settings.keep_interactions_days, retention.forget_interactions),
-        (settings.keep_traces_days, retention.forget_traces),
+        (settings.keep_conversations_days, sessions.forget_conversations),
+        (settings.keep_interactions_days, sessions.forget_interactions),
+        (settings.keep_traces_days, sessions.forget_traces),
         (settings.keep_audit_days, audit.forget),
         (_SIGNED_IN_DAYS, people.forget_deleted),
-        (_SIGNED_IN_DAYS, sign_ins.forget),
+        (_SIGNED_IN_DAYS, people.forget_sign_ins),
     ):
         if days is not None:
             with services.database.write() as connection:

@@ -18,7 +18,7 @@ from rag.library.questions.sets import counted_edit
 from rag.operation import operation
 from rag.results import FOREIGN, Run
 from rag.storage import Connection, documents, runs
-from rag.storage.quality import decisions, judgements
+from rag.storage.quality import answers, decisions
 from rag.storage.quality.decisions import StoredDecision, StoredHit
 
 EQUAL_MARGIN = 0.05
@@ -263,7 +263,7 @@ def _verdicts(connection: Connection, *run_ids: str) -> dict[tuple[str, str], bo
     """The majority of the grades that models gave to hits, by question and id."""
     votes: dict[tuple[str, str], list[bool]] = {}
     for run_id in run_ids:
-        for judgement in judgements.of_run(connection, run_id):
+        for judgement in answers.judgements_of_run(connection, run_id):
             votes.setdefault((judgement.question_id, judgement.item), []).append(
                 judgement.grade > 0
             )

@@ -131,7 +131,7 @@ class AnswerEvaluations(StoredRuns):
     def answers(self, run_id: str) -> Mapping[str, RunAnswer]:
         """The answers of a run by question id; none where it only measured retrieval."""
         with self._services.database.read() as connection:
-            return rows.of_run(connection, self._base_id, run_id)
+            return rows.answers_of_run(connection, self._base_id, run_id)
 
     def _unfinished(self, about: Mapping[str, str]) -> str | None:
         last = self._jobs.latest(self._base_id, EvaluateAnswers, **about)
@@ -154,7 +154,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     with services.database.read() as connection:
         if runs.run_exists(connection, run_id):
             return f"Run {run_id} is stored."
-        answers = rows.of_run(connection, job.base_id, run_id)
+        answers = rows.answers_of_run(connection, job.base_id, run_id)
     todo = [item for item in questions if _open(answers.get(item.id))]
     again = bool(todo) and all(item.id in answers for item in todo)
     work = _Work(services, job.base_id, request, opened)
@@ -175,7 +175,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     if done < len(questions) or (calls.failed and not again):
         return calls.describe_pause(complete, len(questions), "questions are answered", "Evaluate")
     with services.database.read() as connection:
-        answers = rows.of_run(connection, job.base_id, run_id)
+        answers = rows.answers_of_run(connection, job.base_id, run_id)
     stored = [answers[item.id] for item in questions if item.id in answers]
 
     def on_measured(measured: int, total: int) -> None:
@@ -243,7 +243,7 @@ class _Work:
             judge_cost=judged_values.cost.amount if judged_values.cost else None,
         )
         with self._services.database.write() as connection:
-            rows.store(connection, self._base_id, self._request.run, run_answer)
+            rows.store_answer(connection, self._base_id, self._request.run, run_answer)
         return run_answer
 
 

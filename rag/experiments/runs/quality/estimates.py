@@ -25,7 +25,7 @@ from rag.operation import operation
 from rag.storage import Connection
 from rag.storage import questions as question_rows
 from rag.storage.labels import SAMPLED
-from rag.storage.quality import judgements as rows
+from rag.storage.quality import answers as rows
 from rag.types import percent
 
 CUTOFF = 10
@@ -182,7 +182,7 @@ def _verdicts(
     votes: dict[Hit, list[float]] = defaultdict(list)
     models = Counter[str]()
     for run_id in run_ids:
-        for judgement in rows.of_run(connection, run_id, name):
+        for judgement in rows.judgements_of_run(connection, run_id, name):
             if judgement.rubric not in rubrics:
                 continue  # in words that are not in use any more
             votes[judgement.question_id, judgement.item].append(float(judgement.grade >= RELEVANT))

@@ -15,7 +15,7 @@ from rag.experiments.runs.stored import StoredRuns
 from rag.library.questions.judging_queue import JudgingPool
 from rag.operation import operation
 from rag.storage import Connection
-from rag.storage.quality import judgements
+from rag.storage.quality import answers
 from rag.types import percent
 
 
@@ -70,7 +70,7 @@ def judge_calibration(
     owners = {question_id: place for place, question_id in enumerate(grades)}
     both = [
         (one.stated, grades[one.question_id][one.item] > 0, owners[one.question_id])
-        for one in judgements.of_run(connection, run_id, judge, rubric)
+        for one in answers.judgements_of_run(connection, run_id, judge, rubric)
         if one.stated is not None and one.item in grades.get(one.question_id, {})
     ]
     if not both:

@@ -23,8 +23,8 @@ from rag.services.services import Services
 from rag.storage import documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.labels import PROPOSED, of_model
-from rag.storage.quality import judgements as rows
-from rag.storage.quality.judgements import StoredJudgement
+from rag.storage.quality import answers as rows
+from rag.storage.quality.answers import StoredJudgement
 from rag.types import Usage
 
 _Reply = Judgement | Usage  # what was spent, where no grade came of it
@@ -196,7 +196,7 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
         for hit, earlier in graded.items():
             if earlier is not None:
                 copy = replace(earlier, question_id=hit.question_id, tokens=0, cost=None)
-                rows.add(connection, run_id, copy)
+                rows.add_judgement(connection, run_id, copy)
     todo = [hit for hit in todo if graded[hit] is None]
     judged += len(graded) - len(todo)
     calls = ModelCalls(request.budget)
@@ -231,7 +231,7 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
                 stated=outcome.stated,
             )
             with services.database.write() as connection:
-                rows.add(connection, run_id, stored)
+                rows.add_judgement(connection, run_id, stored)
         reporter.report(
             judged + done, judged + len(todo), f"{judged + done:,} of {judged + len(todo):,}"
         )
@@ -253,7 +253,7 @@ def _todo(services: Services, base_id: int, request: Judge, rubric: str) -> tupl
         results = runs.results(connection, request.run)
         judged = {
             (judgement.question_id, judgement.item, judgement.repetition)
-            for judgement in rows.of_run(connection, request.run, request.judge, rubric)
+            for judgement in rows.judgements_of_run(connection, request.run, request.judge, rubric)
         }
         ids = {key for result in results for key, *_ in result.ranking[: request.depth]}
         chunks = passages.passages_by_id(connection, base_id, run.cut, ids)

@@ -12,7 +12,7 @@ from rag.evaluation.judges import RUBRICS, Judgement, Rubric, ask, decide, passa
 from rag.protocols import ChatModel
 from rag.services.services import Services
 from rag.storage import Connection
-from rag.storage.conversations.prompt_texts import list_prompt_versions
+from rag.storage.registries import list_prompt_versions
 from rag.types import Cost, Usage
 
 

@@ -24,8 +24,7 @@ from rag.services.jobs import JobRow, Jobs, Reporter
 from rag.services.services import Services
 from rag.storage import Connection, passages, runs
 from rag.storage.quality import answers as answer_rows
-from rag.storage.quality import preferences as rows
-from rag.storage.quality.preferences import StoredPreference
+from rag.storage.quality.answers import StoredPreference
 from rag.types import Cost, Usage, percent
 
 SHOWN = 3
@@ -134,7 +133,9 @@ class PairwiseComparisons(StoredRuns):
         """Return a judge's preferences so far. Raises the same errors as ``start``."""
         with self._services.database.read() as connection:
             pair = _Pair.read(connection, self._base_id, run_id, other_id)
-            preferences = rows.between(connection, run_id, other_id, judge, _RUBRIC)
+            preferences = answer_rows.preferences_between(
+                connection, run_id, other_id, judge, _RUBRIC
+            )
             groups = groups_of_set(connection, self._base_id, pair.run.question_set)
         votes = {
             key: preference.vote for key, preference in preferences.items() if key in pair.texts
@@ -183,7 +184,9 @@ class _Pair:
                 "Answers are compared between two runs of one question set.",
                 "Choose two runs of one set.",
             )
-        one, two = (answer_rows.of_run(connection, base_id, side.id) for side in (run, other))
+        one, two = (
+            answer_rows.answers_of_run(connection, base_id, side.id) for side in (run, other)
+        )
         if not one or not two:
             raise InvalidInput(
                 f"Run {other.id if one else run.id} has no answers.",
@@ -212,7 +215,7 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
     calls = ModelCalls(request.budget)
     with services.database.read() as connection:
         pair = _Pair.read(connection, job.base_id, run_id, other_id)
-        stored = rows.between(connection, run_id, other_id, judge.name, _RUBRIC)
+        stored = answer_rows.preferences_between(connection, run_id, other_id, judge.name, _RUBRIC)
         passages = _passages(connection, job.base_id, pair)
 
     def compare_answers(key: str) -> _Reply:
@@ -245,7 +248,7 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
             currency=cost.currency if cost else "",
         )
         with services.database.write() as connection:
-            rows.add(connection, run_id, other_id, row)
+            answer_rows.add_preference(connection, run_id, other_id, row)
     done, total = len(stored) + compared, len(stored) + len(todo)
     if done == total:
         return f"{counted(done, 'pair')} of answers compared."

@@ -148,7 +148,7 @@ class Examination:
     def _answers(self) -> Mapping[str, RunAnswer]:
         """The answers of that run, by question id."""
         with self._services.database.read() as connection:
-            return answer_rows.of_run(connection, self._base_id, self.scored_run)
+            return answer_rows.answers_of_run(connection, self._base_id, self.scored_run)
 
     def _doubted(self, number: int) -> FailedQuestion:
         """A question whose passage is found, and whose answer is refused or doubtful."""

@@ -1,0 +1,292 @@
+"""Registries: tools, systems, calibrations, names of recipes, language models, and prompts.
+
+Definitions of tools and systems are opaque here. A build has one calibration, the newest; prompts
+and systems keep every version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Connection,
+    DateTime,
+    Integer,
+    String,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+)
+
+from rag.storage import bases
+from rag.storage.rows import in_utc, insert_or_replace, read, values
+from rag.storage.tables import base_id as owned
+from rag.storage.tables import base_id as owner
+from rag.storage.tables import calibration, metadata
+
+tool = Table(
+    "tool",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("definition", JSON, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+
+def list_tools(connection: Connection) -> dict[str, dict[str, Any]]:
+    """All definitions by name, in the order of names."""
+    rows = connection.execute(select(tool.c.name, tool.c.definition).order_by(tool.c.name))
+    return {row.name: dict(row.definition) for row in rows}
+
+
+def save_tool(connection: Connection, name: str, definition: Mapping[str, Any]) -> None:
+    """Store a tool, in place of the one of that name."""
+    values = {"name": name, "definition": dict(definition), "created": datetime.now(UTC)}
+    insert_or_replace(connection, tool, values)
+
+
+def remove_tool(connection: Connection, name: str) -> bool:
+    """Whether there was one to delete."""
+    return connection.execute(delete(tool).where(tool.c.name == name)).rowcount > 0
+
+
+system = Table(
+    "system",
+    metadata,
+    owned(primary=True),
+    Column("name", String, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("hash", String(64), nullable=False),
+    Column("definition", JSON, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRow:
+    """A version of a system."""
+
+    name: str
+    version: int
+    hash: str
+    definition: Mapping[str, Any]
+    created: datetime
+
+
+def newest_systems(connection: Connection, base_id: int) -> list[SystemRow]:
+    """The newest version of each system, by name."""
+    last = (
+        select(system.c.name, func.max(system.c.version).label("version"))
+        .where(system.c.base_id == base_id)
+        .group_by(system.c.name)
+        .subquery()
+    )
+    same = (system.c.name == last.c.name) & (system.c.version == last.c.version)
+    statement = select(system).join(last, same).where(system.c.base_id == base_id)
+    rows = connection.execute(statement.order_by(system.c.name))
+    return [read(SystemRow, row) for row in rows]
+
+
+def add_system(
+    connection: Connection, base_id: int, name: str, hash_: str, definition: Mapping[str, Any]
+) -> SystemRow:
+    """Store a version of a system, unless its newest one has the same hash; return that.
+
+    Raises NotFound for a knowledge base that is gone.
+    """
+    bases.hold(connection, base_id)  # two versions that are added at once get two numbers
+    before = next((row for row in newest_systems(connection, base_id) if row.name == name), None)
+    if before is not None and before.hash == hash_:
+        return before
+    version = before.version + 1 if before else 1
+    row = SystemRow(name, version, hash_, dict(definition), datetime.now(UTC))
+    connection.execute(insert(system).values(values(system, row, base_id=base_id)))
+    return row
+
+
+def remove_system(connection: Connection, base_id: int, name: str) -> bool:
+    """Delete all versions of a system; return whether there was one."""
+    mine = (system.c.base_id == base_id) & (system.c.name == name)
+    return connection.execute(delete(system).where(mine)).rowcount > 0
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRow:
+    """A row: ``model`` and ``quality`` as their owners wrote them, ``threshold`` for ``auto``."""
+
+    question_set: str
+    set_version: int
+    questions: int
+    model: Mapping[str, Any]
+    quality: Mapping[str, Any]
+    threshold: float | None
+    created: datetime
+
+
+def replace_calibration(
+    connection: Connection, base_id: int, build_hash: str, row: CalibrationRow
+) -> None:
+    """Store the calibration of a build, which must be registered."""
+    new = values(calibration, row, base_id=base_id, build_hash=build_hash)
+    insert_or_replace(connection, calibration, new)
+
+
+def calibration_of_build(
+    connection: Connection, base_id: int, build_hash: str
+) -> CalibrationRow | None:
+    """The calibration of a build, or None."""
+    row = connection.execute(
+        select(calibration).where(
+            calibration.c.base_id == base_id, calibration.c.build_hash == build_hash
+        )
+    ).first()
+    return None if row is None else read(CalibrationRow, row)
+
+
+recipe_name = Table(
+    "recipe_name",
+    metadata,
+    owner(primary=True),
+    Column("hash", String(12), primary_key=True),
+    Column("name", String, nullable=False),
+)
+
+_NAMES = select(recipe_name).where(recipe_name.c.base_id == bindparam("base_id"))
+
+
+def list_recipe_names(connection: Connection, base_id: int) -> dict[str, str]:
+    """Names by the hash of a recipe."""
+    rows = connection.execute(_NAMES, {"base_id": base_id})
+    return {row.hash: row.name for row in rows}
+
+
+def name_recipe(connection: Connection, base_id: int, recipe_hash: str, name: str) -> None:
+    """Give a recipe a name, or none where it is empty."""
+    if name:
+        key = {"base_id": base_id, "hash": recipe_hash}
+        insert_or_replace(connection, recipe_name, {**key, "name": name})
+        return
+    mine = (recipe_name.c.base_id == base_id) & (recipe_name.c.hash == recipe_hash)
+    connection.execute(delete(recipe_name).where(mine))
+
+
+_REMEMBERED = timedelta(days=1)  # servers are started again with other windows
+_SAFETY = 0.8  # of the tokens that a server read: its tokenizer counts otherwise
+
+language_model = Table(
+    "language_model",
+    metadata,
+    Column("provider", String, primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("address", String, primary_key=True),
+    # Of the last prompt that its server cut.
+    Column("read_tokens", Integer),
+    Column("sent_tokens", Integer),
+    Column("cut", DateTime(timezone=True)),
+    # What it reads where a recipe leaves that open, by questions that were tried.
+    Column("evidence", String),
+    Column("evidence_reason", String),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A language model of a provider at an address: another server is another model."""
+
+    provider: str
+    model: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """Facts about a language model.
+
+    Of a prompt with at least ``sent_tokens``, its server read ``read_tokens``, at the time ``cut``.
+    ``evidence`` is what suits it, for ``evidence_reason``. None is not known.
+    """
+
+    provider: str
+    model: str
+    address: str
+    read_tokens: int | None
+    sent_tokens: int | None
+    cut: datetime | None
+    evidence: str | None
+    evidence_reason: str | None
+
+    @property
+    def name(self) -> ModelName:
+        """Its name."""
+        return ModelName(self.provider, self.model, self.address)
+
+    @property
+    def longest_prompt(self) -> int | None:
+        """The tokens that its server reads for certain; None where nothing was cut in a day."""
+        if self.cut is None or self.read_tokens is None:
+            return None
+        recent = datetime.now(UTC) - self.cut < _REMEMBERED
+        return int(self.read_tokens * _SAFETY) if recent else None
+
+
+def list_models(connection: Connection) -> Sequence[ModelFacts]:
+    """Return all that is known, by name."""
+    rows = connection.execute(select(language_model).order_by(*language_model.primary_key))
+    return [read(ModelFacts, row, cut=in_utc(row.cut)) for row in rows]
+
+
+def note_model(connection: Connection, name: ModelName, **facts: Any) -> None:
+    """Store what was learned, by column; other columns stay as they are."""
+    insert_or_replace(connection, language_model, _key(name) | facts)
+
+
+def forget_model(connection: Connection, name: ModelName) -> None:
+    """Delete what is known of a model."""
+    mine = (language_model.c[column] == value for column, value in _key(name).items())
+    connection.execute(delete(language_model).where(*mine))
+
+
+def _key(name: ModelName) -> dict[str, str]:
+    return {"provider": name.provider, "model": name.model, "address": name.address}
+
+
+prompt_text = Table(
+    "prompt_text",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    owner(),
+    Column("name", String, nullable=False),
+    # "" stands for the text that the product comes with.
+    Column("text", Text, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptVersion:
+    """A text that a prompt was given; "" where it was reset to the one it came with."""
+
+    name: str
+    text: str
+    created: datetime
+
+
+def list_prompt_versions(connection: Connection, base_id: int) -> list[PromptVersion]:
+    """All versions of all prompts of a base, oldest first."""
+    mine = select(prompt_text).where(prompt_text.c.base_id == base_id).order_by(prompt_text.c.id)
+    return [read(PromptVersion, row) for row in connection.execute(mine)]
+
+
+def add_prompt_version(connection: Connection, base_id: int, name: str, text: str) -> None:
+    """Keep a new version."""
+    values = {"base_id": base_id, "name": name, "text": text, "created": datetime.now(UTC)}
+    connection.execute(insert(prompt_text).values(values))
