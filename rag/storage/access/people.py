@@ -1,4 +1,4 @@
-"""People who signed in or were invited, their roles in knowledge bases, and sign-ins of browsers."""
+"""People who signed in or were invited, their roles in knowledge bases, and their sign-ins."""
 
 from __future__ import annotations
 
