@@ -53,11 +53,8 @@ from pages.components.shell.cookies import (
 )
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError, write_log_lines
-from rag.api.connections import bound_connections
-from rag.api.hosts import Hosts, misdirected
+from rag.api.connections import Hosts, Sockets, bound_connections, misdirected, refusal, scarcity
 from rag.api.mounting import Api
-from rag.api.scarcity import refusal, scarcity
-from rag.api.sockets import Sockets
 
 if TYPE_CHECKING:
     from rag import Workspace

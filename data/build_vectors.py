@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rag import Recipe, Settings, Workspace, workspace
-from rag.services.indexing.vector_cache import export_vectors
+from rag.services.caches import export_vectors
 from rag.services.services import Services
 
 

@@ -32,7 +32,7 @@ _DENIED = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno
 
 def mcp(args: argparse.Namespace) -> Output:
     from rag import DocumentData
-    from rag.api.mcp_transport import over_stdio  # slow to import, and for this verb alone
+    from rag.api.mcp_server import over_stdio  # slow to import, and for this verb alone
 
     # A thread waits for standard input, and no exception would end it.
     for number in (signal.SIGINT, signal.SIGTERM):

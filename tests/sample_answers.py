@@ -8,7 +8,7 @@ from rag.answering import PassageReader, Vocabulary
 from rag.answering.checking import SentenceChecker
 from rag.answering.statements.sentences import sentence_spans
 from rag.search.corpus import StoredSources
-from rag.services.indexing.lookup import lookup
+from rag.services.indexing.index import lookup
 from rag.storage import passages
 
 BEST = 3  # the grade of what answers by itself

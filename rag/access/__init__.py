@@ -17,13 +17,9 @@ class Access:
     """Access control for people and programs: ``people``, ``tokens``, links and ``audit`` log."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
-        from rag.access.agents import AgentLog
         from rag.access.audit import AuditLog
-        from rag.access.people import People
-        from rag.access.rates import InFlight, Rates
-        from rag.access.replies import KeptReplies
-        from rag.access.sign_ins import SignIns
-        from rag.access.tokens import Tokens
+        from rag.access.people import People, SignIns
+        from rag.access.tokens import AgentLog, InFlight, KeptReplies, Rates, Tokens
 
         self._database = database
         self.people = People(database, settings.admins, settings.sign_in_allowed)
@@ -39,12 +35,12 @@ class Access:
 
     def link(self, secret: str) -> LinkRow | None:
         """Return the link of a secret; None if it is unknown, expired or revoked."""
-        from rag.access.links import link_of
+        from rag.access.people import link_of
 
         return link_of(self._database, secret)
 
     def shows(self, link: LinkRow) -> bool:
         """Whether a link that was opened shows anything still."""
-        from rag.access.links import still_valid
+        from rag.access.people import still_valid
 
         return still_valid(self._database, link)

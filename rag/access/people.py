@@ -1,16 +1,26 @@
-"""People: who signs in, and what becomes of what was there before anybody did."""
+"""People: who signs in, who has which access to a knowledge base, and what becomes of older data.
+
+A sign-out ends the sign-in of a browser for all its tabs and all processes. People with a link can
+ask one knowledge base, for a while.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+import secrets
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
-from rag.errors import InvalidInput, NotAllowed, NotFound
+from rag.access.audit import AuditLog
+from rag.access.roles import ROLES
+from rag.errors import AlreadyExists, InvalidInput, NotAllowed, NotFound
+from rag.operation import ALL, operation
 from rag.settings import fold_case
 from rag.storage import Database
-from rag.storage.access import audit, people
+from rag.storage.access import audit, links, people
+from rag.storage.access.audit import AuditEntry
+from rag.storage.access.links import LinkRow
 from rag.storage.access.people import NOBODY_SIGNS_IN, Member, Person
 
 __all__ = ["NOBODY_SIGNS_IN", "Claims", "Member", "People", "Person", "address"]
@@ -157,3 +167,192 @@ def address(text: str) -> str:
     if not fits or any(sign in normalised for sign in " ,;<>\"'"):
         raise InvalidInput(f"{text!r} is not an e-mail address.")
     return normalised
+
+
+class SignIns:
+    """The sign-ins of people, each by the digest of a browser's cookie."""
+
+    def __init__(self, database: Database, audit: AuditLog) -> None:
+        self._database = database
+        self._audit = audit
+
+    def begin(self, key: str, person_id: str) -> None:
+        """Note that a person signed in; the same sign-in again, by another tab, changes nothing."""
+        with self._database.write() as connection:
+            is_new = people.begin_sign_in(connection, key, person_id)
+        if is_new:
+            self._note(person_id, "sign_in")
+
+    def end(self, key: str) -> None:
+        """Note a sign-out: the cookie is not accepted any more."""
+        with self._database.write() as connection:
+            person_id = people.end_sign_in(connection, key)
+        if person_id is not None:
+            self._note(person_id, "sign_out")
+
+    def ended(self, keys: Collection[str]) -> set[str]:
+        """Return those of some sign-ins that have ended."""
+        with self._database.read() as connection:
+            return people.list_ended_sign_ins(connection, keys)
+
+    def _note(self, person_id: str, action: str) -> None:
+        entry = AuditEntry(datetime.now(UTC), person_id, "page", "", None, "", "sign-in", action)
+        self._audit.note(entry)
+
+
+PREFIX = "share_"
+_LONGEST_NAME = 80
+_LONGEST_LIFE = 365  # days
+_SECRET_BYTES = 32
+_LARGEST_ID = 2**31 - 1  # what every database stores as an integer
+
+
+class Links:
+    """The links to one knowledge base. The database has the SHA-256 of each, as of tokens."""
+
+    _database: Database
+    _base_id: int
+
+    @operation("owner", audit="sharing", audited_arguments=1)
+    def create_link(
+        self, name: str = "", days: int = 7, maker: str = "", tour_id: int | None = None
+    ) -> tuple[str, LinkRow]:
+        """Create a link; return its secret, which is stored nowhere, and its row.
+
+        Without a name, it is called by its time, which tells it from other links.
+        With ``tour_id``, the link shows the chat and this tour alone. Raises InvalidInput, and
+        NotFound for an unknown tour.
+        """
+        now = datetime.now(UTC)
+        name = name.strip() or links.name_at(now)
+        if len(name) > _LONGEST_NAME or not name.isprintable():
+            raise InvalidInput(f"The name of a link has up to {_LONGEST_NAME} characters.")
+        if not 1 <= days <= _LONGEST_LIFE:
+            raise InvalidInput(f"A link is valid for 1 to {_LONGEST_LIFE} days.")
+        secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
+        row = LinkRow(
+            id=secrets.token_hex(4),
+            base_id=self._base_id,
+            name=name,
+            maker=maker,
+            created=now,
+            expires=now + timedelta(days=days),
+            revoked=None,
+            tour_id=tour_id,
+        )
+        with self._database.write() as connection:
+            if tour_id is not None:
+                # Keep a tour from being deleted until the transaction ends
+                known = 0 < tour_id <= _LARGEST_ID
+                if (
+                    not known
+                    or links.tour_by_id(connection, self._base_id, tour_id, lock=True) is None
+                ):
+                    raise NotFound(
+                        f"There is no tour {tour_id} in this knowledge base.",
+                        "The address of a tour has its number after `tour=`.",
+                    )
+            links.create(connection, row, _digest(secret))
+        return secret, row
+
+    @operation("owner")
+    def links(self) -> list[LinkRow]:
+        """All links without their secrets, newest first."""
+        with self._database.read() as connection:
+            return links.of_base(connection, self._base_id)
+
+    @operation("owner", audit="sharing", audited_arguments=ALL)
+    def revoke_link(self, link_id: str) -> None:
+        """Let a link show nothing any more, from now on. Raises NotFound."""
+        with self._database.write() as connection:
+            if not links.revoke(connection, self._base_id, link_id):
+                raise NotFound(f"There is no link {link_id!r}.")
+
+
+def share_path(secret: str, tour_id: int | None = None) -> str:
+    """Return the path of a new link on the server, which leads to its tour if it has one."""
+    return f"/share/{secret}" + (f"/tour/{tour_id}" if tour_id is not None else "")
+
+
+def link_of(database: Database, secret: str) -> LinkRow | None:
+    """Return the link of a secret; None if it is unknown, expired or revoked."""
+    with database.read() as connection:
+        row = links.by_digest(connection, _digest(secret))
+    return row if row is not None and row.valid else None
+
+
+def still_valid(database: Database, link: LinkRow) -> bool:
+    """Whether a link that was opened is neither over by now, nor revoked or deleted."""
+    if not link.valid:
+        return False
+    with database.read() as connection:
+        row = links.by_id(connection, link.id)
+    return row is not None and row.valid
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+class Members:
+    """The members of a knowledge base and their roles."""
+
+    _database: Database
+    _base_id: int
+
+    @operation("viewer")
+    def members(self) -> list[Member]:
+        """Its people by address."""
+        with self._database.read() as connection:
+            return people.members(connection, self._base_id)
+
+    @operation("owner", audit="members", audited_arguments=ALL)
+    def add_member(self, email: str, role: str = "viewer") -> Person:
+        """Make a person a member, also one who never signed in. Raises InvalidInput,
+        AlreadyExists."""
+        email = address(email)
+        _check(role)
+        with self._database.write() as connection:
+            person = people.add(connection, email)
+            if people.role(connection, self._base_id, person.id) is not None:
+                raise AlreadyExists(f"{email} is a member already.", "Change the role instead.")
+            people.join(connection, self._base_id, person.id, role)
+        return person
+
+    @operation("owner", audit="members", audited_arguments=ALL)
+    def change_member(self, email: str, role: str) -> None:
+        """Give a member another role. Raises NotFound, InvalidInput for the last owner."""
+        _check(role)
+        with self._database.write() as connection:
+            member = people.member_called(connection, self._base_id, address(email))
+            if role != "owner":
+                _keep_an_owner(member, people.owners(connection, self._base_id))
+            people.join(connection, self._base_id, member.id, role)
+
+    @operation("owner", audit="members", audited_arguments=ALL)
+    def remove_member(self, email: str) -> None:
+        """Take a member out. Raises NotFound, InvalidInput for the last owner."""
+        with self._database.write() as connection:
+            member = people.member_called(connection, self._base_id, address(email))
+            _keep_an_owner(member, people.owners(connection, self._base_id))
+            people.leave(connection, self._base_id, member.id)
+
+
+def _keep_an_owner(person: Person, owners: Sequence[str]) -> None:
+    if list(owners) == [person.id]:
+        raise InvalidInput(
+            f"{person.email} is the last owner.", "Make another member an owner first."
+        )
+
+
+def _check(role: str) -> None:
+    if role not in ROLES:
+        raise InvalidInput(f"There is no role {role!r}.", f"There are: {', '.join(ROLES)}.")
+
+
+class BaseAccess(Members, Links):
+    """The members of one knowledge base, and the links to it."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id

@@ -1,21 +1,30 @@
-"""Bearer tokens: who may do what by the API and by MCP, until when."""
+"""Bearer tokens, which say who may do what by the API and by MCP, and until when.
+
+Here are also the log of what agents did and the budgets of their tokens, the limits on the rate and
+concurrency of requests in this process, and the requests that may be repeated: what was made is not
+made again.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 import threading
 import time
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
+from typing import Any
 
-from rag.access.scopes import BUDGETS, SCOPES
-from rag.errors import InvalidInput, NotFound, StorageError
+from rag.access.roles import BUDGETS, SCOPES
+from rag.errors import AlreadyExists, InvalidInput, NotAllowed, NotFound, StorageError
 from rag.storage import Database
 from rag.storage.access import tokens
-from rag.storage.access.tokens import TokenRow
+from rag.storage.access.tokens import AgentCall, TokenRow
 
 NO_BUDGET: Mapping[str, float] = MappingProxyType({})
 PREFIX = "touchstone_"  # lets scanners of source code find a token that was left in some
@@ -148,3 +157,138 @@ class Tokens:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+class AgentLog:
+    """The calls of agents in a home."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def note(self, call: AgentCall) -> None:
+        """Store a call."""
+        with self._database.write() as connection:
+            tokens.add_call(connection, call)
+
+    def left(self, token: TokenRow) -> dict[str, float]:
+        """Return the rest of each budget of a token, by its name."""
+        if not token.budget:
+            return {}
+        with self._database.read() as connection:
+            spent = tokens.spent(connection, token.id)
+        return {name: most - spent[name] for name, most in token.budget.items()}
+
+    def require_budget(self, token: TokenRow) -> None:
+        """Raise NotAllowed for a token whose calls came to its budget."""
+        for name, left in self.left(token).items():
+            if left <= 0:
+                most = token.budget[name]
+                raise NotAllowed(
+                    f"The budget of this token is spent: {most - left:.3g} of {most:g} {name}.",
+                    "Tell the person who gave it to you what you learned, and ask for another one.",
+                )
+
+
+class InFlight:
+    """A limit of ``most`` requests of everybody that are under way at a time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._begun: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def one(self, who: str) -> Iterator[bool]:
+        """Whether a request is let in; it is under way until the block ends."""
+        with self._lock:
+            allowed = self._begun[who] < self._most
+            self._begun[who] += allowed
+        try:
+            yield allowed
+        finally:
+            with self._lock:
+                self._begun[who] -= allowed
+                if not self._begun[who]:
+                    del self._begun[who]
+
+
+class Rates:
+    """A limit of ``per_minute`` requests in a minute, all at once or spread: token buckets."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = float(per_minute)
+        self._per_second = per_minute / 60
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}  # what is left, as of when
+        self._lock = threading.Lock()
+
+    def wait(self, who: str) -> float:
+        """Take one request; 0 if it is admitted, else the seconds until the next is."""
+        with self._lock:
+            now = self._clock()
+            remaining, then = self._buckets.get(who, (self._most, now))
+            remaining = min(self._most, remaining + (now - then) * self._per_second)
+            if remaining < 1:
+                self._buckets[who] = remaining, now
+                return (1 - remaining) / self._per_second
+            self._buckets[who] = remaining - 1, now
+            return 0.0
+
+
+_KEPT_SECONDS = 24 * 3600.0
+_AT_WORK_SECONDS = 600.0
+_LONGEST_KEY = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An answer to a request that made something: ``location`` is its address, if it has one."""
+
+    status: int
+    body: Any
+    location: str = ""
+
+
+class KeyInUse(AlreadyExists):
+    """The first request with this key is still being worked on."""
+
+
+class KeptReplies:
+    """Answers by token and idempotency key, for a day."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def make_or_repeat(
+        self, token_id: str, key: str, request: Any, make: Callable[[], Made]
+    ) -> Made:
+        """Return the result of ``make``, or its stored result for the same request with this key.
+
+        ``request`` is plain data. Failures are not stored. Raises InvalidInput for a
+        key of another request, ``KeyInUse``, and all errors of ``make``.
+        """
+        if not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:
+            raise InvalidInput(f"An idempotency key has 1 to {_LONGEST_KEY} printable characters.")
+        digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+        with self._database.write() as connection:
+            tokens.forget_replies(connection, _KEPT_SECONDS, _AT_WORK_SECONDS)
+            stored = tokens.begin_reply(connection, token_id, key, digest)
+        if stored is not None:
+            if stored.asked != digest:
+                raise InvalidInput(
+                    "This idempotency key was used for another request.", "Use a new key."
+                )
+            if stored.status is None:
+                raise KeyInUse(
+                    "The request with this key is still in progress.", "Wait, then retry."
+                )
+            return Made(stored.status, stored.body, stored.location)
+        try:
+            reply = make()
+        except BaseException:
+            with self._database.write() as connection:
+                tokens.drop_reply(connection, token_id, key)
+            raise
+        with self._database.write() as connection:
+            tokens.finish_reply(connection, token_id, key, reply.status, reply.body, reply.location)
+        return reply

@@ -12,25 +12,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rag import SCOPES, Workspace
 from rag.api import problems
 from rag.api.admission import Admission
-from rag.api.examples import add_examples
-from rag.api.reference import reference
-from rag.api.resources.answers import answers
-from rag.api.resources.bases import bases
-from rag.api.resources.builds import builds
+from rag.api.reference import add_examples, reference
+from rag.api.resources.bases import bases, links, members, tours
 from rag.api.resources.compatible import compatible
-from rag.api.resources.decisions import decisions
-from rag.api.resources.diagnoses import diagnoses
-from rag.api.resources.documents import documents, uploads
-from rag.api.resources.examination import examination
+from rag.api.resources.documents import builds, documents, examination, store_imports, uploads
 from rag.api.resources.jobs import jobs
-from rag.api.resources.members import links, members
 from rag.api.resources.question_sets import labels, question_files, question_sets
-from rag.api.resources.recipes import recipes
-from rag.api.resources.runs import runs
-from rag.api.resources.search import search
-from rag.api.resources.store_imports import store_imports
-from rag.api.resources.systems import systems
-from rag.api.resources.tours import tours
+from rag.api.resources.recipes import recipes, systems
+from rag.api.resources.runs import decisions, diagnoses, runs
+from rag.api.resources.search import answers, search
 
 VERSION = "1"
 LARGEST_BODY = 1 << 20  # bytes of JSON: reading it holds up everybody else

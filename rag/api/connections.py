@@ -1,15 +1,32 @@
-"""Connections that send nothing, or no whole request, are closed; and there are never too many.
+"""Connections to the server: their number, their time, and the host names they may use.
 
 Each open connection is a file handle: a process whose handles are used up by silent connections
 cannot open its database. uvicorn itself bounds only the time between two requests.
+
+A page of another site can have its own name resolved to this machine after it was loaded (DNS
+rebinding). For the browser, that page and the dashboard are then one site. Where nobody signs in,
+only the header ``Host`` tells them apart.
+
+Open WebSockets are known by the sign-in that opened them, so that pages learn of its end. Errors of
+a server that lacks memory, file handles or room are loaded here before there is any: without a file
+handle, nothing can be imported.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn import config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
@@ -101,3 +118,151 @@ class _Bounded(asyncio.Protocol):
 
 # Which of its protocols uvicorn takes is known when it is imported.
 BoundedProtocol = type("BoundedProtocol", (_Bounded, AutoHTTPProtocol), {})
+
+_VARIABLE = "TOUCHSTONE_HOSTS"
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_ANY = "*"
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The accepted host names. With ``addresses``, a browser may also use any IP address: no name
+    was resolved then."""
+
+    names: frozenset[str]
+    addresses: bool = False
+
+    @classmethod
+    def of(cls, listed: Collection[str], listens: str | None, *, signs_in: bool) -> Hosts:
+        """Return the hosts of a server that ``listens`` on an address, None for all of them.
+
+        ``listed`` are the names that the administrator gave, in lower case.
+        """
+        local = _is_loopback(listens or "")
+        if signs_in or not (listed or local):
+            return cls(frozenset({_ANY}))
+        return cls(_LOCAL.union(listed), addresses=not local)
+
+    def accept(self, scope: Scope) -> bool:
+        """Whether a request or a WebSocket is for this server."""
+        try:
+            name = urlsplit(f"//{_host(scope)}").hostname or ""
+        except ValueError:
+            name = ""
+        return _ANY in self.names or name in self.names or (self.addresses and _is_address(name))
+
+
+def misdirected(scope: Scope) -> Response:
+    """Return the answer to a request for another host: status 421."""
+    detail = f"This server does not answer requests for the host {_host(scope)!r}."
+    hint = f"If people reach it by that name, add the name to the variable {_VARIABLE}."
+    if "text/html" in Headers(scope=scope).get("accept", ""):
+        return PlainTextResponse(f"{detail} {hint}", 421)
+    from rag.api import problems  # with FastAPI, which the first page does not wait for
+
+    return problems.answer(scope["path"], problems.problem(421, detail, hint))
+
+
+def _host(scope: Scope) -> str:
+    return Headers(scope=scope).get("host", "")
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class Sockets:
+    """The WebSockets of a process; used by its event loop alone."""
+
+    def __init__(self, notice: bytes) -> None:
+        """``notice`` is what the application receives when a sign-in ended."""
+        self._notice: Message = {"type": "websocket.receive", "bytes": notice}
+        self._open: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+
+    def keys(self) -> list[str]:
+        """Return the sign-ins that have a socket."""
+        return list(self._open)
+
+    def notify(self, keys: Collection[str]) -> None:
+        """Let the application know that sign-ins have ended, once for each of their sockets."""
+        for key in keys:
+            for ended in self._open.pop(key, ()):
+                ended.set()
+
+    async def run(self, key: str, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let an application serve a socket."""
+        ended = asyncio.Event()
+        ending: asyncio.Future[Any] = asyncio.ensure_future(ended.wait())
+        receiving: asyncio.Future[Any] = asyncio.ensure_future(receive())
+
+        async def received() -> Message:
+            nonlocal receiving
+            if not ended.is_set():
+                await asyncio.wait({receiving, ending}, return_when=asyncio.FIRST_COMPLETED)
+                if ended.is_set():
+                    return self._notice
+            message: Message = await receiving
+            receiving = asyncio.ensure_future(receive())
+            return message
+
+        self._open[key].add(ended)
+        try:
+            await app(scope, received, send)
+        finally:
+            ending.cancel()
+            receiving.cancel()
+            self._open[key].discard(ended)
+            if not self._open[key]:
+                del self._open[key]
+
+
+RETRY_SECONDS = 5
+"""How long to wait before the same request."""
+
+_HANDLES = (
+    "The server has no file handle left.",
+    "Try again in a moment. If it goes on, raise the limit of open files of the server (ulimit -n, "
+    "or LimitNOFILE of its unit).",
+)
+_MEMORY = (
+    "The server has too little memory left.",
+    "Try again in a moment. If it goes on, give the server more memory, or lower "
+    "TOUCHSTONE_MAX_INDEX_MB.",
+)
+_DISK = ("The disk is full.", "Free some space, and try again.")
+
+
+def scarcity(error: BaseException | None) -> tuple[str, str] | None:
+    """Return what the server lacks and what to do, if an error comes of that, else None."""
+    if error is None:
+        return None
+    if isinstance(error, BaseExceptionGroup):
+        return next(filter(None, map(scarcity, error.exceptions)), None)
+    number, words = getattr(error, "errno", None), str(error)
+    if number in (errno.EMFILE, errno.ENFILE) or "Too many open files" in words:
+        return _HANDLES
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or "start new thread" in words:
+        return _MEMORY
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return _DISK
+    return scarcity(error.__cause__) if isinstance(error, ImportError) else None
+
+
+def refusal(lack: tuple[str, str]) -> JSONResponse:
+    """Return the answer to a request that fails for a lack."""
+    detail, hint = lack
+    body = {"type": "about:blank", "title": "Service Unavailable", "status": 503}
+    return JSONResponse(
+        {**body, "detail": detail, "hint": hint},
+        503,
+        headers={"Retry-After": str(RETRY_SECONDS)},
+        media_type="application/problem+json",
+    )

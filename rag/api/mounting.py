@@ -61,7 +61,7 @@ class Api:
         return application(self._workspace())
 
     def _mcp(self) -> ASGIApp:
-        from rag.api.mcp_transport import over_http
+        from rag.api.mcp_server import over_http
 
         return over_http(self._workspace())
 

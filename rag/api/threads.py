@@ -1,12 +1,15 @@
-"""Thread pools for blocking functions, with limits on concurrency."""
+"""Thread pools for blocking functions, with limits on concurrency, and server-sent events."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
+from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
 
 _THREADS = 12  # of the 28 that the server has, so that pages are served meanwhile
 
@@ -43,3 +46,32 @@ def dear(work: Callable[..., Value]) -> Callable[..., Awaitable[Value]]:
 def is_dear(work: Callable[..., object]) -> bool:
     """Whether a function was declared to be dear."""
     return work in _DEAR_WORK
+
+
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # proxies pass each on at once
+STREAM: dict[str, Any] = {
+    "description": "Server-sent events, each with JSON as its data.",
+    "content": {
+        "text/event-stream": {
+            "schema": {
+                "type": "object",
+                "description": "an event; its data is JSON",
+                "properties": {name: {"type": "string"} for name in ("event", "data", "id")},
+            }
+        }
+    },
+}
+"""The response of an address that streams events, in the OpenAPI document."""
+ALIVE = b": waiting\n\n"
+"""A comment: keeps a connection open on which nothing happens."""
+
+
+def event(name: str, data: Any, number: int | None = None) -> bytes:
+    """One event, with JSON as its data."""
+    identity = None if number is None else str(number)
+    return format_sse_event(data_str=json.dumps(data), event=name, id=identity)
+
+
+def streamed(events: AsyncIterator[bytes]) -> StreamingResponse:
+    """An answer that goes on until the events end, or the client leaves."""
+    return StreamingResponse(events, media_type="text/event-stream", headers=HEADERS)

@@ -15,8 +15,7 @@ from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, IncompleteVectors, Listwise, filters
 from rag.retrieval.languages import KnownLanguages
 from rag.retrieval.topic import shipped
-from rag.services.indexing.index import Index
-from rag.services.indexing.lookup import lookup
+from rag.services.indexing.index import Index, lookup
 from rag.services.services import Services
 from rag.storage import Connection, Database, bases, documents, passages
 from rag.types import TOOL, Chunk, Document, Hit, Keys

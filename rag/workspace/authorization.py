@@ -1,7 +1,7 @@
-"""The authorization of operations on a knowledge base, and the record of those that are audited.
+"""The principal of a request, and the authorization and record of operations.
 
 The role is looked up when an operation is called, not when the knowledge base is opened, because a
-page or a stream can outlive a role.
+page or a stream can outlive a role. Jobs, tokens and tools have views that show a principal's.
 """
 
 from __future__ import annotations
@@ -9,14 +9,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from rag.access.people import NOBODY_SIGNS_IN, Person
 from rag.access.roles import GUEST, ROLES, reaches
+from rag.access.tokens import Tokens
 from rag.answering import AnswerStream
 from rag.errors import NotAllowed, NotFound
 from rag.operation import SERVER, Operation
+from rag.providers.http_tools import HttpTool, ToolOutcome
 from rag.recipe import Recipe
+from rag.search.tools import Tools
+from rag.services.jobs import JobItem, JobRow, Jobs
+from rag.storage.access.links import LinkRow
+from rag.storage.access.tokens import TokenRow
+from rag.storage.conversations import SessionOwner
 
 ASK = "Ask an owner of the knowledge base."
 WHOLE_BASE: Mapping[str, str] = {
@@ -28,7 +37,7 @@ WHOLE_BASE: Mapping[str, str] = {
 }
 """The least role for what a workspace does with a whole knowledge base, or one of its jobs."""
 
-Note = Callable[[str, str, str], None]
+Note = Callable[..., None]
 """Writes an audit entry from its kind, its path, and a detail."""
 Role = Callable[[], str | None]
 """Returns the current role of a principal; None for a stranger."""
@@ -137,3 +146,165 @@ def _detail(arguments: Iterable[Any]) -> str:
         elif isinstance(argument, list | tuple) and all(isinstance(one, str) for one in argument):
             names += argument
     return ", ".join(filter(None, names))[:_LONGEST_DETAIL]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The principal of a request: a person, or the user of a link.
+
+    ``via`` is the channel, and ``key_id`` the token or link. A ``token`` is checked again during a
+    long operation.
+    """
+
+    person: Person = NOBODY_SIGNS_IN
+    via: str = "page"
+    key_id: str = ""
+    link: LinkRow | None = None
+    token: TokenRow | None = None
+
+    @property
+    def local(self) -> bool:
+        """Whether it is the one user of a server that nobody signs in to."""
+        return self.person.local and self.link is None
+
+    @property
+    def administrator(self) -> bool:
+        """Whether tools, providers and people may be changed."""
+        return self.person.administrator and self.link is None
+
+    @property
+    def may_run_commands(self) -> bool:
+        """Whether systems may run that are commands of the server: a token needs scope admin."""
+        return self.administrator and (self.token is None or "admin" in self.token.scopes)
+
+    @property
+    def may_spend(self) -> bool:
+        """Whether what may cost money is asked because a request names it: see ``spending``."""
+        return self.link is None and (self.token is None or "ask" in self.token.scopes)
+
+    def visitor(self, visitor: SessionOwner) -> SessionOwner:
+        """Return the owner of the conversations: a person, or else a browser.
+
+        With a link, a browser's conversations are separate from those without the link.
+        """
+        if self.link is not None:
+            key = f"{self.link.id}:{visitor.key}"
+            return SessionOwner(key, (key,))
+        return visitor if self.person.local else SessionOwner(self.person.id, (self.person.id,))
+
+
+class ScopedJobs:
+    """The jobs of the knowledge bases that may be seen; others are not there."""
+
+    def __init__(self, jobs: Jobs, role_in: Callable[[int], str | None], note: Note) -> None:
+        self._jobs = jobs
+        self._role_in = role_in
+        self._note = note
+
+    def get(self, job_id: int) -> JobRow:
+        """One job. Raises NotFound."""
+        job = self._jobs.get(job_id)
+        if self._role_in(job.base_id) in (None, GUEST):
+            raise NotFound("This job no longer exists.", "Its knowledge base was deleted.")
+        return job
+
+    def items(self, job_id: int) -> list[JobItem]:
+        """Return the outcome of each item of a job. Raises NotFound."""
+        return self._jobs.items(self.get(job_id).id)
+
+    def active(self, base_id: int | None = None) -> list[JobRow]:
+        """Jobs that wait or work, oldest first, of one knowledge base or of all."""
+        return self._seen(self._jobs.active(base_id))
+
+    def recent(self, base_id: int, limit: int = 20) -> list[JobRow]:
+        """The jobs of a knowledge base, newest first."""
+        return self._seen(self._jobs.recent(base_id, limit))
+
+    def attended(self) -> bool:
+        """Whether a worker lives."""
+        return self._jobs.attended()
+
+    def cancel(self, job_id: int) -> None:
+        """Ask a job to stop. Raises NotFound, NotAllowed."""
+        job = self.get(job_id)
+        role, least = self._role_in(job.base_id) or GUEST, WHOLE_BASE["cancel"]
+        if not reaches(role, least):
+            raise NotAllowed(refusal(role, least), ASK)
+        self._jobs.cancel(job_id)
+        self._note("jobs", "cancel", job.title)
+
+    def _seen(self, jobs: list[JobRow]) -> list[JobRow]:
+        roles = {base_id: self._role_in(base_id) for base_id in {job.base_id for job in jobs}}
+        return [job for job in jobs if roles[job.base_id] not in (None, GUEST)]
+
+
+class OwnTokens:
+    """The tokens of one person."""
+
+    def __init__(self, tokens: Tokens, principal: Principal, note: Note) -> None:
+        self._tokens = tokens
+        self._asker = principal
+        self._note = note
+
+    def create(
+        self, name: str, scopes: Collection[str], days: int | None = 90
+    ) -> tuple[str, TokenRow]:
+        """A new token of the principal. Raises InvalidInput, NotAllowed."""
+        if self._asker.link is not None:
+            raise NotAllowed("You may not do this with a link.", "Sign in.")
+        secret, row = self._tokens.create(name, scopes, days, self._asker.person.id)
+        self._note("tokens", "create", f"{row.name} ({', '.join(row.scopes)})")
+        return secret, row
+
+    def list_all(self) -> list[TokenRow]:
+        """The asker's tokens, newest first."""
+        if self._asker.link is not None:
+            return []
+        mine = self._asker.person.id
+        return [row for row in self._tokens.list_all() if row.owner == mine]
+
+    def revoke(self, token_id: str) -> None:
+        """Let nobody in by one of these tokens any more. Raises NotFound."""
+        token = next((row for row in self.list_all() if row.id == token_id), None)
+        if token is None:
+            raise NotFound(f"There is no token {token_id!r}.")
+        self._tokens.revoke(token_id)
+        self._note("tokens", "revoke", token.name)
+
+
+class OwnTools:
+    """HTTP tools: everybody may see them, administrators change and try them."""
+
+    def __init__(self, tools: Tools, administrator: bool, note: Note) -> None:
+        self._tools = tools
+        self._administrator = administrator
+        self._note = note
+
+    def list_all(self) -> list[HttpTool]:
+        """All tools by name."""
+        return self._tools.list_all()
+
+    def unset(self, tool: HttpTool) -> Any:
+        """The variables that a tool needs and that are not set."""
+        return self._tools.unset(tool)
+
+    def ask(self, tool: HttpTool, question: str) -> ToolOutcome:
+        """Call a tool with a question and return its results. Raises NotAllowed."""
+        self._administer()
+        return self._tools.ask(tool, question)
+
+    def save(self, tool: HttpTool) -> None:
+        """Store a tool. Raises NotAllowed."""
+        self._administer()
+        self._tools.save(tool)
+        self._note("tools", "save", tool.name)
+
+    def remove(self, name: str) -> None:
+        """Delete a tool. Raises NotAllowed, NotFound."""
+        self._administer()
+        self._tools.remove(name)
+        self._note("tools", "remove", name)
+
+    def _administer(self) -> None:
+        if not self._administrator:
+            raise NotAllowed("Only an administrator may change tools.", "Ask one.")

@@ -1,8 +1,13 @@
-"""The functions that do jobs, by kind."""
+"""The functions that do jobs, by kind, and processes for the jobs that would be in the way.
+
+Such a process has a workspace of its own.
+"""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rag.experiments.runs.evaluate_job import evaluate
@@ -17,12 +22,13 @@ from rag.experiments.tuning.table_job import build_table
 from rag.library.documents import copy_job
 from rag.library.documents.build_job import build, build_several
 from rag.library.documents.import_job import import_beir
-from rag.library.documents.ingest_job import ingest
+from rag.library.documents.ingest_job import help_ingest, ingest
+from rag.library.documents.job_size import can_be_shared, is_large
 from rag.library.documents.stores import imports as store_imports
 from rag.library.documents.stores.import_job import import_store
 from rag.library.maps.maps import MapFiles, draw_map
 from rag.library.questions.generate_job import generate
-from rag.services.jobs import Handler
+from rag.services.jobs import Handler, JobRow, reporter, runner
 from rag.services.services import Services
 from rag.storage.conversations import SessionOwner
 from rag.workspace.knowledge_base import KnowledgeBase
@@ -53,3 +59,34 @@ def handlers(
         "diagnose": partial(diagnose, services),
         "map": partial(draw_map, services, map_files),
     }
+
+
+_POOL = 2
+"""Connections that the process of a job keeps: one thread does most of its work."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubprocessLauncher:
+    """A launcher of subprocesses for the worker of ``services``, if they are worth it. Their end:
+    ``do_job``.
+    """
+
+    services: Services
+
+    def large(self, job: JobRow, owner: str) -> subprocess.Popen[bytes] | None:
+        """Do a job that its owner has claimed."""
+        return self._started(job, owner, "do") if is_large(self.services, job) else None
+
+    def shared(self, job: JobRow, owner: str) -> subprocess.Popen[bytes] | None:
+        """Share a job with the worker of another process or machine."""
+        return self._started(job, owner, "share") if can_be_shared(self.services, job) else None
+
+    def _started(self, job: JobRow, owner: str, what: str) -> subprocess.Popen[bytes]:
+        settings = self.services.settings
+        settings = replace(settings, database_pool=min(settings.database_pool, _POOL))
+        return runner.start({what: job.id, "owner": owner, "settings": settings.as_json()})
+
+
+def share(services: Services, job_id: int, owner: str) -> None:
+    """Read and embed for a job of another worker, as long as there is something to claim."""
+    reporter.share(services.database, owner, job_id, partial(help_ingest, services))

@@ -30,11 +30,19 @@ from rag.storage.access.audit import AuditEntry, AuditLine
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.storage.registries import ModelFacts, ModelName
 from rag.workspace import spending
-from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, refusal
+from rag.workspace.authorization import (
+    ASK,
+    WHOLE_BASE,
+    Authorization,
+    OwnTokens,
+    OwnTools,
+    Principal,
+    Role,
+    ScopedJobs,
+    refusal,
+)
 from rag.workspace.knowledge_base import FederatedBase, KnowledgeBase, Limits
-from rag.workspace.knowledge_base.overview import BaseInfo, BaseOverview
-from rag.workspace.principal import Principal
-from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
+from rag.workspace.knowledge_base.bases import BaseInfo, BaseOverview
 from rag.workspace.workspace import SAMPLE, Workspace
 
 _OF_RUNS = frozenset(["runs"])

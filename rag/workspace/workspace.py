@@ -30,9 +30,9 @@ from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
 from rag.search.federation import FurtherBase
 from rag.search.tools import Tools
+from rag.services.caches import import_vectors
 from rag.services.indexing.servers import Servers
-from rag.services.indexing.vector_cache import import_vectors
-from rag.services.jobs import Handler, Jobs, process
+from rag.services.jobs import Handler, Jobs, runner
 from rag.services.services import Services
 from rag.settings import PROJECT, Settings
 from rag.storage import Connection, bases, builds, documents, jobs, patient, runs
@@ -41,12 +41,12 @@ from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.storage.registries import ModelFacts, ModelName
 from rag.workspace import spending, tracing
+from rag.workspace.handlers import SubprocessLauncher, share
 from rag.workspace.knowledge_base import UNLIMITED, FederatedBase, KnowledgeBase, Limits
-from rag.workspace.knowledge_base.overview import BaseInfo, BaseOverview
-from rag.workspace.maintenance import check, readiness
+from rag.workspace.knowledge_base.bases import BaseInfo, BaseOverview
+from rag.workspace.maintenance import check
 from rag.workspace.maintenance.backup import Backup, back_up, finish_restore
 from rag.workspace.maintenance.check import Problem
-from rag.workspace.subprocess_launcher import SubprocessLauncher, share
 
 log = logging.getLogger(__name__)
 
@@ -284,7 +284,7 @@ class Workspace:
 
     def not_ready(self) -> list[str]:
         """Return the reasons why this process cannot serve requests now; empty if it can."""
-        return list(readiness.obstacles(self._services))
+        return list(check.obstacles(self._services))
 
     def back_up(self, target: Path, *, allow_empty: bool = False) -> Backup:
         """Write all of this home into one file, while it is in use.
@@ -440,7 +440,7 @@ class Workspace:
 def do_job() -> None:
     """Do the job that the process which started this one has claimed, or share in it."""
     telemetry.write_log_lines("rag")
-    request = process.read_task(sys.stdin.buffer)
+    request = runner.read_task(sys.stdin.buffer)
     try:
         with patient():
             workspace = Workspace(Settings.from_json(request["settings"]))
@@ -451,7 +451,7 @@ def do_job() -> None:
             workspace.close()
     except DatabaseBusy as error:
         log.warning("The process of a job ends: %s %s", error.message, error.hint)
-        sys.exit(process.BUSY)
+        sys.exit(runner.BUSY)
 
 
 def _checked(name: str) -> str:

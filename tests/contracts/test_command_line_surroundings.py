@@ -13,7 +13,7 @@ import pytest
 from rag import Jobs, KnowledgeBase, Recipe, Settings, Workspace
 from rag.__main__ import main
 from rag.cli import printing
-from rag.services.jobs.process import machine
+from rag.services.jobs.runner import machine
 from rag.storage import jobs, leases
 from tests.workspaces import QUICK, add, surroundings
 

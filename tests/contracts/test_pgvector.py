@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from rag import InvalidInput, Settings, Workspace
-from rag.services.indexing import kinds, servers
+from rag.services.indexing import index as kinds
+from rag.services.indexing import servers
 from rag.stores import pgvector as module
 from tests.postgres import Server
 from tests.workspaces import QUICK, add, found

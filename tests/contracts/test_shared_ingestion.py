@@ -20,8 +20,8 @@ from rag.errors import ConnectionLost
 from rag.library.documents import embedding_queue, ingest_job, ingestion, job_size
 from rag.library.documents.embedding_queue import EmbeddingQueue
 from rag.library.documents.remaining_time import RemainingTime
-from rag.services.jobs import helping
-from rag.services.jobs.helping import Helping
+from rag.services.jobs import reporter
+from rag.services.jobs.reporter import Helping
 from rag.storage import leases
 from rag.storage.leases import Claims
 from rag.workspace.workspace import SubprocessLauncher, share
@@ -191,8 +191,8 @@ def test_a_helper_that_stands_still_is_ended_after_the_job(opened, monkeypatch):
         started.append(subprocess.Popen(["sleep", "1000"]))
         return started[0]
 
-    monkeypatch.setattr(helping, "_POLL_SECONDS", 0.01)
-    monkeypatch.setattr(helping, "_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(reporter, "_AGAIN_SECONDS", 0.0)
     assert Helping(one._services.database, start).share_job("host:2:two", lambda: False)
     assert started[0].returncode == -signal.SIGKILL
 

@@ -28,7 +28,7 @@ from rag.errors import ProviderRejected
 from rag.library.documents.stores import import_job as store_import_job
 from rag.library.documents.stores.imports import StoreImports
 from rag.search.snapshot import take_snapshot
-from rag.services.indexing.lookup import lookup
+from rag.services.indexing.index import lookup
 from rag.stores.existing import postgresql_table
 from rag.stores.existing.qdrant_collection import QdrantCollection
 from rag.types import Vectors

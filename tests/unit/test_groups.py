@@ -7,7 +7,7 @@ import pytest
 from rag import InvalidInput, KnowledgeBase, Question, QuestionRow
 from rag.experiments.runs import groups as kept_groups
 from rag.library.questions.groups import groups_of, split_questions
-from rag.services.sized_cache import SizedCache
+from rag.services.caches import SizedCache
 from rag.types import Evidence
 from tests.workspaces import QUICK, add, workspace_at
 

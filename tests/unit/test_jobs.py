@@ -12,7 +12,7 @@ from sqlalchemy import update
 from rag import InvalidInput, JobRow, Jobs, Recipe, StorageError
 from rag.errors import ConnectionLost
 from rag.services.jobs import Reporter, runner
-from rag.services.jobs.process import machine
+from rag.services.jobs.runner import machine
 from rag.storage import Connection, Database, bases, tables
 from rag.storage import jobs as rows
 from tests.jobs import ended, submit

@@ -9,7 +9,7 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.lexical import LexicalIndex
-from rag.services.indexing import snapshots
+from rag.services.indexing import servers
 from tests.workspaces import QUICK, add, workspace_at
 
 TEXTS = {
@@ -118,11 +118,11 @@ def test_a_base_answers_as_before_where_the_interpreter_fails_to_read_its_snapsh
 def test_a_damaged_snapshot_is_told_of_and_written_anew(base, home, caplog):
     before, folder = rankings(base), snapshot(home)
     (folder / "keys.npy").write_bytes(b"")
-    assert not snapshots.intact(folder)
+    assert not servers.intact(folder)
     assert outcome(home, before) == "as before"
     [told] = caplog.records
     assert (told.levelname, told.exc_info) == ("WARNING", None)
-    assert snapshots.intact(folder)
+    assert servers.intact(folder)
     assert outcome(home, before) == "as before"
     assert len(caplog.records) == 1
 
@@ -139,17 +139,17 @@ def test_a_snapshot_that_is_replaced_while_it_is_read_is_not_mixed(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "part").write_text(content)
-        snapshots.seal(folder)
+        servers.seal(folder)
         return folder
 
     old, new = written("old", "before"), written("new", "after")
-    reading = snapshots.opened(old)
+    reading = servers.opened(old)
     reading.__enter__()
     shutil.rmtree(old)
     new.rename(old)
     with pytest.raises(ValueError, match="replaced"):
         reading.__exit__(None, None, None)
-    with snapshots.opened(old):
+    with servers.opened(old):
         assert (old / "part").read_text() == "after"
 
 

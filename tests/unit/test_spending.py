@@ -18,7 +18,7 @@ from rag import (
     Workspace,
     stage_rows,
 )
-from rag.access.rates import InFlight, Rates
+from rag.access.tokens import InFlight, Rates
 from rag.workspace.spending import beyond
 from tests.people import signed_in
 from tests.workspaces import QUICK, stocked

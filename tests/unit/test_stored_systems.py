@@ -23,7 +23,7 @@ from rag import (
     system_of,
 )
 from rag.__main__ import main
-from rag.api.resources.systems import NewSystem
+from rag.api.resources.recipes import NewSystem
 from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.experiments.systems.callables import FailedRetrieval
 from rag.experiments.systems.endpoints import ask as ask_endpoint

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rag import KnowledgeBase, Workspace
-from rag.services.indexing import indexes, kinds
+from rag.services.indexing import index as kinds
+from rag.services.indexing import indexes
 from rag.stores import faiss
 from tests.workspaces import QUICK, add, found, workspace_at
 

@@ -1,4 +1,4 @@
-"""Documents: add files, pages and texts, list, read, tag, download, delete."""
+"""Documents of a knowledge base, their builds, imports from stores, and the examination."""
 
 from __future__ import annotations
 
@@ -14,21 +14,29 @@ from urllib.parse import quote
 
 from fastapi import File, Path, Request, Response, UploadFile
 from fastapi.responses import StreamingResponse
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import (
+    BuildData,
     Chunk,
     DocumentInfo,
+    ExaminationData,
+    ExistingStore,
     KnowledgeBase,
     Made,
     NotFound,
     ReceiptData,
     Schema,
+    SettlementDecision,
+    StorePreviewData,
     Timestamp,
     Upload,
+    build_data,
+    examination_data,
 )
 from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs, where
 from rag.api.resources.jobs import JobData, job_data
+from rag.api.threads import dear
 
 _QUEUED = needs("write", 400, 404, 409, 413, 415, response_model=JobData, status_code=202)
 _MOST_CHARACTERS = 10_000_000
@@ -295,3 +303,122 @@ def _passage(name: str, chunk: Chunk) -> PassageOfBaseData:
         text=chunk.text,
         context=chunk.context,
     )
+
+
+builds = Resource("builds")
+
+
+@builds.get("/knowledge-bases/{kb}/builds", **needs("read", 404, 502))
+def list_builds(request: Request, base: Base, part: Part) -> Page[BuildData]:
+    """The indexes that documents are built for, oldest first; `active` answers the questions."""
+    active = base.recipe().index.hash
+    builds = base.documents.builds()
+    return part.of(request, builds, lambda row: build_data(base.documents, row, active))
+
+
+@builds.delete("/knowledge-bases/{kb}/builds/{build}", **needs("write", 404, status_code=204))
+def delete_build(
+    base: Base, build: Annotated[str, Path(description="the hash of a build")]
+) -> Response:
+    """Delete a build, with passages and vectors that no other one has. The one that answers the
+    questions is refused."""
+    if build not in {row.hash for row in base.documents.builds()}:
+        raise NotFound(f"There is no build with the hash {build!r}.")
+    base.documents.delete_build(build)
+    return Response(status_code=204)
+
+
+store_imports = Resource("documents")
+
+
+_STORE: dict[str, Any] = {
+    "kind": "pgvector",
+    "address": "postgresql://reader@db.example/manuals",
+    "name": "passages",
+    "key": "TOUCHSTONE_TOOL_DB",
+}
+_ASKED = ConfigDict(json_schema_extra={"examples": [{"store": _STORE, "embedder": "minilm"}]})
+
+
+class StoreToPreview(Body):
+    """A store to look at. The vectors are checked where an embedder is named."""
+
+    model_config = _ASKED
+
+    store: dict[str, Any]
+    embedder: str = Field("", max_length=500)
+
+
+class StoreToImport(Body):
+    """A store to import, with the embedder that made its vectors."""
+
+    model_config = _ASKED
+
+    store: dict[str, Any]
+    embedder: str = Field(min_length=1, max_length=500)
+
+
+@store_imports.post(
+    "/knowledge-bases/{kb}/store-imports/preview", **needs("write", 400, 404, 415, 502)
+)
+@dear
+def preview_store(base: Base, body: StoreToPreview) -> StorePreviewData:
+    """Look at the fields and some rows of an existing store, which is only read."""
+    store = ExistingStore.parse(body.store)
+    return StorePreviewData.of(base.documents.preview_store(store, body.embedder))
+
+
+@store_imports.post(
+    "/knowledge-bases/{kb}/store-imports",
+    **needs("write", 400, 404, 409, 415, 502, response_model=JobData, status_code=202),
+)
+@dear
+def import_store(
+    request: Request, workspace: Shared, base: Base, body: StoreToImport, idempotent: Maker
+) -> Response:
+    """Queue the import of an existing store: its texts as documents, with its vectors."""
+
+    def make() -> Made:
+        store = ExistingStore.parse(body.store)
+        return queued(request, workspace, base.documents.import_store(store, body.embedder))
+
+    return idempotent(body.model_dump(), make)
+
+
+_EXAMINATION = "/knowledge-bases/{kb}/examination"
+Finding = Annotated[str, Path(description="the id of a finding", max_length=40)]
+
+examination = Resource("examination")
+
+
+class SettleRequest(Body):
+    """A decision about a finding."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "ignore"}]})
+
+    decision: SettlementDecision
+    document: str = Field("", description="name or id of the document to keep, with `keep`")
+    reason: str = Field("", description="why both are right, with `both`")
+
+
+@examination.get(_EXAMINATION, **needs("read", 404))
+@dear
+def get_examination(base: Base) -> ExaminationData:
+    """Examine all documents, and what questions reach; return open findings first, then settled."""
+    return examination_data(base.examinations.examine())
+
+
+@examination.put(f"{_EXAMINATION}/{{finding}}", **needs("write", 400, 404, 415, status_code=204))
+@dear
+def settle_finding(base: Base, finding: Finding, body: SettleRequest) -> Response:
+    """Settle a finding: keep one document, both are right, or ignore."""
+    base.examinations.settle(finding, body.decision, body.document, body.reason)
+    return Response(status_code=204)
+
+
+@examination.delete(f"{_EXAMINATION}/{{finding}}", **needs("write", 404, status_code=204))
+@dear
+def reopen_finding(base: Base, finding: Finding) -> Response:
+    """Undo a decision about a finding, with the exclusions that came with it."""
+    base.examinations.reopen(finding)
+    return Response(status_code=204)

@@ -19,9 +19,8 @@ from rag import (
     attribute,
 )
 from rag.api import problems
-from rag.api.events import ALIVE, STREAM, event, streamed
 from rag.api.resource import Base, Page, Part, Resource, RowId, Shared, needs
-from rag.api.threads import in_thread
+from rag.api.threads import ALIVE, STREAM, event, in_thread, streamed
 
 _SHOWN = 500  # jobs of a knowledge base
 _POLL_SECONDS = 0.5

@@ -1,4 +1,4 @@
-"""Evaluations and their runs: measure, list, compare, report."""
+"""Evaluations and their runs, decisions between two runs by few labels, and diagnoses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from rag import (
+    EQUAL_MARGIN,
     AnswersSpentData,
     Budget,
+    DecisionData,
+    DecisionEntryData,
+    DiagnosisData,
     Grid,
     InvalidInput,
     KnowledgeBase,
@@ -24,9 +28,11 @@ from rag import (
     SplitSelection,
     answers_spent_data,
     attribute,
+    decision_entry_data,
+    diagnosis_data,
 )
 from rag.api.admission import require
-from rag.api.resource import Base, Maker, Page, Part, Resource, Shared, needs
+from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs
 from rag.api.resources.documents import queued
 from rag.api.resources.jobs import JobData
 from rag.api.resources.question_sets import SetName, set_called
@@ -319,3 +325,114 @@ def delete_run(base: Base, run: str) -> Response:
     """Delete a run."""
     base.runs.remove(run)
     return Response(status_code=204)
+
+
+_DECISION = "/knowledge-bases/{kb}/runs/{run}/decision"
+
+decisions = Resource("decisions")
+
+
+class NewDecision(Body):
+    """A decision to start, or to go on with."""
+
+    against: str = Field(description="the other run")
+    metric: str = Field("precision@10", description="precision@K or dcg@K")
+
+
+class Judgement(Body):
+    """The grade of a hit; a grade above 0 means relevant."""
+
+    question: str
+    passage: str
+    grade: int = Field(ge=0, le=3)
+
+
+class Judgements(NewDecision):
+    """Grades of hits of a decision."""
+
+    judgements: list[Judgement] = Field(max_length=1000)
+    replace: bool = Field(True, description="also grade hits that somebody judged meanwhile")
+
+
+@decisions.get("/knowledge-bases/{kb}/decisions", **needs("read", 404))
+@dear
+def list_decisions(request: Request, base: Base, part: Part) -> Page[DecisionEntryData]:
+    """Open and finished decisions by the labels of today, newest first."""
+    return part.of(request, base.runs.decisions(), decision_entry_data)
+
+
+@decisions.post(_DECISION, **needs("label", 400, 404, 415))
+@dear
+def start_decision(base: Base, run: str, body: NewDecision) -> DecisionData:
+    """Draw the hits to judge for two runs of a question set; go on with it if it was started."""
+    base.runs.start_decision(run, body.against, body.metric)
+    return _state(base, run, body)
+
+
+@decisions.get(_DECISION, **needs("read", 400, 404))
+@dear
+def get_decision(
+    base: Base,
+    run: str,
+    against: Annotated[str, Query(description="the other run")],
+    metric: Annotated[str, Query(description="precision@K or dcg@K")] = "precision@10",
+    margin: Annotated[
+        float, Query(gt=0, lt=1, description="a smaller difference makes the runs equal")
+    ] = EQUAL_MARGIN,
+    limit: Annotated[int, Query(ge=0, le=200, description="hits to judge next")] = 10,
+) -> DecisionData:
+    """The verdict by the labels of today, and the hits to judge next."""
+    return DecisionData.of(base.runs.decision(run, against, metric, margin, limit))
+
+
+@decisions.post(f"{_DECISION}/judgements", **needs("label", 400, 404, 415))
+@dear
+def judge_decision(base: Base, run: str, body: Judgements) -> DecisionData:
+    """Store grades of hits, all or none; return the state that they lead to."""
+    grades = [(item.question, item.passage, item.grade) for item in body.judgements]
+    judge = base.runs.judge_decision
+    judge(run, body.against, body.metric, grades, replace_labels=body.replace)
+    return _state(base, run, body)
+
+
+def _state(base: KnowledgeBase, run: str, body: NewDecision) -> DecisionData:
+    return DecisionData.of(base.runs.decision(run, body.against, body.metric))
+
+
+diagnoses = Resource("diagnoses")
+
+
+class DiagnoseRequest(MeasureRequest):
+    """A recipe and the question set whose failures are to be explained."""
+
+    rebuild: bool = Field(
+        False, description="build and try the changes of the index that are proposed"
+    )
+
+
+class LastDiagnosisData(Schema):
+    """The last diagnosis of a question set."""
+
+    result: DiagnosisData | None
+
+
+@diagnoses.post("/knowledge-bases/{kb}/diagnoses", **_QUEUED)
+@dear
+def start_diagnosis(
+    request: Request, workspace: Shared, base: Base, body: DiagnoseRequest, idempotent: Maker
+) -> Response:
+    """Queue a diagnosis: the first cause of each failed question, and fixes that were tried."""
+
+    def make() -> Any:
+        name, recipe = set_called(base, body.set).name, body.recipe_of(base)
+        job = base.diagnoses.start(name, recipe, rebuild=body.rebuild)
+        return queued(request, workspace, job)
+
+    return idempotent(body.model_dump(), make)
+
+
+@diagnoses.get("/knowledge-bases/{kb}/diagnoses/{questions}", **needs("read", 404))
+def get_diagnosis(base: Base, questions: SetName) -> LastDiagnosisData:
+    """Return the last diagnosis of a question set; ``result`` is null if there is none."""
+    diagnosis = base.diagnoses.result(set_called(base, questions).name)
+    return LastDiagnosisData(result=None if diagnosis is None else diagnosis_data(diagnosis))

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from rag.errors import NotFound
 from rag.library.questions.groups import groups_of
-from rag.services.sized_cache import SizedCache
+from rag.services.caches import SizedCache
 from rag.storage import Connection, bases, questions
 from rag.storage.questions import QuestionSet
 from rag.types import Question

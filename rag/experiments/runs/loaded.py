@@ -13,7 +13,7 @@ from rag.errors import InvalidInput
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.metric_titles import ANSWER_TITLES
 from rag.results import QuestionResult, Run
-from rag.services.sized_cache import SizedCache
+from rag.services.caches import SizedCache
 from rag.storage import Connection, runs
 
 DEPTH = 10

@@ -16,7 +16,7 @@ from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import RemainingTime
 from rag.library.documents.throughput import embedding_work
 from rag.protocols import Embedder
-from rag.services.indexing.vector_cache import uncached, vectors_for
+from rag.services.caches import uncached, vectors_for
 from rag.services.services import Services
 from rag.storage import Database, bases, builds, passages, vectors
 from rag.storage import jobs as rows

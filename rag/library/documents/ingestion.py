@@ -26,7 +26,7 @@ from rag.library.documents.edit_anchors import move_edits, with_edits
 from rag.library.questions.reanchoring import reanchor
 from rag.protocols import Embedder
 from rag.recipe import IndexRecipe
-from rag.services.indexing.vector_cache import cache_vectors, uncached
+from rag.services.caches import cache_vectors, uncached
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
 from rag.storage.shared.segments import LARGE, Segments
 from rag.types import Chunk, Document, Vectors, chosen_encoding, chunk_key

@@ -28,7 +28,7 @@ from rag.operation import ALL, SERVER, operation
 from rag.readers import PageImage
 from rag.readers.characters import checked_encoding
 from rag.recipe import IndexRecipe
-from rag.services.indexing.kinds import VectorChoice
+from rag.services.indexing.index import VectorChoice
 from rag.services.services import Models
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow

@@ -14,7 +14,7 @@ from rag.library.examination.examining import by_kind, examine
 from rag.library.examination.findings import DocumentFinding, FindingPlace
 from rag.operation import ALL, operation
 from rag.results import Run
-from rag.services.sized_cache import SizedCache
+from rag.services.caches import SizedCache
 from rag.storage import (
     Connection,
     Database,

@@ -27,10 +27,8 @@ from rag.errors import InvalidInput
 from rag.lexical import LexicalIndex
 from rag.protocols import Embedder, VectorIndex
 from rag.recipe import IndexRecipe
-from rag.services.indexing import snapshots
-from rag.services.indexing.index import NO_CUT, Index, caught_up, copied, write
-from rag.services.indexing.kinds import Kind, VectorChoice
-from rag.services.indexing.servers import IN_PROCESS, Place, Servers
+from rag.services.indexing.index import NO_CUT, Index, Kind, VectorChoice, caught_up, copied, write
+from rag.services.indexing.servers import IN_PROCESS, Place, Servers, opened, seal
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
 from rag.storage.files import sync_folder
 from rag.storage.passages import PassageBatch
@@ -199,7 +197,7 @@ class Indexes:
             fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".new-"))
             try:
                 write(index, fresh, self._embedder(recipe.embedder).id)
-                snapshots.seal(fresh)
+                seal(fresh)
                 with self._lock(place):
                     shutil.rmtree(target, ignore_errors=True)
                     fresh.rename(target)
@@ -265,7 +263,7 @@ class Indexes:
         is_there = folder.is_dir()
         if is_there:
             try:
-                with snapshots.opened(folder):
+                with opened(folder):
                     index = self._read(place, recipe, folder)
                     return index, not index.lexical.is_complete
             # SystemError: Python 3.11 raises it at times where two threads parse, as NumPy does the

@@ -1,17 +1,23 @@
-"""Progress reports of jobs, with the remaining time at the measured pace."""
+"""Progress reports of jobs, with the remaining time at the measured pace.
+
+A worker without a job of its own shares that of another worker, and reports nothing.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
+import subprocess
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from rag.errors import Cancelled, TouchstoneError
+from rag.errors import Cancelled, NotFound, TouchstoneError
 from rag.storage import Connection, Database, leases
 from rag.storage import jobs as rows
+from rag.storage.jobs import JobRow
 
 log = logging.getLogger(__name__)
 
@@ -224,3 +230,64 @@ class HelpersReporter(Reporter):
 
     def _goes_on(self, connection: Connection, _left: float | None) -> bool:
         return rows.takes_help(connection, self._job_id)
+
+
+_POLL_SECONDS = 2.0
+_AGAIN_SECONDS = 30.0  # after it found nothing more to share of a job
+
+Start = Callable[[JobRow, str], subprocess.Popen[bytes] | None]
+"""Starts a process that shares a job for an owner, see ``share``; None where it is not worth it."""
+
+
+class Helping:
+    """The help of one worker."""
+
+    def __init__(self, database: Database, start: Start) -> None:
+        self._database = database
+        self._start = start
+        self._helped: dict[int, float] = {}  # jobs, and when they were helped with
+
+    def share_job(self, owner: str, closing: Callable[[], bool]) -> bool:
+        """Share the job of another worker, until ``closing``; whether there was one."""
+        with self._database.read() as connection:
+            others = rows.to_help(connection, owner)
+        for job in others:
+            if time.monotonic() - self._helped.get(job.id, -math.inf) < _AGAIN_SECONDS:
+                continue
+            process = self._start(job, owner)
+            if process is not None:
+                self._await(process, job.id, closing)
+                self._helped[job.id] = time.monotonic()
+                return True
+        return False
+
+    def _await(
+        self, process: subprocess.Popen[bytes], job_id: int, closing: Callable[[], bool]
+    ) -> None:
+        """Wait for a process that helps; one that stands still is ended a while after its job."""
+        last_wanted = time.monotonic()
+        with process:
+            try:
+                while process.poll() is None and not closing():
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(_POLL_SECONDS)
+                    with self._database.read() as connection:
+                        if rows.takes_help(connection, job_id):
+                            last_wanted = time.monotonic()
+                    if time.monotonic() - last_wanted > _AGAIN_SECONDS:
+                        break
+            finally:
+                process.kill()  # the other worker has all that it leaves
+
+
+def share(
+    database: Database, owner: str, job_id: int, handler: Callable[[JobRow, Reporter], object]
+) -> None:
+    """Let ``handler`` share a job of another worker, for ``owner``, who waits for it."""
+    with (
+        contextlib.suppress(Cancelled, NotFound),
+        HelpersReporter(database, job_id, owner, nobody) as reporter,
+    ):
+        with database.read() as connection:
+            job = rows.get(connection, job_id)
+        handler(job, reporter)

@@ -28,18 +28,16 @@ from rag.search.questions import check_question
 from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_snapshot
 from rag.search.threshold import threshold_rule
 from rag.search.tools import named_tools, tool_parts, without_tools
-from rag.services.indexing.index import Index
-from rag.services.indexing.lookup import lookup
+from rag.services.indexing.index import Index, lookup
 from rag.services.services import Services
 from rag.storage import Connection, bases, builds, documents
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.types import Document, Example, Hit, Message, Trace
-from rag.workspace.knowledge_base.federated import federated_parts
-from rag.workspace.knowledge_base.saved_recipe import SavedRecipe
+from rag.workspace.knowledge_base.bases import SavedRecipe, federated_parts
 
 if TYPE_CHECKING:
-    from rag.access.base_access import BaseAccess
+    from rag.access.people import BaseAccess
     from rag.answering.asking.prompt import Prompt
     from rag.conversations.arena import Arena
     from rag.conversations.conversations import Conversations
@@ -164,7 +162,7 @@ class KnowledgeBase:
 
     @part
     def access(self) -> BaseAccess:
-        from rag.access.base_access import BaseAccess
+        from rag.access.people import BaseAccess
 
         return BaseAccess(self._database, self.id)
 

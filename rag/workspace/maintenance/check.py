@@ -1,16 +1,20 @@
-"""Comparison of the database of a home with its files, indexes and maps, and retention.
+"""Comparison of the database of a home with its files, indexes and maps; retention and readiness.
 
 The database is the truth: what nothing in it refers to is left over from work that was killed, and
 may go. What is being written at this moment is never taken for such: a file has a lease from before
 it is in its place, and a draft has just been written to.
+
+A process can serve where its database answers and is up to date, and its home can be written.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +23,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from rag.services.indexing import snapshots
+from rag.errors import StorageError
+from rag.services.indexing import servers
 from rag.services.indexing.servers import WITHOUT_PGVECTOR
 from rag.services.services import Services
 from rag.storage import bases, builds, files, vectors
@@ -153,7 +158,7 @@ def _damaged_indexes(services: Services) -> Iterator[Problem]:
     for base_id, build in sorted(places):
         path = home / "indexes" / str(base_id) / build
         # One of an earlier version is no damage: the first search makes it again.
-        if snapshots.is_sealed(path) and not snapshots.intact(path):
+        if servers.is_sealed(path) and not servers.intact(path):
             yield Problem("damaged", "index", str(path.relative_to(home)), _size(path))
 
 
@@ -233,3 +238,22 @@ def forget_old(services: Services) -> None:
         if days is not None:
             with services.database.write() as connection:
                 forget(connection, datetime.now(UTC) - timedelta(days=days))
+
+
+_ROOM = 1 << 20  # bytes
+
+
+def obstacles(services: Services) -> Iterator[str]:
+    """Yield the reasons why the process is not ready, in sentences without secrets."""
+    try:
+        if not services.database.up_to_date():
+            yield "The database has the schema of another version."
+    except StorageError:
+        yield "The database does not answer."
+    try:
+        with tempfile.TemporaryFile(dir=services.settings.home) as file:
+            file.write(bytes(_ROOM))  # an empty file needs none
+            file.flush()
+    except OSError as error:
+        full = error.errno == errno.ENOSPC
+        yield "The disk is full." if full else "The home folder cannot be written to."

@@ -1,8 +1,21 @@
-"""Documents as JSON."""
+"""Documents, stores, question sets, examinations, exports, people and tokens as JSON."""
 
 from __future__ import annotations
 
-from rag.workspace.schemas.schema import Schema
+from typing import Literal
+
+from pydantic import Field
+
+from rag.experiments.exports.fidelity import ExportedField
+from rag.experiments.exports.recipe_exports import ExportTarget
+from rag.library.documents.library import Library
+from rag.library.documents.stores.vector_check import ForeignVector
+from rag.library.examination.examinations import Examination, SettlementDecision
+from rag.library.examination.findings import FindingKind
+from rag.recipe import IndexRecipe
+from rag.storage.builds import BuildRow
+from rag.stores.existing import ExistingStore
+from rag.workspace.schemas.schema import Schema, Timestamp, attribute
 
 
 class OmissionData(Schema):
@@ -18,3 +31,238 @@ class ReceiptData(Schema):
 
     read: dict[str, int | str]
     left_out: list[OmissionData]
+
+
+class FindingPlaceData(Schema):
+    """A place in a document, with its words."""
+
+    document_id: str
+    document: str
+    start: int
+    end: int
+    page: int | None
+    text: str
+
+
+class SettlementData(Schema):
+    """A decision about a finding; ``document`` is the name of the one that is kept."""
+
+    decision: SettlementDecision
+    document: str
+    reason: str
+    settled: Timestamp
+
+
+class DocumentFindingData(Schema):
+    """A finding; ``settlement`` is null while it is open."""
+
+    id: str
+    kind: FindingKind
+    summary: str
+    confidence: float
+    places: list[FindingPlaceData]
+    in_force: str
+    question: str
+    settlement: SettlementData | None = None
+
+
+class ExaminationData(Schema):
+    """The findings of an examination, open ones first."""
+
+    documents: int
+    findings: list[DocumentFindingData]
+
+
+def examination_data(examination: Examination) -> ExaminationData:
+    """Return an examination as typed JSON."""
+    settled = [
+        DocumentFindingData.of(finding).model_copy(update={"settlement": SettlementData.of(row)})
+        for finding, row in examination.settled
+    ]
+    opened = [DocumentFindingData.of(finding) for finding in examination.open]
+    return ExaminationData(documents=examination.documents, findings=[*opened, *settled])
+
+
+class VectorsData(Schema):
+    """The search method of a build's vectors, and the reason for it."""
+
+    asked: Literal["auto", "flat", "hnsw", "ivf"]
+    kind: Literal["auto", "flat", "hnsw", "ivf"]
+    vectors: int
+    dimension: int
+    limit: int | None
+    why: str = attribute("details")
+
+
+class BuildData(Schema):
+    """A build of some documents; ``active`` is the one that answers."""
+
+    hash: str
+    active: bool
+    cut: str
+    recipe: IndexRecipe
+    documents: int
+    missing: int
+    passages: int
+    vectors: VectorsData
+    created: Timestamp
+
+
+def build_data(documents: Library, build: BuildRow, active: str) -> BuildData:
+    """Describe a build; ``active`` is the hash of the one that answers.
+
+    Raises InvalidRecipe, ProviderError.
+    """
+    return BuildData(
+        hash=build.hash,
+        active=build.hash == active,
+        cut=build.recipe.cut,
+        recipe=build.recipe,
+        documents=build.documents,
+        missing=documents.missing(build.recipe),
+        passages=build.passages,
+        vectors=VectorsData.of(documents.vector_index(build.recipe)),
+        created=build.created,
+    )
+
+
+class VectorCheckData(Schema):
+    """A sample of stored vectors compared with those of their texts."""
+
+    sampled: int
+    foreign: list[ForeignVector]
+    share: tuple[float, float]
+    median: float = Field(description="the median cosine of the sample")
+
+
+class StoreFieldData(Schema):
+    """A field of a store, with the type that the store gives it."""
+
+    name: str
+    type: str
+
+
+class VectorFieldData(Schema):
+    """A field with vectors; `dimension` is null where the store does not fix it."""
+
+    name: str
+    dimension: int | None
+    similarity: str = Field(description="cosine, dot product, Euclidean distance, or empty")
+
+
+class StoreRowData(Schema):
+    """A row as it becomes a document."""
+
+    id: str
+    title: str
+    text: str
+    metadata: dict[str, str]
+
+
+class StorePreviewData(Schema):
+    """A store before it is imported: its fields, some rows, and a check of its vectors."""
+
+    store: ExistingStore
+    rows: int = attribute("layout", "rows")
+    fields: list[StoreFieldData] = attribute("layout", "fields")
+    vectors: list[VectorFieldData] = attribute("layout", "vectors")
+    sampled: int
+    examples: list[StoreRowData] = attribute("rows")
+    check: VectorCheckData | None
+    notes: list[str]
+
+
+class VersionData(Schema):
+    """A version of a question set that another one replaced."""
+
+    version: int
+    questions: int
+    labels: int
+    replaced: Timestamp
+    superseded_by: int
+
+
+class PassportData(Schema):
+    """The passport of a question set: its makers, its coverage and its problems."""
+
+    set: str
+    version: int
+    changed: Timestamp
+    licence: str
+    questions: int
+    unanswerable: int
+    unlabelled: list[str]
+    lost_labels: int
+    questions_by: dict[str, int]
+    labels_by: dict[str, int]
+    first_label: Timestamp | None
+    last_label: Timestamp | None
+    duplicates: list[list[str]]
+    near_duplicates: list[list[str]]
+    contradictions: list[list[str]]
+    languages: dict[str, int]
+    covered: int
+    uncovered: list[str]
+    problems: list[str]
+
+
+class StatementData(Schema):
+    """One call of an engine, with placeholders, or a file for it."""
+
+    purpose: str
+    request: str = Field(description="method and path, empty for SQL and files")
+    content: str = Field(description="a JSON body, SQL or a file")
+
+
+class RecipeExportData(Schema):
+    """A recipe for another engine; ``recipe`` is its hash."""
+
+    target: ExportTarget
+    recipe: str
+    statements: list[StatementData]
+    fields: list[ExportedField]
+
+
+class PersonData(Schema):
+    """A person who signed in or was invited."""
+
+    email: str
+    name: str
+    administrator: bool
+
+
+class MemberData(Schema):
+    """A member of a knowledge base."""
+
+    email: str = attribute("person", "email")
+    name: str = attribute("person", "name")
+    role: str
+
+
+class LinkData(Schema):
+    """A link, without its secret.
+
+    ``tour`` is the only tour that it shows, 0 once that is deleted, or None for all tours.
+    """
+
+    id: str
+    name: str
+    tour: int | None = attribute("tour_id")
+    created: Timestamp
+    expires: Timestamp
+    revoked: Timestamp | None
+    valid: bool
+
+
+class TokenData(Schema):
+    """A token of the API, without its secret; ``expires`` is None for one that doesn't expire."""
+
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    created: Timestamp
+    expires: Timestamp | None
+    used: Timestamp | None
+    revoked: Timestamp | None
+    valid: bool
+    budget: dict[str, float]

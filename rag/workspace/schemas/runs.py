@@ -1,12 +1,17 @@
-"""Runs as JSON."""
+"""Runs, diagnoses, decisions and systems under test as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from statistics import fmean
+from typing import Any, Literal
 
 from pydantic import Field
 
+from rag.experiments.runs.deciding.state import DecisionEntry
+from rag.experiments.systems.endpoints import HttpSystem
+from rag.experiments.tuning.diagnosis.causes import CAUSES
+from rag.experiments.tuning.diagnosis.diagnosis import Diagnosis
 from rag.storage.quality.answers import RunAnswer
 from rag.types import Cost
 from rag.workspace.schemas.schema import Schema, Timestamp, attribute
@@ -126,3 +131,224 @@ def answers_spent_data(answers: Collection[RunAnswer]) -> AnswersSpentData:
         judge_tokens=sum(answer.judge_tokens for answer in answers),
         judge_cost=CostsData.total([answer.judge_price for answer in answers]),
     )
+
+
+class FailedQuestionData(Schema):
+    """A failed question with its first cause, and the evidence of it."""
+
+    id: str
+    question: str = attribute("text")
+    score: float
+    cause: str
+    evidence: str = attribute("finding", "evidence")
+    figures: dict[str, float] = attribute("finding", "figures")
+    passage: str
+    document: str
+    page: int | None
+
+
+class CauseData(Schema):
+    """A cause with the number of questions that failed by it."""
+
+    cause: str
+    title: str
+    questions: int
+    advice: str
+
+
+class FixData(Schema):
+    """A change of the recipe, chosen on the tuning questions and measured on the held-out ones.
+
+    ``net_gain`` is the mean difference over all held-out questions: of the metric, or of the score
+    that ``sentence`` names. ``won`` and
+    ``lost`` count the questions that gain and that lose.
+    """
+
+    changes: dict[str, Any]
+    causes: list[str]
+    tried: int
+    tuning_gain: float
+    net_gain: float = attribute("comparison", "difference")
+    interval: list[float] = attribute("comparison", "interval")
+    confidence: float = attribute("comparison", "confidence")
+    p: float = attribute("comparison", "p")
+    verdict: Literal["better", "worse", "undecided", "incomparable"] = attribute(
+        "comparison", "verdict"
+    )
+    won: int = attribute("comparison", "won")
+    lost: int = attribute("comparison", "lost")
+    losers: list[str]
+    rescued: list[str]
+    broken: list[str]
+    sentence: str
+
+
+class NextStepData(Schema):
+    """A step of the list "What should I do next?".
+
+    ``gain`` is the expected gain of the metric, null where it is unknown, as is ``minutes``.
+    ``changes`` has the change of a fix or of a larger top-k, or those that a rebuild tries.
+    """
+
+    kind: Literal["fix", "top_k", "rebuild", "advice", "label", "nothing"]
+    title: str
+    reason: str
+    gain: float | None
+    minutes: float | None
+    gain_per_minute: float | None
+    changes: list[dict[str, Any]]
+
+
+class DiagnosisData(Schema):
+    """The failed questions of a set by cause, the fixes that were tried, and what to do next."""
+
+    set: str
+    recipe: str
+    asked: int
+    failed: int
+    metric: str
+    causes: list[CauseData]
+    questions: list[FailedQuestionData]
+    fixes: list[FixData]
+    without_gain: list[str]
+    note: str
+    next_steps: list[NextStepData]
+
+
+def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
+    """Return a diagnosis as typed JSON."""
+    trials = diagnosis.trials
+    return DiagnosisData(
+        set=diagnosis.question_set,
+        recipe=diagnosis.recipe.hash,
+        asked=diagnosis.asked,
+        failed=len(diagnosis.questions),
+        metric=trials.metric,
+        causes=[
+            CauseData(
+                cause=cause,
+                title=CAUSES[cause].title,
+                questions=count,
+                advice=diagnosis.advice(cause),
+            )
+            for cause, count in diagnosis.causes.items()
+        ],
+        questions=[FailedQuestionData.of(question) for question in diagnosis.questions],
+        fixes=[FixData.of(fix) for fix in trials.fixes],
+        without_gain=list(trials.without_gain),
+        note=" ".join(filter(None, [trials.note, diagnosis.note])),
+        next_steps=[NextStepData.of(step) for step in diagnosis.next_steps],
+    )
+
+
+class HitToJudgeData(Schema):
+    """A hit without a label, with the names that a judgement has."""
+
+    question: str = attribute("question_id", description="the id of the question")
+    question_text: str = attribute("question")
+    passage: str = attribute("item", description="the id of the passage or document")
+    document_id: str
+    document: str
+    page: int | None
+    start: int
+    end: int | None = Field(description="null for a whole document")
+    text: str
+    ranks: list[int | None] = Field(description="from 1, in the two runs")
+
+
+class DecisionData(Schema):
+    """The state of a decision between two runs, with the hits to judge next."""
+
+    run: str
+    other: str
+    metric: str
+    set: str = attribute("question_set")
+    questions: int
+    verdict: str = attribute(
+        "state", "verdict", description="of `run`: better, worse, equal or open"
+    )
+    difference: float = attribute("state", "difference")
+    interval: list[float] = attribute(
+        "state", "interval", description="95%, valid however often you look"
+    )
+    margin: float = attribute("state", "margin")
+    labels: int = attribute("state", "labels", description="judged hits")
+    pool: int = attribute("state", "pool", description="drawn hits")
+    before: int = Field(description="hits with a label from before the draw")
+    more: int | None = attribute(
+        "state", "more", description="about how many more labels decide this"
+    )
+    steps: list[list[float]] = attribute(
+        "state", "steps", description="labels, difference, low and high after each"
+    )
+    sentence: str
+    next: list[HitToJudgeData] = attribute("next_hits")
+
+
+class DecisionEntryData(Schema):
+    """A decision in a list; the verdict is null where ``obstacle`` says what is gone."""
+
+    run: str
+    other: str
+    metric: str
+    started: Timestamp
+    set: str | None
+    verdict: str | None
+    difference: float | None
+    interval: list[float] | None
+    labels: int | None
+    pool: int | None
+    more: int | None
+    obstacle: str
+
+
+def decision_entry_data(entry: DecisionEntry) -> DecisionEntryData:
+    """A decision of a list as JSON."""
+    state = None if entry.decision is None else entry.decision.state
+    return DecisionEntryData(
+        run=entry.run,
+        other=entry.other,
+        metric=entry.metric,
+        started=entry.started,
+        set=entry.decision and entry.decision.question_set,
+        verdict=state and state.verdict,
+        difference=None if state is None else state.difference,
+        interval=None if state is None else list(state.interval),
+        labels=None if state is None else state.labels,
+        pool=None if state is None else state.pool,
+        more=None if state is None else state.more,
+        obstacle=entry.obstacle,
+    )
+
+
+class SystemData(Schema):
+    """The newest version of a system. Headers name environment variables, never their values."""
+
+    name: str
+    version: int
+    hash: str = Field(description="SHA-256 of the definition")
+    definition: HttpSystem
+    created: Timestamp
+    unset: list[str] = Field(description="environment variables that it needs and that are not set")
+
+
+class TriedResultData(Schema):
+    """A result of a trial; `document` is empty and `place` null where no document contains it."""
+
+    rank: int
+    text: str
+    score: float | None
+    title: str
+    located: str = attribute("method", description="how it was located in the documents")
+    document: str
+    page: int | None
+    place: list[int] | None = Field(description="start and end in the text of the document")
+
+
+class SystemTrialData(Schema):
+    """The located results of one question."""
+
+    question: str
+    located: int = Field(description="results that a document contains")
+    seconds: float
+    results: list[TriedResultData]

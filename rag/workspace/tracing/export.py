@@ -15,7 +15,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from rag.telemetry import Span
 from rag.types import Answer, Stage
-from rag.workspace.tracing import names
+from rag.workspace.tracing import attributes as names
 from rag.workspace.tracing.attributes import STEPS, Content, of_event, of_span, of_step
 
 LONGEST_END = 3.0

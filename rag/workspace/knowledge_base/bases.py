@@ -1,8 +1,10 @@
-"""Federated search: results of other knowledge bases for the same question."""
+"""Knowledge bases in a list and in a federated search, and the outcome of saving a recipe."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from rag.errors import TouchstoneError
@@ -51,3 +53,33 @@ def federated_parts(question: str, others: Sequence[Federated]) -> tuple[list[Pa
         except TouchstoneError as error:
             failures.append(f"{further.base.name} returned nothing: {error.message}")
     return parts, failures
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRecipe:
+    """The outcome of saving a recipe.
+
+    ``saved`` is False if another recipe was saved meanwhile. ``job`` builds what the index lacks.
+    """
+
+    saved: bool
+    job: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BaseInfo:
+    """A knowledge base as a picker shows it."""
+
+    id: int
+    name: str
+    documents: int
+    passages: int
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BaseOverview(BaseInfo):
+    """The same with its accepted questions, and when it was evaluated last."""
+
+    questions: int
+    last_run: datetime | None
