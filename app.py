@@ -53,8 +53,9 @@ from pages.components.shell.cookies import (
 )
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError, write_log_lines
-from rag.api.connections import Hosts, Sockets, bound_connections, misdirected, refusal, scarcity
+from rag.api.connections import Hosts, Sockets, bound_connections, misdirected
 from rag.api.mounting import Api
+from rag.api.scarcity import refusal, scarcity
 
 if TYPE_CHECKING:
     from rag import Workspace

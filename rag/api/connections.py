@@ -7,16 +7,13 @@ A page of another site can have its own name resolved to this machine after it w
 rebinding). For the browser, that page and the dashboard are then one site. Where nobody signs in,
 only the header ``Host`` tells them apart.
 
-Open WebSockets are known by the sign-in that opened them, so that pages learn of its end. Errors of
-a server that lacks memory, file handles or room are loaded here before there is any: without a file
-handle, nothing can be imported.
+Open WebSockets are known by the sign-in that opened them, so that pages learn of its end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -25,7 +22,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn import config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -222,47 +219,3 @@ class Sockets:
             self._open[key].discard(ended)
             if not self._open[key]:
                 del self._open[key]
-
-
-RETRY_SECONDS = 5
-"""How long to wait before the same request."""
-
-_HANDLES = (
-    "The server has no file handle left.",
-    "Try again in a moment. If it goes on, raise the limit of open files of the server (ulimit -n, "
-    "or LimitNOFILE of its unit).",
-)
-_MEMORY = (
-    "The server has too little memory left.",
-    "Try again in a moment. If it goes on, give the server more memory, or lower "
-    "TOUCHSTONE_MAX_INDEX_MB.",
-)
-_DISK = ("The disk is full.", "Free some space, and try again.")
-
-
-def scarcity(error: BaseException | None) -> tuple[str, str] | None:
-    """Return what the server lacks and what to do, if an error comes of that, else None."""
-    if error is None:
-        return None
-    if isinstance(error, BaseExceptionGroup):
-        return next(filter(None, map(scarcity, error.exceptions)), None)
-    number, words = getattr(error, "errno", None), str(error)
-    if number in (errno.EMFILE, errno.ENFILE) or "Too many open files" in words:
-        return _HANDLES
-    if isinstance(error, MemoryError) or number == errno.ENOMEM or "start new thread" in words:
-        return _MEMORY
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        return _DISK
-    return scarcity(error.__cause__) if isinstance(error, ImportError) else None
-
-
-def refusal(lack: tuple[str, str]) -> JSONResponse:
-    """Return the answer to a request that fails for a lack."""
-    detail, hint = lack
-    body = {"type": "about:blank", "title": "Service Unavailable", "status": 503}
-    return JSONResponse(
-        {**body, "detail": detail, "hint": hint},
-        503,
-        headers={"Retry-After": str(RETRY_SECONDS)},
-        media_type="application/problem+json",
-    )

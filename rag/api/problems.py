@@ -31,7 +31,7 @@ from rag import (
     validation_words,
     why_not_json,
 )
-from rag.api.connections import RETRY_SECONDS, scarcity
+from rag.api.scarcity import RETRY_SECONDS, scarcity
 
 log = logging.getLogger(__name__)
 

@@ -42,7 +42,7 @@ from rag.workspace.authorization import (
     refusal,
 )
 from rag.workspace.knowledge_base import FederatedBase, KnowledgeBase, Limits
-from rag.workspace.knowledge_base.bases import BaseInfo, BaseOverview
+from rag.workspace.knowledge_base.federated import BaseInfo, BaseOverview
 from rag.workspace.workspace import SAMPLE, Workspace
 
 _OF_RUNS = frozenset(["runs"])

@@ -43,7 +43,7 @@ from rag.storage.registries import ModelFacts, ModelName
 from rag.workspace import spending, tracing
 from rag.workspace.handlers import SubprocessLauncher, share
 from rag.workspace.knowledge_base import UNLIMITED, FederatedBase, KnowledgeBase, Limits
-from rag.workspace.knowledge_base.bases import BaseInfo, BaseOverview
+from rag.workspace.knowledge_base.federated import BaseInfo, BaseOverview
 from rag.workspace.maintenance import check
 from rag.workspace.maintenance.backup import Backup, back_up, finish_restore
 from rag.workspace.maintenance.check import Problem

@@ -34,7 +34,7 @@ from rag.storage import Connection, bases, builds, documents
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.types import Document, Example, Hit, Message, Trace
-from rag.workspace.knowledge_base.bases import SavedRecipe, federated_parts
+from rag.workspace.knowledge_base.federated import SavedRecipe, federated_parts
 
 if TYPE_CHECKING:
     from rag.access.people import BaseAccess
