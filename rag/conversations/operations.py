@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from rag.errors import InvalidInput
-from rag.experiments.runs.quality.spending import cost_text
+from rag.experiments.runs.quality.model_calls import cost_text
 from rag.operation import operation
 from rag.storage import Database
 from rag.storage.conversations import sessions as rows

@@ -23,10 +23,10 @@ from rag.library.documents import copy_job
 from rag.library.documents.build_job import build, build_several
 from rag.library.documents.import_job import import_beir
 from rag.library.documents.ingest_job import help_ingest, ingest
-from rag.library.documents.job_size import can_be_shared, is_large
+from rag.library.documents.remaining_time import can_be_shared, is_large
 from rag.library.documents.stores import imports as store_imports
 from rag.library.documents.stores.import_job import import_store
-from rag.library.maps.maps import MapFiles, draw_map
+from rag.library.maps import MapFiles, draw_map
 from rag.library.questions.generate_job import generate
 from rag.services.jobs import Handler, JobRow, reporter, runner
 from rag.services.services import Services

@@ -24,7 +24,7 @@ from rag.library.documents.library import (
     brought_in,
     paths_brought_in,
 )
-from rag.library.maps.maps import Maps
+from rag.library.maps import Maps
 from rag.operation import Operation, operations
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures

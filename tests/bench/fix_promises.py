@@ -14,6 +14,7 @@ import numpy as np
 
 from rag import SAMPLE, KnowledgeBase, Settings, Split, Workspace
 from rag.evaluation.splits import split
+from rag.experiments.tuning.diagnosis.case import scores
 from rag.experiments.tuning.diagnosis.examining import Examination
 from rag.experiments.tuning.diagnosis.fixes import (
     chosen,
@@ -22,7 +23,6 @@ from rag.experiments.tuning.diagnosis.fixes import (
     metric_depth,
     proposed,
 )
-from rag.experiments.tuning.diagnosis.searched import scores
 from rag.library.questions.groups import groups_of
 from rag.services.services import Services
 

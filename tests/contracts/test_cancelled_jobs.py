@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag import Upload, Workspace
-from rag.library.documents.job_size import LARGE
+from rag.library.documents.remaining_time import LARGE
 from tests.workspaces import QUICK, surroundings, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,8 +21,8 @@ from rag import (
     system_of,
 )
 from rag.errors import ProviderRejected, ProviderUnavailable
-from rag.experiments.systems.mcp_processes import started
-from rag.experiments.systems.returned import ReturnedText
+from rag.experiments.systems.formats.tables import ReturnedText
+from rag.experiments.systems.mcp_endpoints import started
 from tests.api import client, served
 from tests.foreign_server import TEXTS
 from tests.rooms import ROOT

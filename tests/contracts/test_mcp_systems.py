@@ -13,8 +13,8 @@ import pytest
 from rag import BlockedAddress, HttpSystem, ProviderUnavailable, system_of
 from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.experiments.systems import mcp_endpoints
+from rag.experiments.systems.formats.tables import ReturnedText
 from rag.experiments.systems.mcp_endpoints import ask_mcp
-from rag.experiments.systems.returned import ReturnedText
 from tests.servers import http_server
 
 INITIALIZED = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x"}}

@@ -15,7 +15,7 @@ from rag import (
 )
 from rag.errors import ProviderMisbehaved
 from rag.experiments.systems.endpoints import ask
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.network import addresses
 from rag.network.addresses import resolve
 from rag.providers.http_tools import calling

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rag.library.maps.projections import project
+from rag.library.maps import project
 from rag.types import Vectors
 
 

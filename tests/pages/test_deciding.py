@@ -10,7 +10,7 @@ from pages.components.runs.deciding import next_hit
 from pages.components.shell.palette import DARK, LIGHT
 from rag import HitToJudge, KnowledgeBase, QuestionParity, RunDecision, RunParity, Workspace
 from rag.evaluation.deciding.verdict import Decision, Step
-from rag.experiments.runs.deciding import decisions
+from rag.experiments.runs import decisions
 
 OpenPage = Callable[..., AppTest]
 STEPS = (Step(0, 0.1, -0.4, 0.6), Step(1, 0.2, -0.1, 0.5), Step(2, 0.25, 0.02, 0.4))

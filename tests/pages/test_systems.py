@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.runs.table import reference, rows
 from rag import HttpSystem, KnowledgeBase, NotFound, Workspace
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from tests.servers import Reply, scripted
 
 OpenPage = Callable[..., AppTest]

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from rag import Counterfactual, SearchRecipe
 from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.experiments.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, by_weight
-from rag.experiments.explanation.counterfactuals import counterfactuals
-from rag.experiments.explanation.phrases import number, shorter, stated
+from rag.experiments.explanation.counterfactuals import SHORTER, counterfactuals, number, stated
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
@@ -145,7 +144,7 @@ def test_stated_figures_lie_barely_beyond(now, near, far):
         return
     value = stated(now, Breakpoint(near, far))
     assert min(near, far) < value < max(near, far)
-    assert abs(shorter(now, value) - now) < abs(near - now)
+    assert SHORTER * abs(value - now) < abs(near - now)
     assert float(number(value)) == pytest.approx(value, abs=1e-14)
 
 

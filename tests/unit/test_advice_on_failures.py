@@ -21,7 +21,7 @@ def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(workspac
     ]
     lines.append({"id": "none", "text": "Who sells RX-77 permits?", "answerable": False})
     base.questions.import_file("limited", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    monkeypatch.setattr("rag.experiments.runs.doubts.FLAGGED", ())
+    monkeypatch.setattr("rag.experiments.runs.quality.failing.FLAGGED", ())
 
     def advised(on_topic: float) -> tuple[str, str]:
         def topic(query: SearchQuery, _corpus: Corpus) -> Topic:

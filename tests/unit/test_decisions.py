@@ -53,7 +53,7 @@ def opened(
 
     The draw is the same for all run ids, which are random.
     """
-    monkeypatch.setattr("rag.experiments.runs.deciding.decisions._seed", lambda *_: 7)
+    monkeypatch.setattr("rag.experiments.runs.decisions._seed", lambda *_: 7)
     fill_home(home, _prepare)
     workspace = workspace_at(home)
     base = workspace.base("pumps")

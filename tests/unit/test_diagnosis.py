@@ -19,14 +19,14 @@ from rag import (
     Workspace,
 )
 from rag.experiments.tuning.diagnosis import fixes
+from rag.experiments.tuning.diagnosis.causes import Finding
 from rag.experiments.tuning.diagnosis.checks import INDEXED_RANK
 from rag.experiments.tuning.diagnosis.diagnosis import diagnosed
-from rag.experiments.tuning.diagnosis.finding import Finding
 from rag.experiments.tuning.diagnosis.fixes import Trials, changes_for, index_changes_for
-from rag.experiments.tuning.diagnosis.rebuilds import gain_of
+from rag.experiments.tuning.diagnosis.trial_builds import gain_of
 from rag.library.documents.build_job import build_indexes
 from rag.library.documents.ingestion import Ingestion
-from rag.library.documents.job_size import is_large
+from rag.library.documents.remaining_time import is_large
 from rag.services.jobs import Reporter
 from rag.services.jobs.reporter import HEARTBEAT_SECONDS, TurnOver
 from rag.storage import jobs as rows
@@ -179,7 +179,7 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(bas
     measured = base.runs.evaluate("mixed", WORDS).run.metrics
     assert (measured["correct_refusal"], measured["correct_doubt"]) == (0.0, 1.0)
     assert _causes(base.diagnoses.diagnose("mixed", WORDS)) == {}
-    monkeypatch.setattr("rag.experiments.runs.doubts.FLAGGED", ())
+    monkeypatch.setattr("rag.experiments.runs.quality.failing.FLAGGED", ())
     diagnosis = base.diagnoses.diagnose("mixed", WORDS)
     assert _causes(diagnosis) == {"none": "answered"}
     assert WORDS.search.refuse == "auto"
@@ -476,7 +476,7 @@ def test_a_diagnosis_that_builds_has_a_process_of_its_own(workspace, base, monke
         workspace.jobs.get(base.diagnoses.start(name, WORDS, rebuild=name == "builds"))
         for name in ("builds", "reads")
     ]
-    monkeypatch.setattr("rag.library.documents.job_size.LARGE", 100)
+    monkeypatch.setattr("rag.library.documents.remaining_time.LARGE", 100)
     assert [is_large(workspace._services, job) for job in jobs] == [True, False]
     for job in jobs:
         workspace.jobs.cancel(job.id)

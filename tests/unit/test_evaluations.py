@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from rag import Cancelled, InvalidInput, JobRow, KnowledgeBase, NotFound, Workspace
-from rag.experiments.runs import doubts
 from rag.experiments.runs.evaluate_job import evaluate
+from rag.experiments.runs.quality import failing
 from rag.services.jobs import Reporter
 from rag.services.services import Services
 from rag.storage import jobs as rows
@@ -112,7 +112,7 @@ def test_an_evaluation_that_is_stopped_stores_nothing(workspace, base):
 
 def test_it_is_stopped_while_questions_without_an_answer_are_asked(workspace, base, monkeypatch):
     asked = []
-    monkeypatch.setattr(doubts, "retrieve", lambda *given: asked.append(given))
+    monkeypatch.setattr(failing, "retrieve", lambda *given: asked.append(given))
 
     def stop() -> None:
         raise Cancelled("Stopped.")

@@ -7,13 +7,6 @@ import pytest
 
 from rag import Chunk, SearchRecipe
 from rag.evaluation.rank_overlap import rank_biased_overlap
-from rag.experiments.explanation.attribution import (
-    BATCH,
-    MOST_SENTENCES,
-    MOST_WORDS,
-    attribution,
-    group_spans,
-)
 from rag.experiments.explanation.breakpoints import (
     Breakpoint,
     Case,
@@ -24,9 +17,16 @@ from rag.experiments.explanation.counterfactuals import (
     asks_a_model,
     by_trial,
     counterfactuals,
+    number,
 )
-from rag.experiments.explanation.locating import locate_passages
-from rag.experiments.explanation.phrases import number
+from rag.experiments.explanation.recipe_comparison import (
+    BATCH,
+    MOST_SENTENCES,
+    MOST_WORDS,
+    attribution,
+    group_spans,
+)
+from rag.experiments.explanation.standing import locate_passages
 from rag.protocols import InputType
 from rag.retrieval import Candidates, select
 from rag.types import Vectors, chunk_key

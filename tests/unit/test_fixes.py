@@ -9,10 +9,10 @@ import pytest
 
 from rag import KnowledgeBase, Split, Workspace
 from rag.experiments.tuning.diagnosis import diagnosis, fixes
+from rag.experiments.tuning.diagnosis.case import scores
 from rag.experiments.tuning.diagnosis.causes import Cause
 from rag.experiments.tuning.diagnosis.examining import Examination
 from rag.experiments.tuning.diagnosis.fixes import Changes, Trials, key_of, metric_depth, try_fixes
-from rag.experiments.tuning.diagnosis.searched import scores
 from rag.services.services import Services
 from rag.types import Floats, ProgressCallback
 from tests.workspaces import QUICK, add, workspace_at
@@ -132,7 +132,7 @@ def test_a_change_is_against_a_cause_only_if_it_helps_a_question_that_failed_by_
         gain = 0.1 * np.array([one.id in ids for one in examination.questions])
         return {key_of(each): base + gain for changes in proposals.values() for each in changes}
 
-    monkeypatch.setattr("rag.experiments.runs.doubts.FLAGGED", ())
+    monkeypatch.setattr("rag.experiments.runs.quality.failing.FLAGGED", ())
     monkeypatch.setattr(fixes, "measure_changes", gain_on)
     ids = {*ROOMS}
     elsewhere = halls.diagnoses.diagnose("halls", SEVERAL)

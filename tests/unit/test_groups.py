@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag import InvalidInput, KnowledgeBase, Question, QuestionRow
-from rag.experiments.runs import groups as kept_groups
+from rag.experiments.runs import stored as stored_runs
 from rag.library.questions.groups import groups_of, split_questions
 from rag.services.caches import SizedCache
 from rag.types import Evidence
@@ -129,11 +129,11 @@ def test_groups_are_kept_of_the_states_that_were_asked_for_last(home, monkeypatc
         made.extend(question.text for question in asked)
         return {}
 
-    monkeypatch.setattr(kept_groups, "groups_of", noted)
-    monkeypatch.setattr(kept_groups, "_groups", SizedCache(2))
+    monkeypatch.setattr(stored_runs, "groups_of", noted)
+    monkeypatch.setattr(stored_runs, "_groups", SizedCache(2))
     with workspace._services.database.read() as connection:
         for name in ("one", "two", "one", "three", "three", "one", "two"):
-            kept_groups.groups_of_set(connection, base.id, name)
+            stored_runs.groups_of_set(connection, base.id, name)
     assert made == ["What is one?", "What is two?", "What is three?", "What is two?"]
     workspace.close()
 

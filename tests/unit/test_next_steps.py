@@ -22,26 +22,22 @@ from rag import (
 )
 from rag.evaluation.comparison import compare
 from rag.experiments.tuning.diagnosis.case import Figures
-from rag.experiments.tuning.diagnosis.causes import Cause
-from rag.experiments.tuning.diagnosis.checks import found_by_one, too_low
-from rag.experiments.tuning.diagnosis.document_checks import lost_label
-from rag.experiments.tuning.diagnosis.finding import Finding
+from rag.experiments.tuning.diagnosis.causes import Cause, Finding
+from rag.experiments.tuning.diagnosis.checks import found_by_one, lost_label, too_low
 from rag.experiments.tuning.diagnosis.fixes import Changes, Trials, changes_for, index_changes_for
-from rag.experiments.tuning.diagnosis.labelling import (
-    TYPICAL_SECONDS,
-    LabellingPace,
-    labelling_pace,
-    pace_of,
-)
-from rag.experiments.tuning.diagnosis.larger_top_k import LargerTopK
 from rag.experiments.tuning.diagnosis.next_steps import (
     APPLY_SECONDS,
     LEAST_VALUE,
+    TYPICAL_SECONDS,
     Basis,
+    LabellingPace,
+    LargerTopK,
+    labelling_pace,
     next_steps,
+    pace_of,
     value_of_labels,
 )
-from rag.experiments.tuning.diagnosis.rebuilds import Rebuild
+from rag.experiments.tuning.diagnosis.trial_builds import Rebuild
 from rag.services.services import Models
 from rag.storage.access import audit
 from rag.types import LOST, Evidence

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import InvalidInput
-from rag.library.maps import projections
-from rag.library.maps.maps import MapFiles
-from rag.library.maps.projections import Method, Projection, among, project
+from rag.library import maps
+from rag.library.maps import MapFiles, Method, Projection, among, project
 from rag.types import Vectors
 from tests.unit.test_snapshots import flipped
 
@@ -49,7 +48,7 @@ def test_the_variance_shown_is_that_of_a_full_decomposition():
 def test_a_map_is_the_same_twice_and_in_blocks(monkeypatch):
     vectors = np.random.default_rng(4).normal(size=(100, 12)).astype(np.float32)
     whole = drawn(vectors)
-    monkeypatch.setattr(projections, "_BLOCK", 7)
+    monkeypatch.setattr(maps, "_BLOCK", 7)
     assert drawn(vectors).points == pytest.approx(whole.points, abs=1e-4)
 
 

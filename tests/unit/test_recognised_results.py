@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rag.experiments.systems.recognised import recognised
+from rag.experiments.systems.mcp_endpoints import recognised
 
 TEXT = "The warranty of the pump lasts for three years."
 URL = "https://docs.example.com/pump"

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from rag import InvalidFile, InvalidInput, read_returned
 from rag.experiments.systems.formats.shapes import Paths
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from tests.ranked_texts import FOLDER, QUESTIONS, RANKINGS
 
 FILES = {

@@ -28,7 +28,7 @@ from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.experiments.systems.callables import FailedRetrieval
 from rag.experiments.systems.endpoints import ask as ask_endpoint
 from rag.experiments.systems.evaluate_job import MOST_FAILURES, ask_all, evaluate_system
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.storage import Connection
 from rag.storage import registries as rows
 from tests.people import signed_in, view

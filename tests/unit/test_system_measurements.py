@@ -20,9 +20,8 @@ from rag.__main__ import main
 from rag.evaluation.measuring import evidence_figures
 from rag.experiments.systems.alignment import AlignedText
 from rag.experiments.systems.callables import FailedRetrieval
-from rag.experiments.systems.hops import HopFigures, hop_figures
-from rag.experiments.systems.measuring import judged_texts, match_questions
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
+from rag.experiments.systems.measuring import HopFigures, hop_figures, judged_texts, match_questions
 from rag.types import Evidence
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 from tests.workspaces import add

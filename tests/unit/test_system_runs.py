@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from rag import InvalidInput, KnowledgeBase, Run, SystemSource
 from rag.__main__ import main
 from rag.chunking import estimates
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.storage.tables import chunk, cut, foreign_text
 from tests.runs import SET, WORDS, handbook
 from tests.workspaces import database_at

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rag.experiments.bundles.opening import Bundle, opened
-from rag.experiments.bundles.packing import Packer
+from rag.experiments.bundles.contents import Packer
 from rag.experiments.bundles.reproduction import Deviation, Reproduction
-from rag.experiments.bundles.restoring import Restorer
+from rag.experiments.bundles.restoring import Bundle, Restorer, opened
 
 __all__ = ["Bundle", "Deviation", "Packer", "Reproduction", "Restorer", "opened"]

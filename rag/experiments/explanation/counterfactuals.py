@@ -1,18 +1,106 @@
-"""The smallest changes of a recipe that bring a passage into the results or out of them."""
+"""The smallest changes of a recipe that bring a passage into the results or out of them.
+
+They are put into words, with figures of few digits that are still true when applied.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.experiments.explanation import breakpoints, phrases
-from rag.experiments.explanation.breakpoints import ENDS, WHOLE, Breakpoint, Case, Field
-from rag.experiments.explanation.phrases import shorter, stated
+from rag.experiments.explanation import breakpoints
+from rag.experiments.explanation.breakpoints import ENDS, WHOLE, Breakpoint, Case, Field, position
 from rag.recipe import SearchRecipe
 from rag.retrieval.fusion import QDRANT_RRF
 from rag.retrieval.languages import leans_on_words
 from rag.retrieval.stages import measured_by_pipeline
 from rag.retrieval.topic import Topic
+
+NAMES: Mapping[Field, str] = {
+    "dense_weight": "the weight on dense",
+    "refuse": "the limit of off-topic questions",
+    "threshold": "the threshold",
+    "top_k": "top-k",
+    "candidates": "candidates",
+}
+_SHOWN_STEPS = 1000.0
+OVERSHOOT = 0.008
+"""A stated change is longer than the least one by less than this share, so that one that is 1 %
+shorter than the stated one falls short."""
+SHORTER = 0.99
+ROUNDING = 1e-9
+"""How far the crossing of two scores may lie from where it was computed."""
+_MOST_DIGITS = 15
+
+
+def _no_change(field: Field, case: Case, is_in: bool) -> str:
+    """Return the reason why no value of a field brings the passage in or out."""
+    words = f"No change of {NAMES[field]} alone {'removes' if is_in else 'returns'} it"
+    own = position(case.candidates, case.key)
+    if case.refused and field != "refuse":
+        return f"{words}: the question is off-topic."
+    if is_in or field == "candidates":
+        return f"{words}."
+    if own is None:
+        return f"{words}: it is not among the candidates."
+    if field not in ("refuse", "threshold") and not case.relevant(case.candidates)[own]:
+        return f"{words}: the threshold drops it."
+    return f"{words}."
+
+
+def _present(field: Field, now: float | None) -> str:
+    return "off" if now is None else _figure(field, now)
+
+
+def _figure(field: Field, value: float) -> str:
+    return f"{value:,.0f}" if field in WHOLE else number(value)
+
+
+def number(value: float) -> str:
+    """A figure for reading: at least two decimals, and no more than it has."""
+    text = repr(round(float(value), _MOST_DIGITS))
+    if "e" in text:
+        text = f"{value:.{_MOST_DIGITS}f}".rstrip("0")
+    whole, _, decimals = text.partition(".")
+    return f"{whole}.{decimals:0<2}"
+
+
+def _outcome(field: Field, search: SearchRecipe, is_in: bool) -> str:
+    what = "the results" if field == "top_k" else f"the top {search.top_k}"
+    return f"{'leaves' if is_in else 'enters'} {what}"
+
+
+def _range(field: Field, value: float, crossing: Breakpoint) -> str:
+    if crossing.near == crossing.far:
+        return _figure(field, value) if field in WHOLE else f"exactly {_figure(field, value)}"
+    up = crossing.far > crossing.near
+    if crossing.far == ENDS[field][up]:
+        return f"at {'least' if up else 'most'} {_figure(field, value)}"
+    end = crossing.far
+    if field not in WHOLE:
+        # The far end with few decimals, on this side of it; as it is where that passes ``value``.
+        near = (math.floor if up else math.ceil)(end * _SHOWN_STEPS) / _SHOWN_STEPS
+        end = near if (near > value) == (end > value) else end
+    return f"between {_figure(field, min(value, end))} and {_figure(field, max(value, end))}"
+
+
+def stated(now: float, crossing: Breakpoint) -> float:
+    """The value with the fewest decimals (two or more) that is barely beyond ``crossing.near``."""
+    if crossing.near == crossing.far:
+        return crossing.near
+    room = abs(crossing.far - crossing.near)
+    slack = min(room, OVERSHOOT * abs(crossing.near - now)) or room
+    up = crossing.far > crossing.near
+    sure = min(ROUNDING, slack / 4)
+    for digits in range(2, _MOST_DIGITS):
+        scale = 10.0**digits
+        near = (crossing.near + (sure if up else -sure)) * scale
+        value = (math.floor(near) + 1 if up else math.ceil(near) - 1) / scale
+        if sure < abs(value - crossing.near) < slack:
+            return value
+    return crossing.near + (slack if up else -slack) / 2
+
 
 Run = Callable[[Field, float], bool]
 """Searches with one field changed; whether the passage is then among the results."""
@@ -63,7 +151,7 @@ def _fields(refuses: bool) -> list[Field]:
 
     The field ``refuse`` is left out for a recipe that never refuses.
     """
-    return [field for field in phrases.NAMES if field != "refuse" or refuses]
+    return [field for field in NAMES if field != "refuse" or refuses]
 
 
 def asks_a_model(search: SearchRecipe) -> bool:
@@ -120,34 +208,28 @@ def _computed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual
     can_turn = case.is_in == is_in and (field == "refuse" or not case.refused)
     crossing = _EXACT[field](case) if can_turn else None
     if crossing is None:
-        return Counterfactual(field, not is_in, now, phrases.none(field, case, is_in))
+        return Counterfactual(field, not is_in, now, _no_change(field, case, is_in))
     start = breakpoints.LEAST_THRESHOLD if now is None else now
     value = crossing.near if field in WHOLE else stated(start, crossing)
-    least = _shorter(field, start, value, crossing)
+    # The change to be refuted, 1% shorter; None where nothing lies in between.
+    if field in WHOLE:
+        neighbour = value - 1 if value > start else value + 1
+        least = None if neighbour == start else neighbour
+    else:
+        # At a tie the least move does it already: there is no distance to shorten.
+        least = None if crossing.near == start else start + SHORTER * (value - start)
     checks = [run(field, value) != is_in]
     checks += [run(field, least) == is_in] if least is not None else []
     if not all(checks):
-        words = f"No change of {phrases.NAMES[field]} could be confirmed by searching with it."
+        words = f"No change of {NAMES[field]} could be confirmed by searching with it."
         return Counterfactual(field, not is_in, now, words, searches=len(checks))
-    return Counterfactual(
-        field,
-        not is_in,
-        now,
-        phrases.change(field, case.search, is_in, now, value, crossing),
-        value,
-        crossing.near,
-        least,
-        searches=len(checks),
+    words = (
+        f"{_outcome(field, case.search, is_in)} when {NAMES[field]} is "
+        f"{_range(field, value, crossing)} (now {_present(field, now)})"
     )
-
-
-def _shorter(field: Field, now: float, value: float, crossing: Breakpoint) -> float | None:
-    """The change to be refuted; None where nothing lies in between."""
-    if field in WHOLE:
-        least = value - 1 if value > now else value + 1
-        return None if least == now else least
-    # At a tie the least move does it already: there is no distance to shorten.
-    return None if crossing.near == now else shorter(now, value)
+    return Counterfactual(
+        field, not is_in, now, words, value, crossing.near, least, searches=len(checks)
+    )
 
 
 def _tried(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
@@ -156,11 +238,14 @@ def _tried(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     trials = Trials(lambda value: run(field, value), is_in)
     turned = by_trial(field, start, trials)
     if turned is None:
-        words = f"No change of {phrases.NAMES[field]} was found in {trials.count} searches."
+        words = f"No change of {NAMES[field]} was found in {trials.count} searches."
         return Counterfactual(field, not is_in, now, words, exact=False, searches=trials.count)
     value, least = turned
     value = int(value) if field in WHOLE else value
-    words = phrases.tried(field, case.search, is_in, now, value, trials.count)
+    words = (  # what lies beyond was not looked at
+        f"{_outcome(field, case.search, is_in)} when {NAMES[field]} is {_figure(field, value)} "
+        f"(now {_present(field, now)}), the nearest that {trials.count} searches found"
+    )
     return Counterfactual(
         field, not is_in, now, words, value, value, least, exact=False, searches=trials.count
     )

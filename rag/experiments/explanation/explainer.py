@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from rag.errors import InvalidInput, NotFound
-from rag.experiments.explanation.attribution import Attribution, attribution
 from rag.experiments.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, Field
 from rag.experiments.explanation.counterfactuals import (
     Counterfactual,
@@ -18,8 +17,17 @@ from rag.experiments.explanation.counterfactuals import (
     counterfactuals,
     unavailable,
 )
-from rag.experiments.explanation.locating import Located, Match, locate_passages
-from rag.experiments.explanation.standing import Gap, Standing, figures, gap, standing
+from rag.experiments.explanation.recipe_comparison import Attribution, attribution
+from rag.experiments.explanation.standing import (
+    Gap,
+    Located,
+    Match,
+    Standing,
+    figures,
+    gap,
+    locate_passages,
+    standing,
+)
 from rag.library.documents.library import Library
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import (

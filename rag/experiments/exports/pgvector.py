@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rag.experiments.exports.fidelity import Rule
-from rag.experiments.exports.statements import EngineExport, Statement, fusion_weights
+from rag.experiments.exports.fidelity import EngineExport, Rule, Statement, fusion_weights
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 

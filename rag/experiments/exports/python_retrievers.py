@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
-from rag.experiments.exports.fidelity import Rule
-from rag.experiments.exports.statements import EngineExport, Statement, fusion_weights
+from rag.experiments.exports.fidelity import EngineExport, Rule, Statement, fusion_weights
 from rag.lexical.analyzers import DEFAULT, function_words
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rag.experiments.exports.fidelity import Rule
-from rag.experiments.exports.statements import (
+from rag.experiments.exports.fidelity import (
     ID,
     TEXT,
     VECTOR,
     EngineExport,
+    Rule,
     fusion_weights,
     request,
 )

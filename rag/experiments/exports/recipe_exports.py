@@ -1,4 +1,4 @@
-"""Exports of recipes: code or configuration for another engine, with the fidelity of each field."""
+"""Exports of recipes for other engines, with the fidelity of each field, and of their passages."""
 
 from __future__ import annotations
 
@@ -7,16 +7,70 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag.errors import InvalidInput
-from rag.experiments.exports.fidelity import ExportedField, Fidelity, exported_fields
-from rag.experiments.exports.passages import ExportedPassage, exported_passages
+from rag.experiments.exports.fidelity import (
+    EngineExport,
+    ExportedField,
+    Fidelity,
+    Statement,
+    exported_fields,
+)
 from rag.experiments.exports.pgvector import pgvector_export
 from rag.experiments.exports.python_retrievers import langchain_export, llama_index_export
 from rag.experiments.exports.qdrant import qdrant_export
 from rag.experiments.exports.search_engines import elasticsearch_export, opensearch_export
-from rag.experiments.exports.statements import EngineExport, Statement
 from rag.operation import operation
-from rag.recipe import Recipe
+from rag.recipe import IndexRecipe, Recipe
 from rag.services.services import Services
+from rag.storage import documents, passages
+
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedPassage:
+    """A passage for another engine.
+
+    ``id`` is its id in searches and run files, and ``number`` the same as an integer, for engines
+    that take only those. The engine indexes ``context``, a line break and ``text``, or ``text``
+    alone where there is no context. ``vector`` has length one; None if it was not asked for.
+    """
+
+    id: str
+    number: int
+    text: str
+    context: str
+    document: str
+    page: int | None
+    vector: list[float] | None = None
+
+
+def exported_passages(
+    services: Services, base_id: int, recipe: IndexRecipe, *, vectors: bool
+) -> Iterator[ExportedPassage]:
+    """Generate the passages of an index in the order of their ids, which breaks ties.
+
+    Raises InvalidInput while documents lack vectors.
+    """
+    index = services.indexes.complete(base_id, recipe)
+    for start in range(0, len(index.passages), _AT_ONCE):
+        keys = index.passages[start : start + _AT_ONCE]
+        with services.database.read() as connection:
+            chunks = passages.by_key(connection, index.cut_id, keys.tolist())
+            ids = sorted({chunk.document_id for chunk in chunks.values()})
+            names = documents.names(connection, base_id, ids)
+        rows = index.dense.vectors(keys).tolist() if vectors else [None] * len(keys)
+        for key, vector in zip(keys.tolist(), rows, strict=True):
+            chunk = chunks[key]
+            yield ExportedPassage(
+                id=chunk.id,
+                number=key,
+                text=chunk.text,
+                context=chunk.context,
+                document=names[chunk.document_id],
+                page=chunk.page,
+                vector=vector,
+            )
+
 
 ExportTarget = Literal[
     "qdrant",

@@ -14,13 +14,12 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.metric_titles import ANSWER_TITLES, METRIC_TITLES
 from rag.evaluation.metrics import WITHOUT_DIRECTION, lower_is_better
 from rag.evaluation.significance import LEVEL
-from rag.experiments.runs.deciding.finished import finished_decisions
-from rag.experiments.runs.deciding.state import RunDecision
+from rag.experiments.runs.decisions import RunDecision, finished_decisions
 from rag.experiments.runs.differences import RunDifferences
 from rag.experiments.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator
 from rag.experiments.runs.history import LEADING, QuestionDifference, RunHistory
+from rag.experiments.runs.leaderboard import looked
 from rag.experiments.runs.stored import StoredRuns
-from rag.experiments.runs.trials import looked
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import GATE, RANKABLE, Run, blind_metrics

@@ -21,13 +21,18 @@ from rag.experiments.runs.differences import (
     differences,
     metric_obstacle,
 )
-from rag.experiments.runs.groups import groups_of_set, questions_of_set
-from rag.experiments.runs.leaderboard import LeaderboardRow, leaderboard
-from rag.experiments.runs.loaded import Loaded, figure_of, labels_moved, same_questions
-from rag.experiments.runs.pooling import with_open_hits
-from rag.experiments.runs.quality.spending import bills_text
-from rag.experiments.runs.stored import StoredRuns
-from rag.experiments.runs.trials import compared, other_runs
+from rag.experiments.runs.leaderboard import LeaderboardRow, compared, leaderboard, other_runs
+from rag.experiments.runs.quality.model_calls import bills_text
+from rag.experiments.runs.rankings import with_open_hits
+from rag.experiments.runs.stored import (
+    Loaded,
+    StoredRuns,
+    figure_of,
+    groups_of_set,
+    labels_moved,
+    questions_of_set,
+    same_questions,
+)
 from rag.library.questions.trial_log import Attempt
 from rag.operation import ALL, operation
 from rag.recipe import Recipe

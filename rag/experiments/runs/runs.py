@@ -9,21 +9,20 @@ from statistics import fmean
 from rag.errors import InvalidInput
 from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.evaluation.report import FailureNote
-from rag.experiments.runs.deciding.decisions import Decisions
+from rag.experiments.runs.decisions import Decisions
 from rag.experiments.runs.evaluate_job import Evaluations
 from rag.experiments.runs.evaluator import Evaluator
 from rag.experiments.runs.gate import Gate
-from rag.experiments.runs.loaded import Loaded
 from rag.experiments.runs.quality.answer_job import AnswerEvaluations
 from rag.experiments.runs.quality.estimates import Estimates
 from rag.experiments.runs.quality.failing import failing
-from rag.experiments.runs.quality.judge_calibration import JudgeCalibrations
 from rag.experiments.runs.quality.judge_job import Judgements
+from rag.experiments.runs.quality.judges import JudgeCalibrations
 from rag.experiments.runs.quality.preference_job import PairwiseComparisons
 from rag.experiments.runs.rankings import DEPTH, RankedSpan, Rankings, ranked_span, renamed
 from rag.experiments.runs.recipe_names import RecipeNames
 from rag.experiments.runs.reporting import Reports
-from rag.experiments.runs.stored import StoredRuns
+from rag.experiments.runs.stored import Loaded, StoredRuns
 from rag.experiments.runs.unseen import UnseenQuestions
 from rag.operation import operation
 from rag.results import QuestionResult, Run

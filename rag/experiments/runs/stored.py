@@ -1,8 +1,23 @@
-"""The stored runs of a knowledge base, which the operations on runs read."""
+"""The stored runs of a knowledge base as they are compared, with the groups of their questions.
+
+A run never changes once it is stored, and all reads of one ask for the same rows: the
+latest readings are kept, with as much of the rankings as figures look at.
+"""
 
 from __future__ import annotations
 
-from rag.storage import Database
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput, NotFound
+from rag.evaluation.measuring import highest_mean
+from rag.evaluation.metric_titles import ANSWER_TITLES
+from rag.library.questions.groups import groups_of
+from rag.results import QuestionResult, Run
+from rag.services.caches import SizedCache
+from rag.storage import Connection, Database, bases, questions, runs
+from rag.storage.questions import QuestionSet
+from rag.types import Question
 
 
 class StoredRuns:
@@ -11,3 +26,133 @@ class StoredRuns:
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database
         self._base_id = base_id
+
+
+_questions = SizedCache[Sequence[Question]](20_000)  # of some 2 kB
+_groups = SizedCache[Mapping[str, str]](100_000)
+
+
+def questions_of_set(
+    connection: Connection, base_id: int, set_name: str
+) -> tuple[QuestionSet, Sequence[Question]]:
+    """A set and its questions, which are kept for each state of both and the documents.
+
+    Raises NotFound.
+    """
+    question_set = questions.get_question_set(connection, base_id, set_name)
+    state = _state(connection, base_id, question_set)
+    return question_set, _questions.get(
+        state, lambda: questions.usable(connection, base_id, question_set.id)
+    )
+
+
+def groups_of_set(connection: Connection, base_id: int, set_name: str) -> dict[str, str]:
+    """Groups by question id; none where the set is gone, as nothing tells them then."""
+    try:
+        question_set, questions = questions_of_set(connection, base_id, set_name)
+    except NotFound:
+        return {}
+    return dict(
+        _groups.get(_state(connection, base_id, question_set), lambda: groups_of(questions))
+    )
+
+
+def _state(connection: Connection, base_id: int, question_set: QuestionSet) -> Hashable:
+    return str(connection.engine.url), base_id, bases.version(connection, base_id), question_set
+
+
+def split_of_set(connection: Connection, base_id: int, set_name: str) -> tuple[int, float] | None:
+    """Seed and share of the split of a set; None where the set is gone."""
+    try:
+        question_set = questions.get_question_set(connection, base_id, set_name)
+    except NotFound:
+        return None
+    return question_set.split_seed, question_set.split_share
+
+
+DEPTH = 10
+"""How much of each ranking is kept."""
+
+_kept = SizedCache[Mapping[str, QuestionResult]](20_000)  # questions of some 8 kB
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A run with what happened to each of its questions, by id."""
+
+    run: Run
+    results: Mapping[str, QuestionResult]
+
+    @classmethod
+    def read(
+        cls, connection: Connection, base_id: int, run_id: str, depth: int | None = None
+    ) -> Loaded:
+        """With at least the first ``depth`` of each ranking, None for all. Raises NotFound.
+
+        The passages of a system are known from its rankings alone, which are read whole.
+        """
+        run = runs.get(connection, base_id, run_id)
+        depth = None if run.system else depth
+        if depth is not None and depth <= DEPTH:
+            key = str(connection.engine.url), run.id
+            return cls(run, _kept.get(key, lambda: _results(connection, run.id, DEPTH)))
+        return cls(run, _results(connection, run.id, depth))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Texts of the questions, by id."""
+        return {name: item.text for name, item in self.results.items()}
+
+    def figures(self, metric: str, only: Collection[str] | None) -> dict[str, float]:
+        """A metric by question, ``only`` of some. Raises InvalidInput where it was not measured."""
+        if metric not in self.run.metrics:
+            raise InvalidInput(f"Run {self.run.id} did not measure {metric}.", self._hint(metric))
+        values = {name: figure_of(item, metric) for name, item in self.results.items()}
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None and (only is None or name in only)
+        }
+
+    def highest(self, metric: str, names: Iterable[str]) -> float:
+        """Return the highest mean that the labels of some questions, by id, allow."""
+        return highest_mean(metric, [self.results[name] for name in names])
+
+    def _hint(self, metric: str) -> str:
+        """The advice on how to evaluate again so that a metric is measured."""
+        if metric in ANSWER_TITLES:
+            return "Evaluate again and score the answers too."
+        cutoffs = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
+        return f"Evaluate again with that cutoff; it has {cutoffs} and the like."
+
+
+def _results(
+    connection: Connection, run_id: str, depth: int | None
+) -> Mapping[str, QuestionResult]:
+    return {item.question_id: item for item in runs.results(connection, run_id, depth)}
+
+
+def figure_of(item: QuestionResult, metric: str) -> float | None:
+    """A metric of one question; None where it has none."""
+    if metric == "correct_refusal":
+        return None if item.answerable else float(not item.ranking)
+    return item.metrics.get(metric)
+
+
+def labels_moved(run: Loaded, before: Loaded, shared: Collection[str]) -> bool:
+    """Whether other passages are relevant to a question of two runs of one build."""
+    return any(
+        name in before.results and before.results[name].relevant != run.results[name].relevant
+        for name in shared
+    )
+
+
+def same_questions(
+    figures: Mapping[str, float], run: Loaded, texts: Mapping[str, str]
+) -> dict[str, float]:
+    """Without ids that meant another question when the baseline was measured."""
+    return {
+        name: value
+        for name, value in figures.items()
+        if texts.get(name, run.results[name].text) == run.results[name].text
+    }

@@ -15,9 +15,8 @@ from rag.errors import InvalidInput
 from rag.evaluation.comparison import CROWNING_P, Comparison, compare
 from rag.evaluation.splits import Split
 from rag.experiments.runs.differences import differences
-from rag.experiments.runs.groups import questions_of_set
 from rag.experiments.runs.history import RunHistory, common_ground
-from rag.experiments.runs.loaded import Loaded, same_questions
+from rag.experiments.runs.stored import Loaded, questions_of_set, same_questions
 from rag.library.questions.groups import groups_of, split_questions
 from rag.library.questions.trial_log import Attempt, TrialLog, name_of
 from rag.operation import operation

@@ -15,7 +15,7 @@ from typing import Any
 
 from rag.errors import InvalidInput, TouchstoneError
 from rag.experiments.systems.formats.shapes import result_of, results_of
-from rag.experiments.systems.returned import Returned
+from rag.experiments.systems.formats.tables import Returned
 from rag.input_rules import storable
 from rag.results import SystemSource
 from rag.types import ProgressCallback, Question

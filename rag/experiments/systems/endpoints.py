@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from rag.errors import InvalidInput, ProviderMisbehaved
 from rag.experiments.systems.formats.shapes import LONGEST_TEXT, MOST_TEXTS
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.input_rules import storable
 from rag.network.requests import checked_url
 from rag.providers.http_tools import HttpTool, Path, answer_of

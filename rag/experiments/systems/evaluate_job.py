@@ -13,9 +13,9 @@ from rag.experiments.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, new_run_
 from rag.experiments.runs.gate import GateResult, checked
 from rag.experiments.systems.callables import AskedSystem, FailedRetrieval
 from rag.experiments.systems.endpoints import HttpSystem
+from rag.experiments.systems.formats.tables import Returned
 from rag.experiments.systems.measuring import SystemRuns
 from rag.experiments.systems.registry import Systems, asking
-from rag.experiments.systems.returned import Returned
 from rag.input_rules import storable
 from rag.operation import ALL, operation
 from rag.results import SystemSource

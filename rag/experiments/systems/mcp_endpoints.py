@@ -1,4 +1,4 @@
-"""Systems behind MCP servers: a tool that searches and one that fetches, over streamable HTTP.
+"""Systems behind MCP servers, over streamable HTTP or as a process that ends with the work.
 
 Source: https://modelcontextprotocol.io/specification, revision 2025-06-18. Requests obey the rules
 of all addresses that users name, which clients of the protocol do not.
@@ -6,17 +6,27 @@ of all addresses that users name, which clients of the protocol do not.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import queue
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rag.errors import ProviderMisbehaved, ProviderRejected
+from rag.errors import ProviderMisbehaved, ProviderRejected, ProviderUnavailable
 from rag.experiments.systems.endpoints import HttpSystem, results_of_answer
-from rag.experiments.systems.recognised import recognised, whole_text
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.shapes import LISTS, LONGEST_TEXT, TEXTS, TITLES
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.input_rules import storable
 from rag.network.requests import checked_client, unpacked_blocks
 from rag.providers.http_tools.calling import (
@@ -28,9 +38,144 @@ from rag.providers.http_tools.calling import (
     read_within,
     secret_headers,
 )
+from rag.providers.http_tools.results import number_of
 
 if TYPE_CHECKING:
     import httpx
+
+_TITLES = (*TITLES, "path", "url")
+_IDS = ("id", "chunk_id", "document_id", "path", "url")
+_SCORES = ("score", "relevance_score")
+_LONGEST_NAME = 500
+_LINK = re.compile(r"\[([^\]\n]{1,300})\]\(([^)\s]{1,1000})\)")
+_ITEM = re.compile(r"^(?:#{1,6} |\d{1,3}[.)] |[-*] (?=\[|\*\*)|---+\s*$)", re.MULTILINE)
+
+
+def recognised(content: Any) -> list[ReturnedText]:
+    """Return the results in the content of a tool, in their order; a text is one result."""
+    if isinstance(content, list) and all(isinstance(part, str) for part in content):
+        parts = [_parsed(part) for part in content]
+        content = parts[0] if len(parts) == 1 else parts
+    if isinstance(content, str):
+        return _of_markdown(content)
+    items = _list_in(content)
+    if items is None:
+        items = [content] if isinstance(content, dict) and _text(content) else []
+    results = []
+    for item in items:
+        if isinstance(item, str):
+            results += _of_markdown(item)
+        elif isinstance(item, dict):
+            results.append(_of_object(item))
+    return results
+
+
+def whole_text(content: Any) -> str:
+    """Return the text of a document in the content of a tool."""
+    if isinstance(content, list) and all(isinstance(part, str) for part in content):
+        text = "\n".join(content)
+        content = _parsed(text)
+    if isinstance(content, dict) and isinstance(content.get("result"), str):
+        content = content["result"]
+    if isinstance(content, str):
+        return storable(content).strip()
+    return "\n".join(result.text for result in recognised(content))
+
+
+def _parsed(text: str) -> Any:
+    """JSON in a text, or the text."""
+    with_brackets = text.lstrip()[:1] in ("{", "[")
+    try:
+        return json.loads(text) if with_brackets else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def _list_in(content: Any) -> list[Any] | None:
+    """Return the list of results: the content itself, by a usual name, or the only list."""
+    if isinstance(content, list):
+        return content
+    if not isinstance(content, dict):
+        return None
+    for name in LISTS:
+        if isinstance(content.get(name), list):
+            return list(content[name])
+    lists = [value for value in content.values() if isinstance(value, list) and value]
+    if len(lists) == 1:
+        return list(lists[0])
+    inner = [value for value in content.values() if isinstance(value, dict | str)]
+    if len(inner) == 1:
+        value = _parsed(inner[0]) if isinstance(inner[0], str) else inner[0]
+        if isinstance(value, str):
+            return [value]
+        return _list_in(value)
+    return None
+
+
+def _of_object(item: Mapping[str, Any]) -> ReturnedText:
+    inner = item.get("document") or item.get("metadata")
+    if isinstance(inner, dict):
+        item = {**inner, **item}
+    scores = (number_of(item.get(name)) for name in _SCORES)
+    return ReturnedText(
+        text=_text(item)[:LONGEST_TEXT],
+        score=next((score for score in scores if score is not None), None),
+        id=_first(item, _IDS)[:_LONGEST_NAME],
+        title=_first(item, _TITLES)[:_LONGEST_NAME],
+    )
+
+
+def _text(item: Mapping[str, Any]) -> str:
+    """Return what has a usual name of a text, or the longest one that no other field is named by.
+
+    The results of 13 public search tools have a text by it, and 11 by names alone.
+    """
+    rest = [
+        value
+        for name, value in item.items()
+        if isinstance(value, str) and " " in value.strip() and name not in (*_TITLES, *_IDS)
+    ]
+    return _first(item, TEXTS) or storable(max(rest, key=len, default="")).strip()
+
+
+def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    for name in names:
+        value = item.get(name)
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            value = "\n".join(value)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return storable(str(value)).strip()
+    return ""
+
+
+def _of_markdown(text: str) -> list[ReturnedText]:
+    """Return the items of a Markdown list, or sections; the whole text where there are none."""
+    marks = [(match.start(), _kind(match[0])) for match in _ITEM.finditer(text)]
+    # Texts have headings and lists of their own: those of the results are like the first.
+    starts = [start for start, kind in marks if kind == marks[0][1]]
+    blocks = [text[start:end] for start, end in zip(starts, [*starts[1:], None], strict=False)]
+    results = list(_of_blocks(blocks or [text]))
+    return results or list(_of_blocks([text]))
+
+
+def _kind(mark: str) -> str:
+    """Return the kind of a mark that begins an item: its level or sign, whatever its number."""
+    return "1" if mark[0].isdigit() else mark.strip()
+
+
+def _of_blocks(blocks: list[str]) -> Iterator[ReturnedText]:
+    for block in blocks:
+        head, _, rest = block.strip().strip("-").strip().partition("\n")
+        link = _LINK.search(block)
+        title = link.group(1) if link else _ITEM.sub("", head, count=1).strip("*# ")
+        text = storable(rest.strip() or ("" if link else head)).strip()
+        if text or link:
+            yield ReturnedText(
+                text=text[:LONGEST_TEXT],
+                id=link.group(2)[:_LONGEST_NAME] if link else "",
+                title=storable(title)[:_LONGEST_NAME],
+            )
+
 
 _REVISION = "2025-06-18"
 _CLIENT = {"name": "touchstone", "version": "1"}
@@ -233,3 +378,154 @@ class _HttpSession(Session):
                 elif not line and data:
                     yield b"\n".join(data)
                     data.clear()
+
+
+_START_SECONDS = 120.0  # a command may install itself first
+_MOST_MEMORY = 4 << 30  # bytes of data of the process
+_MOST_LINES = 16  # that wait to be looked at: a process may print without end
+
+
+@contextlib.contextmanager
+def started(
+    system: HttpSystem,
+    variables: Mapping[str, str],
+    usual: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[ProcessSession]:
+    """Start the command of a system, and agree with it on the protocol; end it afterwards.
+
+    It gets the ``usual`` variables, and those of ``variables`` that its definition names.
+    Raises ProviderRejected where it cannot start, and what its answers raise.
+    """
+    environment = dict(usual)
+    for name, variable in system.env.items():
+        if not variables.get(variable):
+            raise ProviderRejected(
+                f"The {system.label} needs {variable}, which is not set.",
+                "Set it in the environment of the server and start it again.",
+            )
+        environment[name] = variables[variable]
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaints:
+        try:
+            process = subprocess.Popen(
+                shlex.split(system.command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ProviderRejected(
+                f"The command of the {system.label} cannot start: {error}.",
+                "Check that it is installed, and give its whole path.",
+            ) from error
+        try:
+            _limit_memory(process.pid)
+            session = ProcessSession(system, process=process, complaints=complaints)
+            session.deadline = time.monotonic() + _START_SECONDS
+            session.begin()
+            yield session
+        finally:
+            _end(process)
+
+
+def _limit_memory(pid: int) -> None:
+    """Limit the data of a process, where the system can: what it forks has the same limit."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        resource.prlimit(pid, resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process with all that it started."""
+    with contextlib.suppress(OSError):
+        if process.stdin:
+            process.stdin.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(1.0)
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+    if process.stdout:
+        process.stdout.close()
+
+
+@dataclass(slots=True)
+class ProcessSession(Session):
+    """The requests to a process: one JSON object a line. ``deadline`` is that of a question."""
+
+    process: subprocess.Popen[bytes] = field(kw_only=True)
+    complaints: BinaryIO = field(kw_only=True)
+    deadline: float = 0.0
+    _lines: queue.Queue[bytes] = field(default_factory=lambda: queue.Queue(_MOST_LINES))
+
+    def __post_init__(self) -> None:
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def ask(self, question: str) -> Returned:
+        """Ask one question within the seconds of the system. Raises ProviderError."""
+        self.deadline = time.monotonic() + self.system.seconds
+        return ask_session(self, question)
+
+    def _read(self) -> None:
+        """Take lines until the process ends, no faster than they are looked at."""
+        stream = self.process.stdout
+        with contextlib.suppress(OSError, ValueError):
+            while stream and (line := stream.readline(MOST_BYTES + 1)):
+                while not self._took(line):
+                    if self.process.poll() is not None:
+                        return
+        self._took(b"")
+
+    def _took(self, line: bytes) -> bool:
+        try:
+            self._lines.put(line, timeout=1.0)
+        except queue.Full:
+            return False
+        return True
+
+    def _send(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            if self.process.stdin:
+                self.process.stdin.write(json.dumps(message).encode() + b"\n")
+                self.process.stdin.flush()
+        except OSError as error:
+            raise self._ended() from error
+        if (number := message.get("id")) is None:
+            return MappingProxyType({})
+        while (left := self.deadline - time.monotonic()) > 0:
+            try:
+                line = self._lines.get(timeout=left)
+            except queue.Empty:
+                break
+            if not line:
+                raise self._ended()
+            if len(line) > MOST_BYTES:
+                raise ProviderMisbehaved(
+                    f"The {self.system.label} answers with more than {MOST_BYTES:,} bytes.",
+                    "Ask it for fewer results.",
+                )
+            with contextlib.suppress(ValueError, RecursionError):  # a log line
+                answer = json.loads(line)
+                if isinstance(answer, dict) and answer.get("id") == number:
+                    return answer
+        raise ProviderUnavailable(
+            f"The {self.system.label} did not answer in time.",
+            "Give it more seconds, or ask it for fewer results.",
+        )
+
+    def _ended(self) -> ProviderUnavailable:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(1.0)
+        self.complaints.seek(0)
+        last = self.complaints.read()[-400:].decode("utf-8", "replace").strip()
+        reason = storable(last.splitlines()[-1]) if last else "no reason"
+        return ProviderUnavailable(
+            f"The command of the {self.system.label} ended: {reason}",
+            "Run the command in a terminal to see what it needs.",
+        )

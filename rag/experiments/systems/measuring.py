@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +19,7 @@ from rag.evaluation.judging import Judged, judged_units
 from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import judged_by_document, uncovered_labels
 from rag.evaluation.retrieved_text import span_figures
+from rag.experiments.runs.differences import documents_hash, edits_environment
 from rag.experiments.runs.evaluator import (
     DEFAULT_CUTOFFS,
     Evaluation,
@@ -28,10 +29,8 @@ from rag.experiments.runs.evaluator import (
     store_run,
 )
 from rag.experiments.runs.gate import GateResult, Trace, checked
-from rag.experiments.runs.searched_documents import documents_hash, edits_environment
 from rag.experiments.systems.alignment import AlignedText, Aligner, Method, Source
-from rag.experiments.systems.hops import HopFigures, HopSummary, hop_figures, hop_recall
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.lexical.letters import letters_of
 from rag.operation import operation
 from rag.results import CONTEXT, EDITS, FOREIGN, GATE, RANKABLE, Run, SystemSource
@@ -39,6 +38,79 @@ from rag.services.services import Services
 from rag.storage import Connection, bases, builds, documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.types import Chunk, ProgressCallback, Question, chunk_key
+
+
+@dataclass(frozen=True, slots=True)
+class HopFigures:
+    """Figures of the retrievals of one trace, in the order in which they began.
+
+    ``evidence`` is the share of the relevant items that have come back after each hop.
+    ``first_useful`` is the number, from 1, of the first hop with a relevant item; None without one.
+    ``redundant`` counts the hops after the first that returned nothing new.
+    """
+
+    evidence: tuple[float, ...]
+    first_useful: int | None
+    redundant: int
+
+
+@dataclass(frozen=True, slots=True)
+class HopSummary:
+    """Means over the questions with several hops; ``redundant`` is the number of all such hops.
+
+    ``first_evidence`` is the share of the relevant items after the first hop and
+    ``last_evidence`` that after the last. ``first_useful`` is over questions with a useful hop,
+    None without any.
+    """
+
+    questions: int
+    hops: float
+    first_evidence: float
+    last_evidence: float
+    first_useful: float | None
+    redundant: int
+
+    @classmethod
+    def of(cls, figures: Sequence[HopFigures]) -> HopSummary | None:
+        """Summarise the figures of some questions; None without any."""
+        if not figures:
+            return None
+        useful = [item.first_useful for item in figures if item.first_useful is not None]
+        return cls(
+            len(figures),
+            fmean(len(item.evidence) for item in figures),
+            fmean(item.evidence[0] for item in figures),
+            fmean(item.evidence[-1] for item in figures),
+            fmean(useful) if useful else None,
+            sum(item.redundant for item in figures),
+        )
+
+
+def hop_recall(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable], k: int) -> float:
+    """Return the share of the relevant items that any hop has among its first k."""
+    seen = {item for hop in hops for item in hop[:k]}
+    return len(seen & set(relevant)) / len(relevant)
+
+
+def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable]) -> HopFigures:
+    """Measure the hops of a trace, each the items that it returned.
+
+    Raises ValueError if nothing is relevant.
+    """
+    if not relevant:
+        raise ValueError("nothing is relevant")
+    wanted = set(relevant)
+    evidence, seen = list[float](), set[Hashable]()
+    first_useful: int | None = None
+    redundant = 0
+    for number, items in enumerate(hops, start=1):
+        redundant += number > 1 and seen.issuperset(items)
+        seen.update(items)
+        if first_useful is None and not wanted.isdisjoint(items):
+            first_useful = number
+        evidence.append(len(wanted & seen) / len(wanted))
+    return HopFigures(tuple(evidence), first_useful, redundant)
+
 
 _NOWHERE = AlignedText("", 0, 0, "foreign", 0.0)
 _LONGEST_FOREIGN = 4000  # characters that are stored of a text that no document contains

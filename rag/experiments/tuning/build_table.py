@@ -9,7 +9,7 @@ from typing import Any
 from rag.errors import InvalidInput
 from rag.evaluation.sweeping import Grid
 from rag.experiments.runs.evaluator import DEFAULT_CUTOFFS, Evaluator
-from rag.experiments.tuning.weighted_progress import WeightedProgress
+from rag.experiments.tuning.sweeper import WeightedProgress
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe
 from rag.search.snapshot import take_snapshot

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from rag.evaluation.calibration import LabelledCandidates, fit
 from rag.evaluation.thresholds import OFF_TOPIC, ThresholdCurve
 from rag.experiments.runs.evaluator import Evaluator
-from rag.experiments.tuning.weighted_progress import WeightedProgress
+from rag.experiments.tuning.sweeper import WeightedProgress
 from rag.library.questions.groups import split_questions
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe

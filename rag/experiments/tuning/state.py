@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache, partial
 
-from rag.library.questions.snapshot import QuestionSnapshot, read_questions
+from rag.library.questions.groups import QuestionSnapshot, read_questions
 from rag.recipe import Recipe
 from rag.retrieval.filters import filter_digest
 from rag.services.services import Services

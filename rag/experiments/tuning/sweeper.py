@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, product
@@ -17,10 +18,8 @@ from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.evaluation.relevance import judged_by_document
 from rag.evaluation.sweeping import CONTEXT, Grid, QuestionFigures, measure
 from rag.experiments.runs.evaluator import Evaluator, deepened, measurable_questions
-from rag.experiments.tuning.candidates import CandidateSource, alike
-from rag.experiments.tuning.pipeline_figures import pipeline_figures
-from rag.experiments.tuning.weighted_progress import PER_RECIPE, WeightedProgress
-from rag.library.questions.snapshot import QuestionSnapshot
+from rag.experiments.tuning.candidates import CandidateSource, alike, pipeline_figures
+from rag.library.questions.groups import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import blind_metrics, blindness
 from rag.retrieval.stages import measured_by_pipeline
@@ -29,6 +28,36 @@ from rag.search.threshold import FittedCalibration, fitted, rule_with
 from rag.search.tools import refuse_tools
 from rag.services.services import Services
 from rag.types import Floats, ProgressCallback, Question
+
+PER_RECIPE = 1 / 2000
+"""What a recipe of a sweep takes, in searches of as many questions: arithmetic is that quick."""
+
+
+class WeightedProgress:
+    """Progress as ``done`` of ``total``, both in searches of one question."""
+
+    def __init__(self, on_progress: ProgressCallback, total: float) -> None:
+        self._tell = on_progress
+        self._total = max(total, 1.0)
+        self._before = self._told = 0.0
+
+    @contextmanager
+    def part(self, weight: float) -> Iterator[ProgressCallback]:
+        """Yield a callback for ``weight`` of the whole; its progress may start again."""
+        start = self._before
+
+        def on_progress(done: int, total: int) -> None:
+            self._show(start + weight * done / max(total, 1))
+
+        on_progress(0, 1)
+        yield on_progress
+        self._before = start + weight
+        self._show(self._before)
+
+    def _show(self, done: float) -> None:
+        self._told = min(max(self._told, done), self._total)
+        self._tell(int(self._told), round(self._total))
+
 
 Changes = Mapping[str, Any]
 

@@ -19,11 +19,9 @@ from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
 from rag.experiments.runs.evaluator import deepened
 from rag.experiments.tuning.calibrator import FEATURES
 from rag.experiments.tuning.candidates import refuse_steps
-from rag.experiments.tuning.grid_search import Best, judged, plainest, settle
-from rag.experiments.tuning.open_hits import OpenHitsReader
-from rag.experiments.tuning.sweeper import SWEEP_CUTOFFS, Sweeper
-from rag.experiments.tuning.weighted_progress import WeightedProgress
-from rag.library.questions.snapshot import QuestionSnapshot
+from rag.experiments.tuning.grid_search import Best, OpenHitsReader, judged, plainest, settle
+from rag.experiments.tuning.sweeper import SWEEP_CUTOFFS, Sweeper, WeightedProgress
+from rag.library.questions.groups import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.candidates import threshold_scores
 from rag.retrieval.stages import by_arithmetic, measured_by_pipeline

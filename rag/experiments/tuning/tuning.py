@@ -16,7 +16,7 @@ from rag.experiments.tuning.state import state
 from rag.experiments.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
 from rag.experiments.tuning.table_job import BuildTables
 from rag.experiments.tuning.tuner import Tuner
-from rag.library.questions.snapshot import QuestionSnapshot, read_questions
+from rag.library.questions.groups import QuestionSnapshot, read_questions
 from rag.operation import operation, part
 from rag.recipe import Recipe
 from rag.services.jobs import Jobs

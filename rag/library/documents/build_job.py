@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from rag.library.documents.ingestion import Ingestion
-from rag.library.documents.remaining_time import RemainingTime
-from rag.library.documents.throughput import work_for
+from rag.library.documents.remaining_time import RemainingTime, work_for
 from rag.recipe import IndexRecipe
 from rag.recipe.captions import chunker_name
 from rag.services.jobs.reporter import Reporter

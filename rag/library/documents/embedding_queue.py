@@ -13,8 +13,7 @@ from functools import partial
 
 from rag.errors import Cancelled, InvalidRecipe, ProviderError, StorageError, TouchstoneError
 from rag.library.documents.ingestion import Ingestion
-from rag.library.documents.remaining_time import RemainingTime
-from rag.library.documents.throughput import embedding_work
+from rag.library.documents.remaining_time import RemainingTime, embedding_work
 from rag.protocols import Embedder
 from rag.services.caches import uncached, vectors_for
 from rag.services.services import Services

@@ -21,7 +21,7 @@ from typing import Literal
 from rag import providers
 from rag.chunking import chunks
 from rag.errors import Cancelled, StorageError, TouchstoneError
-from rag.library.documents import throughput
+from rag.library.documents import remaining_time
 from rag.library.documents.edit_anchors import move_edits, with_edits
 from rag.library.questions.reanchoring import reanchor
 from rag.protocols import Embedder
@@ -147,7 +147,7 @@ class Ingestion:
 
     def work(self) -> dict[str, str]:
         """The steps of storing a document in every build, and whose pace each has."""
-        return throughput.work_for(*self.recipes())
+        return remaining_time.work_for(*self.recipes())
 
     def behind(self) -> str:
         """Return the builds that could not take documents, with the reasons; "" if all could."""
@@ -311,7 +311,7 @@ class Ingestion:
         Where it does not ``embed``, it makes sure that the embedder can be asked.
         """
         embedder = self.embedder(recipe.embedder)
-        cutting, embedding = throughput.steps(number)
+        cutting, embedding = remaining_time.steps(number)
         before, total = 0, sum(len(document.text) for document in group)
 
         def sentences(texts: Sequence[str]) -> Vectors:

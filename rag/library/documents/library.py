@@ -14,18 +14,17 @@ from typing import BinaryIO
 
 from rag import providers, readers
 from rag.chunking import chunks, length_counter
-from rag.errors import InvalidFile, InvalidInput, NotFound, storage_error
+from rag.errors import InvalidFile, InvalidInput, NotFound, UnreadableDocument, storage_error
 from rag.evaluation.formats import beir
 from rag.input_rules import storable
 from rag.library.documents import build_job
 from rag.library.documents.file_names import Item, distinct, name_files
-from rag.library.documents.page_images import page_image
 from rag.library.documents.reading_again import PASTED
 from rag.library.documents.stored import StoredDocuments
 from rag.library.questions.sets import checked_name
 from rag.network.requests import refuse_credentials
 from rag.operation import ALL, SERVER, operation
-from rag.readers import PageImage
+from rag.readers import Mark, PageImage
 from rag.readers.characters import checked_encoding
 from rag.recipe import IndexRecipe
 from rag.services.indexing.index import VectorChoice
@@ -35,7 +34,41 @@ from rag.storage.builds import BuildRow
 from rag.storage.documents import DocumentInfo
 from rag.storage.files import Arrival, Files, supersede_locked
 from rag.storage.shared.segments import Portions
-from rag.types import Chunk, Document, Span
+from rag.types import Chunk, Document, Page, Span
+
+PICTURED = "application/pdf"
+
+
+def page_image(
+    original: Path | None, document: Document, number: int, spans: Sequence[Span]
+) -> PageImage:
+    """Page ``number`` (from 1) of a document; ``spans`` are offsets into its text.
+
+    ``boxes`` of the result has a list for each span, empty where it stands on other pages. Raises
+    UnreadableDocument for what has no pages to show, or whose original is gone, locked or damaged.
+    """
+    if document.media_type != PICTURED:
+        raise UnreadableDocument(
+            "This document has no printed pages.", "Read its text.", reason="unsupported_type"
+        )
+    if original is None:
+        raise UnreadableDocument(
+            "The original file is not kept here.",
+            "Add it again to see its pages.",
+            reason="missing",
+        )
+    page = next(
+        (candidate for candidate in document.pages if candidate.number == number),
+        Page(number, 0, 0),
+    )
+    text = document.text[page.start : page.end]
+    return readers.draw(original, number, text, [_within(page, span) for span in spans])
+
+
+def _within(page: Page, span: Span) -> Mark:
+    start, end = (min(max(edge, page.start), page.end) - page.start for edge in span)
+    return Mark(start, end)
+
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Progress and remaining time of a job, from the remaining work and the pace of each step.
+"""Size, progress and remaining time of a job, from the remaining work and the pace of each step.
 
 The initial pace is a typical value. Measurements of the job soon replace it. Idle time, such as the
 time before a job begins, does not count.
@@ -6,14 +6,137 @@ time before a job begins, does not count.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import math
+import tempfile
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
-from rag.library.documents.throughput import UNKNOWN_EMBEDDING, Throughput
+from rag import providers, readers
+from rag.errors import TouchstoneError
+from rag.recipe import IndexRecipe
 from rag.services.services import Services
+from rag.settings import PROJECT
+from rag.storage import builds, documents, files
+from rag.storage import jobs as rows
+from rag.storage.jobs import JobItem, JobRow
+
+TYPICAL: Mapping[str, float] = MappingProxyType(
+    {
+        "fetching": 1.0,
+        "reading pdf": 0.05,
+        "reading": 1e-7,
+        "cutting": 1e-6,
+        "storing": 3e-7,
+        "indexing": 5e-7,
+    }
+)
+"""Seconds for an address, a page of a PDF, a byte of another file, and for each character of text:
+what is expected where nothing was measured yet."""
+UNKNOWN_EMBEDDING = 2e-5
+"""Seconds for a character that is embedded by a model that was never measured."""
+
+_TRIAL = PROJECT / "data" / "sample"
+_TRIAL_CHARACTERS = 12_000
+_TRIAL_SECONDS = 1.0  # a slow embedder does not get through all of them
+_TRIAL_BATCH = 4
+
+
+def embedding(embedder: str) -> str:
+    """The name of the step that embeds."""
+    return f"embedding {providers.vector_space(embedder)[0]}"
+
+
+def work_for(*recipes: IndexRecipe) -> dict[str, str]:
+    """The steps of storing a document in some builds, and whose pace each has."""
+    paces: dict[str, str] = {}
+    for number, recipe in enumerate(recipes):
+        cutting, embeds = steps(number)
+        pace = embedding(recipe.embedder)
+        paces[cutting] = pace if recipe.chunker == "semantic" else "cutting"
+        paces[embeds] = pace
+    return paces | {"storing": "storing"}
+
+
+def embedding_work(recipes: Sequence[IndexRecipe]) -> dict[str, dict[str, str]]:
+    """The step of embedding for each build, by its hash, and whose pace it has."""
+    return {
+        recipe.hash: {steps(number)[1]: embedding(recipe.embedder)}
+        for number, recipe in enumerate(recipes)
+    }
+
+
+def steps(number: int) -> tuple[str, str]:
+    """Return the names of the chunking and embedding steps of a build; "build 2" is the second."""
+    build = f", build {number + 1}" if number else ""
+    return f"cutting{build}", f"embedding{build}"
+
+
+class Throughput:
+    """The paces of a home, kept in a file; what cannot be kept is measured again."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._file = services.settings.home / "paces.json"
+
+    def rates(self) -> dict[str, float]:
+        """Seconds per unit by step, as far as anything was measured, else what is typical."""
+        return {**TYPICAL, **self._measured()}
+
+    def keep(self, measured: Mapping[str, float]) -> None:
+        """Remember what a job measured."""
+        with contextlib.suppress(OSError):
+            with tempfile.NamedTemporaryFile(
+                "w", dir=self._file.parent, prefix=".paces-", delete=False
+            ) as file:
+                json.dump({**self._measured(), **measured}, file)
+            Path(file.name).replace(self._file)
+
+    def seconds(self, embedder: str, characters: float, pages: float) -> float | None:
+        """Estimate the seconds from reading to indexing; ``pages`` counts pages of PDFs.
+
+        Returns None for a remote model that no job has used yet.
+        """
+        if embedding(embedder) not in self._measured() and providers.is_local(embedder):
+            self._try(embedder)
+        paces = self.rates()
+        if embedding(embedder) not in paces:
+            return None
+        per_character = ("cutting", embedding(embedder), "storing", "indexing")
+        return pages * paces["reading pdf"] + characters * sum(
+            paces[name] for name in per_character
+        )
+
+    def _try(self, embedder: str) -> None:
+        """Measure an embedder on a piece of the sample, cut to usual passages."""
+        with contextlib.suppress(TouchstoneError, OSError):
+            texts = (path.read_text("utf-8") for path in sorted(_TRIAL.glob("*.md")))
+            text = "".join(texts)[:_TRIAL_CHARACTERS]
+            pieces = [text[start : start + 600] for start in range(0, len(text), 600)]
+            model = self._services.models.embedder(embedder)
+            model.embed(pieces[:1], "document")  # it is loaded on first use
+            started, embedded, seconds = time.monotonic(), 0, 0.0
+            for start in range(0, len(pieces), _TRIAL_BATCH):
+                batch = pieces[start : start + _TRIAL_BATCH]
+                model.embed(batch, "document")
+                embedded += sum(map(len, batch))
+                seconds = time.monotonic() - started
+                if seconds >= _TRIAL_SECONDS:
+                    break
+            self.keep({embedding(embedder): seconds / embedded})
+
+    def _measured(self) -> dict[str, float]:
+        try:
+            stored = json.loads(self._file.read_text())
+            return {str(name): float(value) for name, value in stored.items()}
+        except (OSError, ValueError, AttributeError, TypeError):
+            return {}
+
 
 _BELIEVED_SECONDS = 1.0  # how much work the typical pace counts for, beside what is measured
 CHARACTERS: Mapping[str, float] = {
@@ -245,3 +368,77 @@ class RemainingTime:
             expected = self._typical.get(name, UNKNOWN_EMBEDDING)
             self._paces[name] = _Ratio(expected, believed=_BELIEVED_SECONDS)
         return self._paces[name]
+
+
+LARGE = 1_000_000
+"""Bytes; less is done before a process of its own would have started."""
+_WORTH_SHARING = 100_000  # characters; a worker starts while as many are embedded
+
+
+def is_large(services: Services, job: JobRow) -> bool:
+    """Whether a job would make those wait who share its process."""
+    match job.kind:
+        case "ingest":
+            return _waiting_bytes(services, job) > LARGE
+        case "build" | "build-several" | "build-table":
+            return _characters(services, job.base_id) > LARGE
+        case "diagnose":
+            rebuilds = bool(job.payload.get("rebuild"))
+            return rebuilds and _characters(services, job.base_id) > LARGE
+        case "import-beir":
+            corpus = Path(job.payload["folder"]) / "corpus.jsonl"
+            return corpus.is_file() and corpus.stat().st_size > LARGE
+    return False
+
+
+def can_be_shared(services: Services, job: JobRow) -> bool:
+    """Whether workers can share a job, and so much is left that another one is worth its start."""
+    if job.kind != "ingest" or services.database.dialect != "postgresql":
+        return False
+    with services.database.read() as connection:
+        waiting = {item.id: item.characters for item in builds.waiting(connection, job.base_id)}
+    return sum(waiting.values()) > _WORTH_SHARING or is_large(services, job)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingItem:
+    """An item that waits, and what is to be read: pages of a PDF, else bytes of a file.
+
+    The kind "address" has no size yet.
+    """
+
+    item: JobItem
+    kind: str
+    size: float
+
+
+def waiting_items(services: Services, items: Sequence[JobItem]) -> list[WaitingItem]:
+    """Return those of a job's items that wait."""
+    waiting = list[WaitingItem]()
+    for item in items:
+        if item.status != "waiting":
+            continue
+        if "url" in item.payload:
+            waiting.append(WaitingItem(item, "address", 0.0))
+        else:
+            path = services.files.path(item.payload["file"]) if "file" in item.payload else None
+            waiting.append(WaitingItem(item, *readers.size_of(path, item.name)))
+    return waiting
+
+
+def _waiting_bytes(services: Services, job: JobRow) -> int:
+    with services.database.read() as connection:
+        items = rows.items(connection, job.id)
+    waiting = [item.payload for item in items if item.status == "waiting"]
+    names = {item["file"] for item in waiting if "file" in item}
+    here = [place for place in map(services.files.place, names) if place.exists()]
+    size = sum(place.stat().st_size for place in here)
+    if services.files.in_database:
+        with services.database.read() as connection:
+            size += files.size_of_parts(connection, sorted(names - {place.name for place in here}))
+    return size
+
+
+def _characters(services: Services, base_id: int) -> int:
+    with services.database.read() as connection:
+        return sum(row.characters for row in documents.list_documents(connection, base_id))

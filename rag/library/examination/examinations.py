@@ -9,9 +9,16 @@ from typing import Literal, get_args
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import storable
 from rag.library.documents.passage_edits import PassageEdits
-from rag.library.examination.coverage import DEPTH, RunReach, hubs, unanswered, unreached
 from rag.library.examination.examining import by_kind, examine
-from rag.library.examination.findings import DocumentFinding, FindingPlace
+from rag.library.examination.findings import (
+    DEPTH,
+    DocumentFinding,
+    FindingPlace,
+    RunReach,
+    hubs,
+    unanswered,
+    unreached,
+)
 from rag.operation import ALL, operation
 from rag.results import Run
 from rag.services.caches import SizedCache

@@ -31,7 +31,7 @@ from rag.answering.assessing.resemblance import (
     word_set,
 )
 from rag.chunking.contexts import title_of
-from rag.library.documents.garbled import SURE, broken_characters, unread_words
+from rag.library.documents.reading_again import SURE, broken_characters, unread_words
 from rag.library.examination.findings import KIND_TITLES, DocumentFinding, FindingPlace
 from rag.types import Document, page_name, percent
 

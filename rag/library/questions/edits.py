@@ -14,8 +14,7 @@ from rag.errors import InvalidInput
 from rag.evaluation.formats.question_files import folded
 from rag.input_rules import LONGEST_QUESTION, storable
 from rag.library.questions.groups import split_questions
-from rag.library.questions.sets import checked_name, contradiction, counted_edit
-from rag.library.questions.stored import StoredQuestions
+from rag.library.questions.sets import StoredQuestions, checked_name, contradiction, counted_edit
 from rag.operation import ALL, operation
 from rag.storage import Connection, labels, runs
 from rag.storage import questions as rows

@@ -24,8 +24,7 @@ from rag.evaluation.relevance import (
 )
 from rag.library.questions.packed import QuestionFile, questions_in, table_in
 from rag.library.questions.reanchoring import Anchors
-from rag.library.questions.sets import Existing, QuestionSets
-from rag.library.questions.stored import StoredQuestions
+from rag.library.questions.sets import Existing, QuestionSets, StoredQuestions
 from rag.operation import ALL, SERVER, operation
 from rag.storage import Connection, builds, documents, passages, runs
 from rag.storage import questions as rows

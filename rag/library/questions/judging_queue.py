@@ -19,7 +19,7 @@ from rag.evaluation.relevance import Passage, best_grades, judged_passages, rele
 from rag.evaluation.run_intervals import graded
 from rag.lexical.analyzers import analyzer
 from rag.lexical.explain import term_spans
-from rag.library.questions.stored import StoredQuestions
+from rag.library.questions.sets import StoredQuestions
 from rag.operation import operation
 from rag.recipe import IndexRecipe
 from rag.results import Run

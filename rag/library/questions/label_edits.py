@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from rag.errors import InvalidInput
 from rag.input_rules import find_fault
-from rag.library.questions.sets import contradiction, counted_edit
-from rag.library.questions.stored import StoredQuestions
+from rag.library.questions.sets import StoredQuestions, contradiction, counted_edit
 from rag.operation import operation
 from rag.storage import Connection, documents, labels
 from rag.storage import questions as rows

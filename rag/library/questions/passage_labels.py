@@ -22,8 +22,7 @@ from rag.library.questions.label_edits import (
     set_unanswerable,
     store_label,
 )
-from rag.library.questions.sets import edit_or_create
-from rag.library.questions.stored import StoredQuestions
+from rag.library.questions.sets import StoredQuestions, edit_or_create
 from rag.operation import operation
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, builds, documents, labels, passages

@@ -13,8 +13,7 @@ from rag.library.questions.judging_queue import JudgingQueue
 from rag.library.questions.label_edits import LabelEdits
 from rag.library.questions.passage_labels import PassageLabels
 from rag.library.questions.passports import Passports
-from rag.library.questions.sets import QuestionSets, checked_name, counted_edit
-from rag.library.questions.stored import StoredQuestions
+from rag.library.questions.sets import QuestionSets, StoredQuestions, checked_name, counted_edit
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services.jobs import Jobs

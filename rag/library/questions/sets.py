@@ -15,7 +15,6 @@ from rag.evaluation.splits import Split
 from rag.input_rules import storable
 from rag.library.questions.groups import groups_of, split_questions
 from rag.library.questions.reanchoring import Anchors
-from rag.library.questions.stored import StoredQuestions
 from rag.library.questions.trial_log import TrialLog
 from rag.operation import ALL, operation
 from rag.storage import Connection, Database, labels
@@ -24,6 +23,15 @@ from rag.storage.labels import Label
 from rag.storage.questions import KeptVersion, LabelledQuestion, QuestionSet, State
 from rag.storage.runs import Trial
 from rag.types import Question
+
+
+class StoredQuestions:
+    """The stored question sets of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
 
 _LONGEST_NAME = 80
 

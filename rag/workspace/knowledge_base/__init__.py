@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from rag.experiments.tuning.tuning import Tuning
     from rag.library.documents.all_documents import Documents
     from rag.library.examination.examinations import Examinations
-    from rag.library.maps.maps import BaseMaps, Maps
+    from rag.library.maps import BaseMaps, Maps
     from rag.library.questions.questions import Questions
     from rag.services.jobs import Jobs
 
@@ -156,7 +156,7 @@ class KnowledgeBase:
 
     @part
     def maps(self) -> BaseMaps:
-        from rag.library.maps.maps import BaseMaps
+        from rag.library.maps import BaseMaps
 
         return BaseMaps(self._maps, self._jobs, self.id)
 
@@ -268,7 +268,7 @@ class KnowledgeBase:
     @operation("viewer")
     def documents_hash(self) -> str:
         """Name the documents that are held: a run's ``documents_hash`` until they change."""
-        from rag.experiments.runs.searched_documents import documents_hash_now
+        from rag.experiments.runs.differences import documents_hash_now
 
         with self._database.read() as connection:
             return documents_hash_now(connection, self.id)

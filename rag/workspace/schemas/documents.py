@@ -9,7 +9,7 @@ from pydantic import Field
 from rag.experiments.exports.fidelity import ExportedField
 from rag.experiments.exports.recipe_exports import ExportTarget
 from rag.library.documents.library import Library
-from rag.library.documents.stores.vector_check import ForeignVector
+from rag.library.documents.stores.imports import ForeignVector
 from rag.library.examination.examinations import Examination, SettlementDecision
 from rag.library.examination.findings import FindingKind
 from rag.recipe import IndexRecipe

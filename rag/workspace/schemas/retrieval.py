@@ -8,12 +8,10 @@ from typing import Any, Literal
 
 from pydantic import ValidationInfo, field_validator
 
-from rag.experiments.explanation.attribution import Attribution, TextPart
 from rag.experiments.explanation.counterfactuals import Counterfactual
 from rag.experiments.explanation.explainer import Explainer, Finding
-from rag.experiments.explanation.locating import Match
-from rag.experiments.explanation.recipe_comparison import RetrievalComparison
-from rag.experiments.explanation.standing import Standing, StepOutcome
+from rag.experiments.explanation.recipe_comparison import Attribution, RetrievalComparison, TextPart
+from rag.experiments.explanation.standing import Match, Standing, StepOutcome
 from rag.types import (
     AnswerState,
     AnswerStatus,

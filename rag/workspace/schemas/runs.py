@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from rag.experiments.runs.deciding.state import DecisionEntry
+from rag.experiments.runs.decisions import DecisionEntry
 from rag.experiments.systems.endpoints import HttpSystem
 from rag.experiments.tuning.diagnosis.causes import CAUSES
 from rag.experiments.tuning.diagnosis.diagnosis import Diagnosis

@@ -11,12 +11,17 @@ from typing import Protocol
 from rag.answering import AnswerStream
 from rag.evaluation.answers.measures import measured, plain_answer, quote_that_answers
 from rag.evaluation.judges import RUBRICS, NoGrade
-from rag.experiments.runs.doubts import CONFLICT, DECISION, FALSE_DOUBT, FLAGGED
-from rag.experiments.runs.doubts import METRIC as DOUBT
 from rag.experiments.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
+from rag.experiments.runs.quality.failing import CONFLICT, DECISION, FALSE_DOUBT, FLAGGED
+from rag.experiments.runs.quality.failing import METRIC as DOUBT
 from rag.experiments.runs.quality.judges import NamedJudge, judge_named
-from rag.experiments.runs.quality.model_calls import ModelCalls
-from rag.experiments.runs.quality.spending import UNLIMITED, Budget, BudgetedJob, cost_text
+from rag.experiments.runs.quality.model_calls import (
+    UNLIMITED,
+    Budget,
+    BudgetedJob,
+    ModelCalls,
+    cost_text,
+)
 from rag.experiments.runs.stored import StoredRuns
 from rag.operation import operation
 from rag.recipe import Recipe

@@ -11,10 +11,8 @@ from rag.errors import InvalidInput
 from rag.evaluation.judges import Judgement, NoGrade
 from rag.evaluation.pooling.sampling import Agreement, agreement
 from rag.experiments.runs.quality.estimates import CUTOFF, RELEVANT
-from rag.experiments.runs.quality.judge_calibration import judge_calibration
-from rag.experiments.runs.quality.judges import passage_judge
-from rag.experiments.runs.quality.model_calls import ModelCalls
-from rag.experiments.runs.quality.spending import UNLIMITED, Budget, BudgetedJob
+from rag.experiments.runs.quality.judges import judge_calibration, passage_judge
+from rag.experiments.runs.quality.model_calls import UNLIMITED, Budget, BudgetedJob, ModelCalls
 from rag.experiments.runs.stored import StoredRuns
 from rag.experiments.runs.version import code_version
 from rag.operation import operation

@@ -12,11 +12,15 @@ from rag.evaluation.inference.clusters import CONSIDERABLE
 from rag.evaluation.intervals import Interval, as_percent
 from rag.evaluation.judges import RUBRICS, NoGrade, Preferred, prefer
 from rag.evaluation.report.words import counted
-from rag.experiments.runs.groups import groups_of_set
 from rag.experiments.runs.quality.judges import judge_named
-from rag.experiments.runs.quality.model_calls import ModelCalls
-from rag.experiments.runs.quality.spending import UNLIMITED, Budget, BudgetedJob, cost_text
-from rag.experiments.runs.stored import StoredRuns
+from rag.experiments.runs.quality.model_calls import (
+    UNLIMITED,
+    Budget,
+    BudgetedJob,
+    ModelCalls,
+    cost_text,
+)
+from rag.experiments.runs.stored import StoredRuns, groups_of_set
 from rag.experiments.runs.version import code_version
 from rag.operation import operation
 from rag.results import QuestionResult, Run

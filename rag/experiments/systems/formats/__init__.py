@@ -14,9 +14,8 @@ from typing import Literal, get_args
 from rag.errors import InvalidFile, InvalidInput
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import decoded
-from rag.experiments.systems.formats import shapes, trec_runs
-from rag.experiments.systems.formats.tables import Row, rows_of
-from rag.experiments.systems.returned import Returned
+from rag.experiments.systems.formats import shapes, tables
+from rag.experiments.systems.formats.tables import Returned, Row, rows_of
 
 Form = Literal["trec", "ragas", "deepeval", "langfuse", "langsmith", "phoenix", "paths"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -54,10 +53,10 @@ def read_returned(
     if form is not None and form not in FORMS:
         raise InvalidInput(f"No form of files is called {form!r}.", f"Use {', '.join(FORMS)}.")
     notes = ReadingNotes(skip_bad=skip_bad)
-    if form == "trec" or (form is None and paths is None and trec_runs.is_run(content)):
-        rankings, warnings = trec_runs.read_run(name, decoded(name, content), notes)
+    if form == "trec" or (form is None and paths is None and tables.is_run(content)):
+        rankings, warnings = tables.read_run(name, decoded(name, content), notes)
         notes.check()
-        complete = trec_runs.is_complete(content)
+        complete = tables.is_complete(content)
         return _file(name, "trec", rankings, notes, warnings, complete=complete)
     rows = list(rows_of(name, content, notes, any_shape=paths is not None))
     if not rows:

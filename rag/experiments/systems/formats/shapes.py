@@ -9,8 +9,7 @@ from typing import Any
 
 from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import json_value
-from rag.experiments.systems.formats.tables import Row
-from rag.experiments.systems.returned import Returned, ReturnedText
+from rag.experiments.systems.formats.tables import Returned, ReturnedText, Row
 from rag.input_rules import storable
 from rag.providers.http_tools import expressions
 from rag.providers.http_tools.results import number_of

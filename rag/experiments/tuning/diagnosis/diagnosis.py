@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from rag.experiments.tuning.diagnosis.causes import Cause, advice
+from rag.experiments.tuning.diagnosis.causes import (
+    LEAST_ON_TOPIC,
+    Cause,
+    FailedQuestion,
+    Finding,
+    advice,
+)
 from rag.experiments.tuning.diagnosis.examining import Examination
-from rag.experiments.tuning.diagnosis.finding import LEAST_ON_TOPIC, FailedQuestion, Finding
 from rag.experiments.tuning.diagnosis.fixes import Trials, calibration_note, metric_depth, try_fixes
-from rag.experiments.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pace
-from rag.experiments.tuning.diagnosis.larger_top_k import LargerTopK, larger_top_k
-from rag.experiments.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
-from rag.experiments.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
+from rag.experiments.tuning.diagnosis.next_steps import (
+    TYPICAL,
+    Basis,
+    LabellingPace,
+    LargerTopK,
+    NextStep,
+    labelling_pace,
+    larger_top_k,
+    next_steps,
+)
+from rag.experiments.tuning.diagnosis.trial_builds import Rebuild, find_rebuild
 from rag.experiments.tuning.state import read_measured
-from rag.experiments.tuning.sweeper import Sweeper
-from rag.experiments.tuning.weighted_progress import WeightedProgress
+from rag.experiments.tuning.sweeper import Sweeper, WeightedProgress
 from rag.recipe import Recipe
 from rag.services.services import Services
 from rag.types import ProgressCallback

@@ -19,16 +19,26 @@ from rag.evaluation.measuring import measured
 from rag.evaluation.refusal_limits import FEWEST_FOR_REFUSAL
 from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
-from rag.experiments.runs.doubts import CONFLICT, correct_doubts
-from rag.experiments.runs.doubts import METRIC as DOUBT
-from rag.experiments.runs.quality.failing import first_failure, newest_scored, with_answers
-from rag.experiments.runs.searched_documents import documents_hash_now
+from rag.experiments.runs.differences import documents_hash_now
+from rag.experiments.runs.quality.failing import (
+    CONFLICT,
+    correct_doubts,
+    first_failure,
+    newest_scored,
+    with_answers,
+)
+from rag.experiments.runs.quality.failing import METRIC as DOUBT
 from rag.experiments.tuning.candidates import CandidateSource
-from rag.experiments.tuning.diagnosis.case import Case, Rankings, Setting
-from rag.experiments.tuning.diagnosis.checks import cause_of
-from rag.experiments.tuning.diagnosis.document_checks import lost_label
-from rag.experiments.tuning.diagnosis.finding import LEAST_ON_TOPIC, FailedQuestion, Finding
-from rag.experiments.tuning.diagnosis.searched import Searched, scores, search_all
+from rag.experiments.tuning.diagnosis.case import (
+    Case,
+    Rankings,
+    Searched,
+    Setting,
+    scores,
+    search_all,
+)
+from rag.experiments.tuning.diagnosis.causes import LEAST_ON_TOPIC, FailedQuestion, Finding
+from rag.experiments.tuning.diagnosis.checks import cause_of, lost_label
 from rag.experiments.tuning.sweeper import Sweeper
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import QuestionResult

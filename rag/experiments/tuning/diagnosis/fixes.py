@@ -15,11 +15,10 @@ from rag.evaluation.intervals import signed
 from rag.evaluation.metric_titles import metric_title
 from rag.evaluation.report.words import counted, setting
 from rag.evaluation.splits import Split
-from rag.experiments.tuning.diagnosis.causes import Cause
+from rag.experiments.tuning.diagnosis.case import have_ndcg, scores, search_all
+from rag.experiments.tuning.diagnosis.causes import Cause, FailedQuestion
 from rag.experiments.tuning.diagnosis.checks import folder_of
 from rag.experiments.tuning.diagnosis.examining import Examination
-from rag.experiments.tuning.diagnosis.finding import FailedQuestion
-from rag.experiments.tuning.diagnosis.searched import have_ndcg, scores, search_all
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
 from rag.search.threshold import threshold_rule

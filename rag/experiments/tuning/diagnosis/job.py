@@ -9,15 +9,13 @@ from dataclasses import dataclass, replace
 from rag.errors import Cancelled, ConnectionLost, NotFound
 from rag.evaluation.report import FailureNote
 from rag.evaluation.report.words import counted
+from rag.experiments.runs.differences import documents_hash_now
 from rag.experiments.runs.quality.failing import newest_scored
-from rag.experiments.runs.searched_documents import documents_hash_now
-from rag.experiments.tuning.diagnosis.causes import CAUSES, advice
+from rag.experiments.tuning.diagnosis.causes import CAUSES, Finding, advice
 from rag.experiments.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
 from rag.experiments.tuning.diagnosis.examining import Examination
-from rag.experiments.tuning.diagnosis.finding import Finding
 from rag.experiments.tuning.diagnosis.fixes import described_changes
-from rag.experiments.tuning.diagnosis.progress import PartOfProgress
-from rag.experiments.tuning.diagnosis.trial_builds import TrialBuilds
+from rag.experiments.tuning.diagnosis.trial_builds import PartOfProgress, TrialBuilds
 from rag.experiments.tuning.state import read_measured, state
 from rag.experiments.tuning.sweeper import Sweeper
 from rag.operation import operation

@@ -6,28 +6,123 @@ are doubted. The others follow by expected gain per minute of work.
 A fix is expected to gain what it gained on the held-out questions, net. More labels gain by what
 they decide: the expected value of a sample, the mean of what the better of two choices gains once
 the sample is known, less what the better one gains now (Raiffa and Schlaifer, Applied Statistical
-Decision Theory, 1961).
+Decision Theory, 1961). The audit log says how long a person takes for a label.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import signed
 from rag.evaluation.metric_titles import metric_name
 from rag.evaluation.report.words import counted
-from rag.experiments.runs.quality.spending import money
-from rag.experiments.tuning.diagnosis.causes import CAUSES, Cause, untried_advice
+from rag.experiments.runs.quality.model_calls import money
+from rag.experiments.tuning.diagnosis.causes import CAUSES, Cause, FailedQuestion, untried_advice
 from rag.experiments.tuning.diagnosis.fixes import Changes, Fix, Trials, described_changes
-from rag.experiments.tuning.diagnosis.labelling import LabellingPace
-from rag.experiments.tuning.diagnosis.larger_top_k import LargerTopK
-from rag.experiments.tuning.diagnosis.rebuilds import Rebuild
+from rag.experiments.tuning.diagnosis.trial_builds import Rebuild
 from rag.recipe import Recipe
+from rag.storage import Connection
+from rag.storage.access import audit
+
+_LEAST_CEILING = 20
+_TIMES = 4
+"""Beyond so many times the present top-k, a better ranking helps more than more passages."""
+_MOST = 1000  # that a recipe can have
+
+
+@dataclass(frozen=True, slots=True)
+class LargerTopK:
+    """A ``top_k`` that returns the passages of ``returned`` of ``questions`` below the present one.
+
+    No questions choose or test it: more results lose none of the others. They make a prompt
+    longer.
+    """
+
+    top_k: int
+    returned: int
+    questions: int
+
+    @property
+    def sentence(self) -> str:
+        """The passages that it returns."""
+        if self.questions == 1:
+            return f"Top-k {self.top_k} returns the one that is below top-k."
+        which = f"{self.returned:,} of {self.questions:,}"
+        if self.returned == self.questions:
+            which = "both" if self.questions == 2 else f"all {self.questions:,}"
+        return f"Top-k {self.top_k} returns {which} that are below top-k."
+
+
+def larger_top_k(recipe: Recipe, failed: Sequence[FailedQuestion]) -> LargerTopK | None:
+    """The smallest doubling of top-k that returns at least half of the passages below it.
+
+    It is at most 20, or four times the present one. Passages that are no candidate don't count, as
+    they are not below top-k. None without such a passage, or if no top-k returns so many.
+    """
+    below = [one.finding.figures.get("rank") for one in failed if one.cause == "top_k"]
+    ranks = [rank for rank in below if rank is not None]
+    top_k = recipe.search.top_k
+    ceiling = min(max(_LEAST_CEILING, _TIMES * top_k), _MOST)
+    while ranks and top_k < ceiling:
+        top_k = min(2 * top_k, ceiling)
+        returned = sum(rank <= top_k for rank in ranks)
+        if 2 * returned >= len(ranks):
+            return LargerTopK(top_k, returned, len(ranks))
+    return None
+
+
+TYPICAL_SECONDS = 45.0
+"""Seconds for a label where none were measured."""
+_ACTIONS = ("questions.label", "labels.label")  # the latter is in older logs
+_PAUSE = 300.0  # seconds: whoever waits longer did something else meanwhile
+_FEWEST = 10
+_READ = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class LabellingPace:
+    """The seconds for a label, the median of ``measured`` ones; 0 measured: a typical value."""
+
+    seconds: float = TYPICAL_SECONDS
+    measured: int = 0
+
+
+TYPICAL = LabellingPace()
+
+
+def labelling_pace(connection: Connection, base_id: int) -> LabellingPace:
+    """The pace of the people who label in a knowledge base; the typical one without accounts."""
+    conditions = [audit.of_bases([base_id]), audit.of_kind("labels")]
+    lines = audit.list_entries(connection, conditions, _READ)
+    return pace_of(
+        (line.entry.person_id, line.entry.at)
+        for line in lines
+        if line.entry.action in _ACTIONS and line.entry.via == "page"  # programs are quicker
+    )
+
+
+def pace_of(labels: Iterable[tuple[str, datetime]]) -> LabellingPace:
+    """The pace from the people and moments of labels; that of one person's in a row counts."""
+    moments = defaultdict[str, list[datetime]](list)
+    for person, at in labels:
+        moments[person].append(at)
+    gaps = [
+        seconds
+        for times in moments.values()
+        for first, second in zip(sorted(times), sorted(times)[1:], strict=False)
+        if 0 < (seconds := (second - first).total_seconds()) <= _PAUSE
+    ]
+    if len(gaps) < _FEWEST:
+        return TYPICAL
+    return LabellingPace(statistics.median(gaps), len(gaps))
+
 
 StepKind = Literal["fix", "top_k", "rebuild", "advice", "label", "nothing"]
 

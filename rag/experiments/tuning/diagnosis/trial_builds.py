@@ -1,20 +1,125 @@
-"""Builds that a job registers to try changes of the index, and the deletion of those in vain."""
+"""Changes of the index that a diagnosis proposes, and the builds in which a job tries them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+from rag import providers
 from rag.errors import InvalidRecipe, NotFound
-from rag.experiments.tuning.diagnosis.progress import PartOfProgress
+from rag.experiments.tuning.diagnosis.case import scores
+from rag.experiments.tuning.diagnosis.causes import Cause, FailedQuestion
+from rag.experiments.tuning.diagnosis.checks import INDEXED_RANK
+from rag.experiments.tuning.diagnosis.examining import Examination
+from rag.experiments.tuning.diagnosis.fixes import Changes, index_changes_for, key_of, metric_depth
 from rag.library.documents.build_job import build_indexes
+from rag.library.documents.remaining_time import Throughput
 from rag.recipe import IndexRecipe, Recipe
 from rag.services.jobs.reporter import Reporter
 from rag.services.services import Services
-from rag.storage import Connection, bases, builds
+from rag.storage import Connection, bases, builds, documents
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
+from rag.types import Cost
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """Changes of the index that were not tried, as each needs a build.
+
+    ``gain`` is an estimate of what they gain over all questions, from ``questions`` of which
+    ``reached`` would be in the top-k if their passage alone were indexed as the change has it; None
+    where only words are searched. ``seconds`` is the time to build all of them, None for a remote
+    model that was never used. ``tokens`` are about those that a model embeds that may cost money, 0
+    for another one, and ``price`` is what they cost, None where that is unknown.
+    """
+
+    changes: tuple[Changes, ...]
+    causes: tuple[Cause, ...]
+    questions: int
+    reached: int
+    gain: float | None
+    seconds: float | None
+    tokens: int = 0
+    price: Cost | None = None
+
+
+def find_rebuild(
+    services: Services, base_id: int, examination: Examination, failed: Sequence[FailedQuestion]
+) -> Rebuild | None:
+    """The changes of the index that may help against the causes of ``failed``; None for none."""
+    recipe = examination.recipe
+    changes, causes = dict[str, Changes](), dict[Cause, None]()
+    for cause in dict.fromkeys(failure.cause for failure in failed):
+        for change in index_changes_for(cause, recipe):
+            if not examination.is_built(recipe.with_fields(change).index):
+                changes[key_of(change)] = change
+                causes[cause] = None
+    if not changes:
+        return None
+    helped = [failure for failure in failed if failure.cause in causes]
+    # By the metric of the fixes, beside which this gain stands.
+    values = scores(examination.searched, metric_depth(recipe)).tolist()
+    before = dict(zip([one.id for one in examination.questions], values, strict=True))
+    gains = [gain_of(failure, before[failure.id], recipe.search.top_k) for failure in helped]
+    by_words = recipe.search.mode == "lexical"
+    embedder = recipe.index.embedder
+    with services.database.read() as connection:
+        rows = documents.list_documents(connection, base_id)
+    characters = sum(row.characters for row in rows)
+    seconds = Throughput(services).seconds(embedder, characters, 0)
+    tokens = 0
+    if providers.may_cost(providers.vector_space(embedder)[0].partition(":")[0], services.settings):
+        tokens = characters // _CHARACTERS_PER_TOKEN * len(changes)
+    return Rebuild(
+        tuple(changes.values()),
+        tuple(causes),
+        len(helped),
+        sum(gain > 0 for gain in gains),
+        None if by_words else sum(gains) / len(examination.questions),
+        None if seconds is None else seconds * len(changes),
+        tokens,
+        services.models.embedding_cost(embedder, tokens) if tokens else None,
+    )
+
+
+def gain_of(failure: FailedQuestion, before: float, top_k: int) -> float:
+    """The gain of nDCG, which is ``before``, if the only relevant passage had its indexed rank.
+
+    Results end at ``top_k``, also where the metric goes deeper.
+    """
+    rank = failure.finding.figures[INDEXED_RANK]
+    return max(0.0, 1 / math.log2(1 + rank) - before) if rank <= top_k else 0.0
+
+
+_UNITS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfProgress:
+    """The part of a job's progress from one share of the whole to another."""
+
+    reporter: Reporter
+    start: float = 0.0
+    end: float = 1.0
+
+    def report(
+        self, done: int, total: int, message: str, seconds_left: float | None = None
+    ) -> None:
+        """Set the progress of the part. Raises Cancelled as the reporter does."""
+        share = self.start + (self.end - self.start) * done / max(total, 1)
+        self.reporter.report(int(_UNITS * share), _UNITS, message, seconds_left)
+
+    def share(self, done: int, total: int) -> float:
+        """The share of the part that is done, by the units of the whole."""
+        whole = done / total if total else 0.0
+        return min(max((whole - self.start) / (self.end - self.start), 0.0), 1.0)
+
 
 _LATEST = 500  # jobs that may have ended while this one was at work
 

@@ -23,6 +23,7 @@ from rag.errors import InvalidInput
 from rag.library.documents.embedding_queue import refresh
 from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.stores.imports import (
+    SAME_MODEL,
     UNRELATED,
     check_rows,
     opened_store,
@@ -30,7 +31,6 @@ from rag.library.documents.stores.imports import (
     store_recipe,
     unit_vectors,
 )
-from rag.library.documents.stores.vector_check import SAME_MODEL
 from rag.services.jobs.reporter import Reporter
 from rag.services.services import Services
 from rag.storage import Connection, bases, builds, documents, vectors

@@ -1,25 +1,110 @@
-"""Decide which of two runs is better, by judging only hits that can change the verdict."""
+"""Decisions which of two runs is better, by judging only hits that can change the verdict."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.evaluation.deciding.design import MEASURES, drawn_hits
-from rag.evaluation.deciding.verdict import decide
+from rag.evaluation.deciding.verdict import Decision, decide
+from rag.evaluation.intervals import signed
 from rag.evaluation.judge_next import OpenHit, Pair
-from rag.experiments.runs.deciding.state import DecisionEntry, RunDecision
+from rag.evaluation.report.words import counted
 from rag.experiments.runs.stored import StoredRuns
-from rag.library.questions.judging_queue import JudgingPool, Place, Places
+from rag.library.questions.judging_queue import HitToJudge, JudgingPool, Place, Places
 from rag.library.questions.label_edits import label_span, store_label
 from rag.library.questions.sets import counted_edit
 from rag.operation import operation
 from rag.results import FOREIGN, Run
-from rag.storage import Connection, documents, runs
+from rag.storage import Connection, Database, documents, runs
 from rag.storage.quality import answers, decisions
 from rag.storage.quality.decisions import StoredDecision, StoredHit
+
+
+@dataclass(frozen=True, slots=True)
+class RunDecision:
+    """The state of a decision of run ``run`` against run ``other``.
+
+    ``questions`` is the number of questions that both runs measured, and ``before`` the number of
+    hits that had a label before the draw. ``next_hits`` are the hits to judge, in order; there are
+    none once it is decided.
+    """
+
+    run: str
+    other: str
+    metric: str
+    question_set: str
+    questions: int
+    before: int
+    state: Decision
+    next_hits: tuple[HitToJudge, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, its interval, the labels and their reach, in words."""
+        state = self.state
+        headline = self.headline(f"Run {self.run}", f"run {self.other}")
+        return f"{headline} {state.labels:,} of {state.pool:,} hits are judged. {self.reach}"
+
+    @property
+    def reach(self) -> str:
+        """The questions that the verdict holds for."""
+        return (
+            f"This holds for these {counted(self.questions, 'question')}. It does not say that "
+            "other questions would agree."
+        )
+
+    @property
+    def measure(self) -> str:
+        """The metric as people write it: ``DCG@10`` or ``precision@10``."""
+        return self.metric.replace("dcg", "DCG")
+
+    def headline(self, run: str, other: str) -> str:
+        """The verdict first, then its figures. ``run`` and ``other`` are names of the two runs."""
+        state, ends = self.state, self.state.interval
+        labels = counted(state.labels, "label")
+        between = f"{signed(ends.low)} to {signed(ends.high)}"
+        figures = (
+            f"{signed(state.difference)} {self.measure} (95% interval {between}) after {labels}."
+        )
+        match state.verdict:
+            case "equal":
+                return f"{run} and {other} are equal within {state.margin:g}: {figures}"
+            case "open":
+                # The estimate of the first labels jumps; its interval says so.
+                return (
+                    f"{self._more()} After {labels} the difference in {self.measure} is "
+                    f"{between} (95% interval)."
+                )
+            case verdict:
+                return f"{run} is {verdict} than {other}: {figures}"
+
+    def _more(self) -> str:
+        if self.state.more is None:
+            return "Not decided yet."
+        verb = "decides" if self.state.more == 1 else "decide"
+        return f"About {counted(self.state.more, 'more label')} {verb} this."
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionEntry:
+    """A decision in a list. ``decision`` is None where ``obstacle`` says what is gone."""
+
+    run: str
+    other: str
+    metric: str
+    started: datetime
+    decision: RunDecision | None
+    obstacle: str
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has a verdict."""
+        return self.decision is not None and self.decision.state.verdict != "open"
+
 
 EQUAL_MARGIN = 0.05
 _MOST_K = 100
@@ -316,3 +401,34 @@ def _judged(
             break
         relevance.append(float(grades[hit.question_id][hit.item] > 0))
     return before, drawn, relevance
+
+
+def finished_decisions(
+    database: Database, base_id: int, run_id: str, baseline_id: str
+) -> tuple[RunDecision, ...]:
+    """Return the finished decisions of a run against a baseline, by the labels of today.
+
+    Those of another run count if it returned the same: a gate measures anew each time.
+    """
+    decisions = Decisions(database, base_id)
+    verdicts = []
+    for entry in decisions.decisions(baseline_id):
+        _, _, cutoff = entry.metric.partition("@")
+        if not entry.finished or run_id == baseline_id:
+            continue
+        if entry.other == run_id or _same_results(database, run_id, entry.other, int(cutoff)):
+            verdicts.append(decisions.decision(entry.other, baseline_id, entry.metric, most=0))
+    return tuple(verdicts)
+
+
+def _same_results(database: Database, run_id: str, decided_id: str, k: int) -> bool:
+    """Whether a run returned the first k of each question as the one that was decided."""
+    with database.read() as connection:
+        new, decided = (
+            {
+                (result.question_id, result.text): [item for item, *_ in result.ranking[:k]]
+                for result in runs.results(connection, one, k)
+            }
+            for one in (run_id, decided_id)
+        )
+    return all(new.get(question) == ranking for question, ranking in decided.items())

@@ -1,1 +1,0 @@
-"""Decisions between two runs: their stored draw, their labels, and their verdicts."""

@@ -1,1 +1,0 @@
-"""Maps of all passages of a build, drawn by a job."""
