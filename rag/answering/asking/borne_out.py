@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.asked_values import ValueKind, asked_value
-from rag.answering.asked_values.units import names_unit
 from rag.answering.asking.shown_quotes import ShownQuote
 from rag.answering.checking import SentenceChecker
 from rag.answering.checking.claims import claims
@@ -14,6 +13,7 @@ from rag.answering.checking.evidence import Evidence, StatementTerms
 from rag.answering.checking.figures import KnownFigures, blank_mentions, figures
 from rag.answering.citations import in_order, mentions
 from rag.answering.markup import unmarked
+from rag.answering.units import names_unit
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
 from rag.types import SentenceCheck

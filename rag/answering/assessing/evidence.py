@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from rag.answering.asked_values import MEASURED, ValueKind, asked_value
-from rag.answering.asked_values.numbers import NUMBER
+from rag.answering.asked_values.kind import NUMBER
 from rag.answering.assessing.key_terms import (
     ARTICLE,
     REACH,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.answering.asked_values import asked_value
-from rag.answering.asked_values.units import unit_of
 from rag.answering.languages import alternatives, any_of, listed
+from rag.answering.units import unit_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.lexical.analyzers import WORD_CHARACTERS
 from rag.lexical.languages import language, likeliest

@@ -13,9 +13,9 @@ from itertools import groupby, pairwise
 from math import inf, nextafter
 
 from rag.answering.asked_values import asked_value
-from rag.answering.asked_values.times import DATE
-from rag.answering.asked_values.units import base_unit, unit_of
+from rag.answering.asked_values.kind import DATE
 from rag.answering.languages import any_of, listed, numbered
+from rag.answering.units import base_unit, unit_of
 
 _GROUPED = r"\d{1,3}(?:[.,]\d{3})+(?!\d)"
 _SHORT = "|".join(word.capitalize() for word in listed("short_weekdays"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from rag.answering.asked_values.units import unit_at
+from rag.answering.units import unit_at
 from rag.answering.assessing.validity import SHORT_MONTHS
 from rag.answering.checking.fractions import says_pair, spelt_fractions, written_fractions
 from rag.answering.citations import Mention

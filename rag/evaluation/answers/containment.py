@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from rag.answering.asked_values.units import unit_at
+from rag.answering.units import unit_at
 from rag.answering.assessing.validity import MONTH_NUMBERS, OF, ORDINAL, SHORT_MONTHS, dates_in
 from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
 from rag.answering.languages import alternatives, any_of, listed, numbered

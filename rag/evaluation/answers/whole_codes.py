@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rag.answering.asked_values.units import unit_at
+from rag.answering.units import unit_at
 from rag.answering.languages import any_of
 
 _UNSPACED = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
