@@ -19,7 +19,7 @@ from .access.roles import reaches as reaches
 from .access.tokens import KeptReplies as KeptReplies
 from .access.tokens import Made as Made
 from .access.tokens import Tokens as Tokens
-from .answering.asking.general import general_statement as general_statement
+from .answering.asking.model_answer import general_statement as general_statement
 from .answering.asking.prompt import Prompt as Prompt
 from .answering.asking.suspicious import suspicions as suspicions
 from .answering.asking.wording import PROMPTS as PROMPTS

@@ -65,7 +65,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.answering.units:names_unit": {"unit": "metre"},
     "rag.answering.checking.figures:_measured": {"unit": "days"},
     "rag.answering.checking.figures:_code_pattern": {"code": "AB-12.3"},
-    "rag.answering.checking.fractions:says_pair": {"numbers": (3.0, 4.0)},
+    "rag.answering.checking.figures:says_pair": {"numbers": (3.0, 4.0)},
     "rag.chunking.contexts:_rest": {"previous": "Two words"},
     "rag.chunking.contexts:_is_of_series": {
         "line": "Permit 12",
@@ -78,7 +78,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
     "pages.components.labels.evidence_dialog:chosen": {"words": "Two words"},
     "pages.components.shell.wording:lacking": {"term": "10 000"},
-    "rag.evaluation.answers.whole_codes:has_code": {"code": "/run/secrets"},
+    "rag.evaluation.answers.containment:has_code": {"code": "/run/secrets"},
 }
 """Examples of what those functions are called with that make expressions of words."""
 

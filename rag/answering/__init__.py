@@ -1,12 +1,11 @@
 """From what was found to what is said: context, prompt, answer, citations."""
 
-from rag.answering.asking.continuing import Continuing, renumbered
-from rag.answering.asking.prompt import Beside
+from rag.answering.asking.prompt import Beside, passage_budget
 from rag.answering.asking.reading_probe import READING_QUESTIONS, right_readings
+from rag.answering.asking.speech import Continuing, renumbered
 from rag.answering.assessing.assess import Sufficiency
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
-from rag.answering.examples import passage_budget
 from rag.answering.generate import (
     QuotesExplanation,
     answer,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from rag.answering.reading import PassageReader
 from rag.answering.statements.sentences import Statement, sentence_spans
-from rag.answering.support import Support, terms_of
-from rag.answering.vocabulary import Vocabulary
+from rag.answering.vocabulary import Support, Vocabulary, terms_of
 from rag.types import Citation, Hit
 
 LONGEST_RANGE = 20

@@ -9,15 +9,14 @@ from functools import partial
 from rag.answering.asking.model_answer import ModelAnswer, Parts
 from rag.answering.asking.prompt import Beside, Prompt
 from rag.answering.asking.quote_sentence import QuotesAnswer, QuoteSentence, quotes_prompt
-from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.shown_quotes import answering_quotes
+from rag.answering.asking.sourcing import AnswerTool
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.asking.wording import Wording
 from rag.answering.assessing.assess import Assessor, Sufficiency, with_assessment
 from rag.answering.checking import with_checks
-from rag.answering.dating import Dated
 from rag.answering.extractive import quoted
-from rag.answering.quote_fates import ChosenQuotes, QuoteFate, choose_quotes, quote_fates
+from rag.answering.quote_fates import ChosenQuotes, Dated, QuoteFate, choose_quotes, quote_fates
 from rag.answering.reading import PassageReader
 from rag.answering.refusal import of_language, refusal
 from rag.answering.sources import Sources, place_citations

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.answering.asked_values import asked_value
-from rag.answering.assessing.codes import codes_in
+from rag.answering.assessing.key_terms import codes_in
 from rag.answering.assessing.restrictions import restrictions
 from rag.answering.reading import PassageReader
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import ENDED, Statement
-from rag.answering.support import Support, terms_of
-from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.vocabulary import Support, Terms, Vocabulary, terms_of
 from rag.answering.words import with_digits
 from rag.lexical.references import reference_of
 from rag.types import Hit

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rag.answering.statements.segments import ITEM
-from rag.answering.statements.sentences import LONGEST_STATEMENT, Statement, plain_words
+from rag.answering.statements.sentences import ITEM, LONGEST_STATEMENT, Statement, plain_words
 
 _OPENING, _CLOSING, _EITHER = "“„«", "”»", '"'
 _MARKS = dict.fromkeys(map(ord, "“”„«»\"‘’'"))

@@ -7,21 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.editions import (
+    SAME_TEXT,
     EditionDate,
-    edition_date,
-    names_day,
-    repeats,
-    today,
-    words_of,
-)
-from rag.answering.assessing.resemblance import (
-    ALIKE,
     are_different,
+    edition_date,
     edition_kind,
     jaccard,
+    names_day,
     overlap,
+    repeats,
+    today,
     word_runs,
     word_set,
+    words_of,
 )
 from rag.answering.markup import unmarked
 from rag.answering.sources import Sources
@@ -217,7 +215,7 @@ class PassageReader:
 
     def are_alike(self, one: Hit, other: Hit) -> bool:
         """Whether the documents of two passages have most of their words in common."""
-        return overlap(*self._shared_runs(one, other)) >= ALIKE
+        return overlap(*self._shared_runs(one, other)) >= SAME_TEXT
 
     def _shared_runs(self, one: Hit, other: Hit) -> tuple[int, int, int]:
         runs = self._word_runs(one), self._word_runs(other)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from rag import telemetry
-from rag.answering.asking.routing import AnswerTool
+from rag.answering.asking.sourcing import AnswerTool
 from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.protocols import Embedder
 from rag.providers.http_tools import HttpTool, ToolOutcome, ToolResult, call

@@ -30,8 +30,7 @@ from rag import SAMPLE, Answer, Citation, KnowledgeBase, Question, Recipe, Setti
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.fitting import Observation, fitted
-from rag.answering.assessing.model import AnswerModel, write_shipped
+from rag.answering.assessing.model import AnswerModel, Observation, fitted, write_shipped
 from rag.search.corpus import StoredSources
 from rag.services.services import Services
 from tests.golden.answer_sets import KEPT, SETS, has_words, read_set

@@ -232,7 +232,7 @@ def test_a_server_that_is_killed_in_mid_answer(small_chat, small):
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tiny model that does not decide would talk to the end of what it may."""
-    monkeypatch.setattr("rag.answering.asking.routing.MOST_TOKENS", 60)
+    monkeypatch.setattr("rag.answering.asking.sourcing.MOST_TOKENS", 60)
 
 
 @pytest.mark.thorough  # test_answer_modes.py has every form of a decision

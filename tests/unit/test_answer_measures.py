@@ -7,10 +7,10 @@ import pytest
 
 from rag import Answer, Assessment, Citation, Question, SentenceCheck, lacks_expected
 from rag.evaluation.answers.containment import contains_answer
-from rag.evaluation.answers.excerpts import nearest_part
 from rag.evaluation.answers.measures import (
     exact_match,
     measured,
+    nearest_part,
     normalised,
     plain_answer,
     rouge_l,

@@ -16,9 +16,9 @@ from rag import (
     answering,
     providers,
 )
-from rag.answering.asking.general import all_general, marked_general
+from rag.answering.asking.model_answer import all_general, marked_general
 from rag.answering.asking.prompt import GENERAL
-from rag.answering.asking.routing import AnswerTool
+from rag.answering.asking.sourcing import AnswerTool
 from rag.errors import ContextOverflow
 from rag.protocols import ChatModel
 from rag.types import Usage

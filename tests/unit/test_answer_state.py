@@ -6,8 +6,7 @@ from rag import Citation, Settings, providers
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import NO_CODE, probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.fitting import Observation, fitted
-from rag.answering.assessing.model import AnswerModel, answer_model
+from rag.answering.assessing.model import AnswerModel, Observation, answer_model, fitted
 from rag.answering.vocabulary import Terms
 from tests.answers import hits, trace
 from tests.unit.test_key_terms import OfTexts

@@ -12,11 +12,11 @@ from rag.answering.assessing.editions import (
     differ,
     edition_date,
     family,
+    may_supersede,
     moment_of,
     on_one_matter,
     repeats,
 )
-from rag.answering.assessing.resemblance import may_supersede
 from rag.answering.assessing.validity import applies_from, valid_from
 
 

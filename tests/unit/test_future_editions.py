@@ -9,8 +9,8 @@ import pytest
 from rag import Chunk, Citation, Document, Hit
 from rag.answering import PassageReader, Vocabulary, extractive, reading
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
-from rag.answering.dating import dated
 from rag.answering.extractive import quotes
+from rag.answering.quote_fates import dated
 from rag.providers.hashing import HashingEmbedder
 from rag.readers import read_text
 

@@ -43,9 +43,9 @@ print(json.dumps([seconds(length) for length in (asked["short"], asked["times"] 
         ("rag.answering.checking.figures.figures", "AB-12 "),
         ("rag.answering.checking.claims.claims", "e.g. "),
         ("rag.answering.checking.claims.claims", "It is 5 [1]. "),
-        ("rag.answering.asking.objects.objects", "{"),
-        ("rag.answering.asking.objects.objects", '{"a":'),
-        ("rag.answering.asking.objects.objects", '{"a":[{},'),
+        ("rag.answering.asking.sourcing.objects", "{"),
+        ("rag.answering.asking.sourcing.objects", '{"a":'),
+        ("rag.answering.asking.sourcing.objects", '{"a":[{},'),
     ],
 )
 def test_work_grows_with_the_length_of_a_text(function, repeated):

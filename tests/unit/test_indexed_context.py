@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from rag import Hit, KnowledgeBase, Workspace
-from rag.answering.shaping import shape_passages
+from rag.answering.context import shape_passages
 from rag.storage.tables import chunk, vector
 from rag.storage.vectors import text_hash
 from tests.workspaces import QUICK, add, workspace_at

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag import Chunk, Document, Hit, KnowledgeBase, SearchRecipe
 from rag.answering import with_context
-from rag.answering.shaping import section, shape_passages
+from rag.answering.context import section, shape_passages
 from rag.types import Heading, Page, chunk_key
 from tests.answers import trace
 from tests.handbook import LEAVE, RECIPE, make

@@ -6,7 +6,7 @@ from rag import AnswerRecipe, Chunk, Document, Hit, Settings, Table, answering, 
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.extractive import quotes
 from rag.answering.statements.rows import rows_within
-from rag.answering.support import Support
+from rag.answering.vocabulary import Support
 from rag.lexical import LexicalIndex
 from rag.types import Heading, Page
 from tests.answers import Scripted, trace

@@ -1,15 +1,17 @@
-"""One answer of a language model: asked, asked again where that helps, and what came of it."""
+"""One answer of a language model: asked, asked again where that helps, and what came of it.
+
+Paragraphs from general knowledge are marked as such, also where the model forgot it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.asking.general import all_general, general_spans, marked_general
-from rag.answering.asking.listening import Listener
-from rag.answering.asking.prompt import Beside, Prompt, prompt_of
-from rag.answering.asking.routing import AnswerTool
-from rag.answering.asking.sourcing import Sourcing
+from rag.answering.asking.prompt import GENERAL, Beside, Prompt, prompt_of
+from rag.answering.asking.sourcing import AnswerTool, Sourcing
+from rag.answering.asking.speech import Listener
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.assessing.assess import Assessor, Sufficiency, with_assessment
 from rag.answering.checking import with_checks
@@ -35,6 +37,7 @@ from rag.types import (
     Delta,
     Hit,
     Message,
+    Span,
     Trace,
     Usage,
 )
@@ -304,3 +307,62 @@ def _without_general(answer: Answer) -> Answer:
         if check.cited or not any(start <= check.start < end for start, end in spans)
     )
     return replace(answer, sentences=tuple(grounded))
+
+
+_PARAGRAPHS = re.compile(r"(\n\s*\n)")
+_STATEMENT = re.compile(rf"[*_>\s]*{re.escape(GENERAL[:-1])}\b[*_]*:?[*_]*\s*", re.IGNORECASE)
+_LEADS_ON = re.compile(r"\s*#{1,6}\s|.*:[*_\s]*$", re.DOTALL)
+
+
+def marked_general(text: str) -> tuple[str, int]:
+    """A text whose paragraphs without a citation begin with ``GENERAL``, and how many lacked it.
+
+    Headings, and what leads on with a colon, are left alone. So is code.
+    """
+    pieces, added = list[str](), 0
+    for piece, fenced in _pieces(text):
+        if not _PARAGRAPHS.fullmatch(piece) and not fenced and _states(piece):
+            piece = f"{GENERAL} {piece.lstrip()}"
+            added += 1
+        pieces.append(piece)
+    return "".join(pieces), added
+
+
+def general_statement(paragraph: str) -> str | None:
+    """Return the statement of a paragraph that is marked as general knowledge, or None."""
+    match = _STATEMENT.match(paragraph)
+    return paragraph[match.end() :] if match else None
+
+
+def general_spans(text: str) -> list[Span]:
+    """Return the spans of the paragraphs that are marked as general knowledge."""
+    spans, at = list[Span](), 0
+    for piece in _PARAGRAPHS.split(text):
+        if general_statement(piece) is not None:
+            spans.append((at, at + len(piece)))
+        at += len(piece)
+    return spans
+
+
+def all_general(text: str) -> bool:
+    """Whether every paragraph of a text says so."""
+    paragraphs = [piece for piece in _PARAGRAPHS.split(text) if piece.strip()]
+    return bool(paragraphs) and None not in map(general_statement, paragraphs)
+
+
+def _states(paragraph: str) -> bool:
+    return (
+        bool(paragraph.strip())
+        and general_statement(paragraph) is None
+        and not mentions(paragraph)
+        and not _LEADS_ON.match(paragraph)
+    )
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """Paragraphs and what parts them, each with whether a fence of code is open there."""
+    fenced = False
+    for piece in _PARAGRAPHS.split(text):
+        ticks = piece.count("```")
+        yield piece, fenced or ticks > 0
+        fenced ^= ticks % 2 == 1

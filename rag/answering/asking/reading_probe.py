@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from rag.answering.asking.budget import Count
-from rag.answering.asking.listening import Listener
-from rag.answering.asking.prompt import Beside, prompt_of
+from rag.answering.asking.prompt import Beside, Count, prompt_of
+from rag.answering.asking.speech import Listener
 from rag.answering.citations import mentions
 from rag.answering.prompting import says_no_answer
 from rag.answering.reading import PassageReader

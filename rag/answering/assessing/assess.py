@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.conflicts import (
     conflict_words,
     disagreeing,
@@ -15,9 +14,9 @@ from rag.answering.assessing.conflicts import (
 )
 from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.key_terms import KeyTerm, key_terms
+from rag.answering.assessing.key_terms import KeyTerm, key_terms, nearest_code
 from rag.answering.assessing.model import AnswerModel, answer_model
-from rag.answering.dating import Dated
+from rag.answering.quote_fates import Dated
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary

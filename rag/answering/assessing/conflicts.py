@@ -15,8 +15,7 @@ from rag.answering.assessing.editions import (
 from rag.answering.assessing.key_terms import KeyTerm, key_terms, words_in
 from rag.answering.reading import PassageReader
 from rag.answering.statements.sentences import Statement
-from rag.answering.support import terms_of
-from rag.answering.vocabulary import Vocabulary
+from rag.answering.vocabulary import Vocabulary, terms_of
 from rag.types import Citation, Edition, Hit
 
 SAME = 0.6

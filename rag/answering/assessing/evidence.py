@@ -9,8 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from rag.answering.asked_values import MEASURED, ValueKind, asked_value
-from rag.answering.asked_values.kind import NUMBER
+from rag.answering.asked_values import MEASURED, NUMBER, ValueKind, asked_value
 from rag.answering.assessing.key_terms import (
     ARTICLE,
     REACH,
@@ -25,8 +24,7 @@ from rag.answering.languages import any_of, listed
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import Statement
-from rag.answering.support import terms_of
-from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.vocabulary import Terms, Vocabulary, terms_of
 from rag.lexical.references import reference_of
 from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace, Vectors

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from typing import Literal
 
 from rag.answering.asked_values import asked_value
@@ -13,6 +14,23 @@ from rag.answering.units import unit_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.lexical.analyzers import WORD_CHARACTERS
 from rag.lexical.languages import language, likeliest
+
+_CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
+SIMILAR_CODE = 0.6
+"""The least likeness (Ratcliff and Obershelp) of a code that is named as the nearest."""
+
+
+def codes_in(text: str) -> set[str]:
+    """The codes of a text, in capitals."""
+    return set(_CODE.findall(text.upper()))
+
+
+def nearest_code(code: str, codes: Collection[str]) -> str:
+    """The code of some that is most like a code; "" where none is much like it."""
+    likeness = {other: SequenceMatcher(None, code, other).ratio() for other in codes}
+    best = max(sorted(likeness), key=lambda other: likeness[other], default="")
+    return best if likeness.get(best, 0.0) >= SIMILAR_CODE else ""
+
 
 Kind = Literal["code", "figure", "name", "word"]
 

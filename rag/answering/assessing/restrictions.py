@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import inf, nextafter
 
-from rag.answering.asked_values import asked_value
-from rag.answering.asked_values.kind import DATE
+from rag.answering.asked_values import DATE, asked_value
 from rag.answering.languages import any_of, listed, numbered
 from rag.answering.units import base_unit, unit_of
 

@@ -10,8 +10,7 @@ from rag.answering.assessing.key_terms import KeyTerm
 from rag.answering.languages import listed, pattern
 from rag.answering.reading import PassageReader
 from rag.answering.statements.sentences import Statement
-from rag.answering.support import terms_of
-from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.vocabulary import Terms, Vocabulary, terms_of
 from rag.types import Hit
 
 DEGREES = frozenset(listed("degrees"))

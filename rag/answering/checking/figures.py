@@ -1,18 +1,77 @@
-"""Figures of a text by value, however they are written: 1,000 and 1 000, 30 June and 2026-06-30."""
+"""Figures of a text by value, however they are written: 1,000 and 1 000, 3/4 and three quarters."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from rag.answering.units import unit_at
 from rag.answering.assessing.validity import SHORT_MONTHS
-from rag.answering.checking.fractions import says_pair, spelt_fractions, written_fractions
 from rag.answering.citations import Mention
-from rag.answering.languages import alternatives, any_of, named, numbered
+from rag.answering.languages import alternatives, any_of, listed, named, numbered
+from rag.answering.units import unit_at
 
 _GAP = r"[ \u00a0\u2009\u202f]"
+_VULGAR = "[¼-¾⅐-⅞]"
+_WRITTEN = re.compile(
+    rf"(?<![\w/⁄.,])(?:(?:(?P<before>\d{{1,3}}){_GAP}?)?(?P<sign>{_VULGAR})"
+    rf"|(?:(?P<whole>\d{{1,3}}){_GAP})?(?P<over>\d{{1,2}})[/⁄](?P<under>\d{{1,2}})(?![\d/⁄]|[.,]\d))"
+)
+_UNDER = frozenset({2, 3, 4, 5, 6, 8, 10, 12, 16, 32, 64})
+"""What is divided by: 24/7 and 110/220 are two numbers each."""
+_COUNTS = {**dict.fromkeys(listed("articles"), 1), **numbered("numbers")}
+_PARTS = {word: int(part) for word, part in named("fractions").items()}
+_SPELT_FRACTION = re.compile(
+    rf"\b(?:(?P<whole>\d{{1,3}}|{alternatives('articles', 'numbers')}) (?:{alternatives('and')}) )?"
+    rf"(?P<over>{alternatives('articles', 'numbers')})[ -](?P<under>{alternatives('fractions')})\b",
+    re.IGNORECASE,
+)
+_BETWEEN = alternatives("and", "out_of")
+
+
+@dataclass(frozen=True, slots=True)
+class Fraction:
+    """``text[start:end]`` has ``value``; ``numbers`` are those that a stroke or a gap parts."""
+
+    start: int
+    end: int
+    value: float
+    numbers: tuple[float, ...] = ()
+
+
+def written_fractions(text: str) -> Iterator[Fraction]:
+    """Yield the fractions in digits and signs, in order."""
+    for match in _WRITTEN.finditer(text):
+        if sign := match["sign"]:
+            value = float(match["before"] or 0) + unicodedata.numeric(sign)
+            yield Fraction(*match.span(), value)
+            continue
+        over, under = int(match["over"]), int(match["under"])
+        if 0 < over < under and under in _UNDER:
+            numbers = [float(part) for part in (match["whole"], over, under) if part is not None]
+            value = float(match["whole"] or 0) + over / under
+            yield Fraction(*match.span(), value, tuple(numbers))
+
+
+def spelt_fractions(text: str) -> Iterator[Fraction]:
+    """Yield the fractions in words, in order."""
+    for match in _SPELT_FRACTION.finditer(text):
+        whole, over, under = ((match[k] or "").casefold() for k in ("whole", "over", "under"))
+        value = _COUNTS.get(over, 0) / _PARTS.get(under, 1)
+        value += float(_COUNTS.get(whole) or whole or 0)
+        yield Fraction(*match.span(), value)
+
+
+def says_pair(text: str, numbers: tuple[float, ...]) -> bool:
+    """Whether two numbers stand side by side: "3 of 4", "3 or 4", "3 and 4"."""
+    if len(numbers) != 2:
+        return False
+    over, under = (f"{number:.0f}" for number in numbers)
+    pattern = rf"(?<![\d.,]){over}\W+(?:(?:{_BETWEEN})\W+)?{under}(?!\d|[.,]\d)"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
 _DATE = re.compile(
     r"(?<![\w.])(?:(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"
     r"|(?P<d2>\d{1,2})[./-](?P<m2>\d{1,2})[./-](?P<y2>\d{4}))(?![\w-])"

@@ -9,20 +9,152 @@ from dataclasses import dataclass
 
 from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.markup import unmarked
-from rag.answering.statements.leads import Leads
 from rag.answering.statements.rows import named_cells
-from rag.answering.statements.segments import (
-    BEGINS,
-    CODE_LINE,
-    ITEM,
-    LONGEST_TITLE_WORDS,
-    TextSegment,
-    entries_of,
-    segments_of,
-)
 from rag.answering.words import LETTERS
 from rag.lexical.analyzers import function_words
 from rag.lexical.languages import UNSEGMENTED
+
+ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\(?#[.)])\s+(?=\S)")
+"""An item of a list and its mark. "#." is the next number of a list, as Pandoc writes it."""
+_RULE = frozenset("|:=_*-")
+_HEADING = re.compile(r"\s*(?:#{1,6}\s|\d+(?:\.\d+)+\.?\s+[^.!?:;]*$)")
+BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
+"""What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
+CODE_LINE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
+"""A line that is only the code of something: the first cell of a row whose lines were lost."""
+_PROPERTY = re.compile(r"\s*(?:[\"“(]?[^\W\d_a-zß-ÿ][^:\n.!?;]{1,40}|\w{2,40}):\s+\S")
+"""A line of a list of properties: "Flash point: 40 °C", "valid_until: 2026"."""
+_CONTACT = re.compile(rf"\W*{any_of('contacts')}", re.IGNORECASE)
+"""A property that is nobody's without the lines around it."""
+LONGEST_TITLE_WORDS = 10
+_SHORT_LINE = 0.75
+"""A line of less than this share of the longest one was not broken for lack of room."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSegment:
+    """A stretch of lines that belong together: prose, item, row, heading."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def entries_of(passage: str) -> Iterator[TextSegment]:
+    """Segments, those after a code joined to it: ``CV-115``, its meaning, what to do.
+
+    Where one code comes alone it may be a word of any text. An entry ends at the next code, at what
+    is empty or no prose, and about where the longest of the entries before the last one ends.
+    """
+    segments = list(segments_of(passage))
+    codes = [one.start for one in segments if one.kind == "code"]
+    most = max((passage.count("\n", *pair) for pair in itertools.pairwise(codes)), default=0)
+    at = 0
+    while at < len(segments):
+        one = segments[at]
+        at += 1
+        if one.kind != "code" or not most:
+            yield one if one.kind != "code" else TextSegment("prose", one.start, one.end)
+            continue
+        end = one.end
+        while at < len(segments) and _touches(passage, end, segments[at]):
+            if passage.count("\n", one.start, segments[at].end) > most:
+                break
+            end, at = segments[at].end, at + 1
+        yield TextSegment("entry", one.start, end)
+
+
+def _touches(passage: str, end: int, following: TextSegment) -> bool:
+    return following.kind == "prose" and passage.count("\n", end, following.start) < 2
+
+
+def segments_of(passage: str) -> Iterator[TextSegment]:
+    """The segments of a passage, in order."""
+    kind, start, end, offset, ends, before = "", 0, 0, 0, False, ""
+    width = max((len(line) for line in passage.splitlines()), default=0)
+    for line in passage.splitlines(keepends=True):
+        line_kind = _kind(line)
+        goes_on = line_kind == "prose" and kind in ("prose", "item")
+        goes_on = goes_on and not (ends and BEGINS.match(line))
+        goes_on = goes_on and not (_is_property(line) and _is_property(before))
+        if kind and not goes_on:
+            yield TextSegment(kind, start, end)
+        if not goes_on:
+            kind, start = line_kind, offset
+        end = offset + len(line.rstrip())
+        ends = len(line) < width * _SHORT_LINE
+        offset += len(line)
+        before = line
+    if kind:
+        yield TextSegment(kind, start, end)
+
+
+def _is_property(line: str) -> bool:
+    return _PROPERTY.match(line) is not None and not _CONTACT.match(line)
+
+
+def _kind(line: str) -> str:
+    """Return the kind of a line; "" for a separator."""
+    bare = "".join(line.split())
+    if set(bare) <= _RULE:
+        return ""
+    if bare[0] == bare[-1] == "|":
+        return "row"
+    if _HEADING.match(line) and len(line.split()) <= LONGEST_TITLE_WORDS:
+        return "heading"
+    if CODE_LINE.fullmatch(line):
+        return "code"
+    return "item" if ITEM.match(line) else "prose"
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """The items with one kind of mark at one depth, and the line that announces them."""
+
+    mark: str
+    depth: int
+    lead: str
+
+
+class Leads:
+    """The lists that are open at an item, outermost first.
+
+    Items of another kind of mark are not announced by the same line, unless they stand deeper, and
+    a number ends a list of bullets.
+    """
+
+    def __init__(self) -> None:
+        self._announced = ""
+        self._open: list[_List] = []
+
+    def over(self, item: str) -> str:
+        """Return the line that announces an item; "" for none."""
+        depth, mark = (len(item) - len(item.lstrip())) // 2, _mark(item)
+        for place, one in enumerate(self._open):
+            if one.mark == mark and depth <= one.depth:
+                del self._open[place + 1 :]  # what was nested in the item before
+                return one.lead
+        lead = self._announced
+        if not lead and self._open and depth > self._open[-1].depth:
+            lead = self._open[-1].lead
+        elif not lead and mark[0] == "1":
+            self._open.clear()
+        self._open.append(_List(mark, depth, lead))
+        return lead
+
+    def follow(self, announced: str, *, is_item: bool) -> None:
+        """Go on behind an item or a paragraph, which may have ``announced`` what comes."""
+        if not is_item:
+            self._open.clear()
+        self._announced = announced
+
+
+def _mark(item: str) -> str:
+    """Return the kind of an item's mark, with its signs: "1." of "4.", "(a)" of "(c)", "-"."""
+    match = ITEM.match(item)
+    signs = match[0].strip() if match else "-"
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d+", "1", signs))
+
 
 _STOPS = "。！？।॥။។៕۔؟።"
 """Full stops of other scripts."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rag.answering.asking.objects import objects
+from rag.answering.asking.sourcing import objects
 from rag.errors import ProviderMisbehaved
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.generation.drafts import Draft, ModelKind, Rarity, draft

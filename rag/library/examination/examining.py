@@ -13,20 +13,18 @@ from typing import Literal
 import numpy as np
 
 from rag.answering.assessing.editions import (
+    RUN,
     EditionDate,
     are_editions,
     are_of_other_periods,
     edition_date,
-    figures_of,
-    today,
-)
-from rag.answering.assessing.resemblance import (
-    RUN,
     edition_kind,
+    figures_of,
     jaccard,
     may_supersede,
     overlap,
     subject_of,
+    today,
     word_runs,
     word_set,
 )
