@@ -1,7 +1,8 @@
-"""Systems under test behind a real local server: their forms, and endpoints that misbehave."""
+"""Systems under test: behind a real local server, and searches of a base without an index."""
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,13 @@ from rag import (
     BlockedAddress,
     HttpSystem,
     InvalidInput,
+    KnowledgeBase,
     ProviderUnavailable,
+    Workspace,
+    local_system,
     system_of,
 )
+from rag.__main__ import main
 from rag.errors import ProviderMisbehaved
 from rag.experiments.systems.endpoints import ask
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
@@ -20,6 +25,7 @@ from rag.network import addresses
 from rag.network.addresses import resolve
 from rag.providers.http_tools import calling
 from tests.servers import Reply, scripted
+from tests.workspaces import QUICK, add, workspace_at
 
 ANSWERS: dict[str, Any] = {
     "dify-external": {
@@ -174,3 +180,75 @@ def test_a_redirect_into_the_private_network_is_refused(monkeypatch):
         with pytest.raises(BlockedAddress, match=r"127\.0\.0\.1"):
             ask(system, "q", {}, allow_private=False)
     assert len(server.paths) == 1
+
+
+LEAVE = (
+    "# Leave\n\nSome words.\n\n\nUnused leave may be carried over.\nUntil March.\n\n\n\nThe end."
+)
+TEXTS = {
+    "cats.md": "Cats purr.\n\nThe leave of cats is unused.",
+    "leave.md": LEAVE,
+    "tax.md": "Taxes are due.",
+}
+QUESTION = "How long may unused leave be carried over?"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    made = workspace_at(tmp_path)
+    base = made.create("manuals", QUICK)
+    add(made, base, TEXTS)
+    base.save_recipe(QUICK)
+    base.questions.create_set("policies")
+    question = base.questions.add_question("policies", QUESTION)
+    ids = {info.name: info.id for info in base.documents.documents(QUICK.index)}
+    start = LEAVE.index("Unused")
+    base.questions.label("policies", question, ids["leave.md"], start, start + 34, 1)
+    return made
+
+
+def measured(base: KnowledgeBase, workspace: Workspace, form: str) -> tuple[list[str], float]:
+    """The texts of a trial, and recall@5 of an evaluation."""
+    base.systems.add(local_system(form, form))
+    trial = base.systems.test(form, QUESTION)
+    assert trial.located == len(trial.results)
+    job = workspace.jobs.run(base.systems.start_evaluation("policies", form))
+    run = base.runs.get(job.payload["run"])
+    assert run.system.errors == {}
+    return [result.text for result in trial.results], run.metrics["recall@5"]
+
+
+def test_grep_ranks_lines_by_their_different_words(workspace):
+    base = workspace.base("manuals")
+    texts, recall = measured(base, workspace, "grep")
+    first = "Unused leave may be carried over."
+    assert first in texts[0]
+    assert "# Leave" not in texts[0]  # two lines around, no more
+    assert any("The leave of cats" in text for text in texts[1:])
+    assert not any("Taxes" in text for text in texts)
+    assert recall == 1.0
+    nothing = base.systems.test("grep", "Zebras?")
+    assert nothing.results == ()
+
+
+def test_documents_are_those_of_the_passages_each_once(workspace):
+    base = workspace.base("manuals")
+    base.systems.add(local_system("whole", "documents"))
+    trial = base.systems.test("whole", QUESTION)
+    names = [result.document for result in trial.results]
+    assert names[0] == "leave.md"
+    assert len(set(names)) == len(names)
+    assert trial.results[0].place == (0, len(LEAVE))
+
+
+def test_they_are_added_by_their_form_alone(workspace, capsys):
+    home = str(workspace.settings.home)
+    added = ["systems", "manuals", "add", "grep", "--form", "grep", "--home", home, "--json"]
+    assert main([*added, "--question", QUESTION]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["definition"]["protocol"] == "local"
+    assert told["trial"]["located"] == len(told["trial"]["results"]) > 0
+    with pytest.raises(InvalidInput):
+        local_system("rival", "ripgrep")
+    with pytest.raises(InvalidInput):
+        HttpSystem.parse({**local_system("a", "grep").model_dump(), "url": "https://x.example"})

@@ -1,13 +1,15 @@
-"""A build that cannot be made is refused before it exists, and never keeps documents out."""
+"""A build that cannot be made is refused; those of a grid are made as one job."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rag import (
+    Cancelled,
     IndexRecipe,
     InvalidInput,
     InvalidRecipe,
@@ -24,6 +26,7 @@ from rag.providers.hashing import HashingEmbedder
 from rag.services.services import Models
 from rag.storage import builds
 from rag.types import Vectors
+from tests.runs import WORDS, handbook
 from tests.workspaces import QUICK, add, database_at, found, workspace_at
 
 LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
@@ -210,3 +213,54 @@ def test_a_build_that_became_impossible_keeps_no_document_out(
     assert add(workspace, base, {"travel.md": TRAVEL}) == ["added"]
     assert workspace.jobs.recent(base.id)[0].status == "done"
     assert "second class" in found(base, "second class trains")[0]
+
+
+SIZES = [WORDS.with_fields({"index.chunk_size": size}).index for size in (8, 16, 32)]
+
+
+def test_all_builds_are_made_once(home):
+    workspace, base = handbook(home)
+    job = base.documents.build_several([*SIZES, SIZES[0], WORDS.index])
+    assert job is not None
+    done = workspace.jobs.run(job)
+    assert (done.status, done.message) == ("done", "3 indexes built")
+    items = workspace.jobs.items(job)
+    built = {row.hash: row.passages for row in base.documents.builds()}
+    assert [item.chunks for item in items] == [built[recipe.hash] for recipe in SIZES]
+    assert [item.name for item in items] == [f"{recipe.cut} with fake" for recipe in SIZES]
+    assert base.documents.build_several(SIZES) is None
+    workspace.close()
+
+
+def test_a_stopped_job_keeps_what_is_built(home, monkeypatch):
+    workspace, base = handbook(home)
+    complete = Ingestion.complete
+
+    def stopped(self: Ingestion, recipe: IndexRecipe, *rest: Any) -> None:
+        if recipe == SIZES[1]:
+            raise Cancelled("Stopped.")
+        complete(self, recipe, *rest)
+
+    monkeypatch.setattr(Ingestion, "complete", stopped)
+    job = base.documents.build_several(SIZES)
+    assert job is not None
+    assert workspace.jobs.run(job).status == "cancelled"
+    assert [item.status for item in workspace.jobs.items(job)] == ["added", "waiting", "waiting"]
+    monkeypatch.undo()
+    rest = base.documents.build_several(SIZES)
+    assert rest is not None
+    assert workspace.jobs.run(rest).status == "done"
+    assert [item.name for item in workspace.jobs.items(rest)] == [
+        f"{recipe.cut} with fake" for recipe in SIZES[1:]
+    ]
+    assert [base.documents.missing(recipe) for recipe in SIZES] == [0, 0, 0]
+    workspace.close()
+
+
+def test_an_unknown_embedder_fails_at_once(home):
+    workspace, base = handbook(home)
+    unknown = WORDS.with_fields({"index.embedder": "nobody"}).index
+    with pytest.raises(InvalidRecipe):
+        base.documents.build_several([SIZES[0], unknown])
+    assert base.documents.missing(SIZES[0]) == 3
+    workspace.close()

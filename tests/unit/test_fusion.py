@@ -1,6 +1,7 @@
-"""Fusion and selection as arithmetic, against figures worked out by hand."""
+"""Fusion and selection as arithmetic: weights and shares, against figures worked out by hand."""
 
 import itertools
+from argparse import Namespace
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import SearchRecipe
+from rag import InvalidRecipe, Recipe, SearchRecipe, with_embedder_weight
+from rag.cli import targets
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores, min_max, ranking
 from rag.retrieval.merging import isotonic_fit
+from tests.handbook import LEAVE, RECIPE, make
 
 
 def candidates(rows: list[tuple[int, float, float, int | None, int | None]]) -> Candidates:
@@ -181,3 +184,63 @@ def test_fitting_never_rises_and_keeps_the_sum(values):
     assert sum(found) == pytest.approx(sum(values), abs=1e-9)
     if values == sorted(values, reverse=True):
         assert found == pytest.approx(values)
+
+
+LLAMA = {"index.embedder": "wordllama"}
+
+
+def _weight(**fields: object) -> float:
+    saved = Recipe().with_fields({name.replace("__", "."): each for name, each in fields.items()})
+    return with_embedder_weight(saved, saved.with_fields(LLAMA)).search.dense_weight
+
+
+def test_another_embedder_brings_its_weight_and_takes_it_along():
+    assert _weight() == 0.35
+    weak = Recipe().with_fields(LLAMA | {"search.dense_weight": 0.35})
+    strong = weak.with_fields({"index.embedder": "minilm"})
+    assert with_embedder_weight(weak, strong).search.dense_weight == 0.6
+
+
+def test_a_weight_that_was_chosen_stays():
+    assert _weight(search__dense_weight=0.8) == 0.8
+    same = Recipe().with_fields({"index.chunk_size": 100})
+    assert with_embedder_weight(Recipe(), same) is same
+
+
+def test_an_unknown_embedder_is_named():
+    with pytest.raises(InvalidRecipe, match="No embedding model is called"):
+        with_embedder_weight(Recipe(), Recipe().with_fields({"index.embedder": "none"}))
+
+
+@pytest.mark.parametrize(("more", "weight"), [([], 0.35), (["search.dense_weight=0.6"], 0.6)])
+def test_the_command_line_sets_it_too(more, weight):
+    args = Namespace(recipe=None, new=False, set=["index.embedder=wordllama", *more])
+    assert targets.recipe(args, Recipe()).search.dense_weight == weight
+
+
+FUSIONS = SearchRecipe.model_json_schema()["properties"]["fusion"]["enum"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"search.mode": "dense"},
+        {"search.mode": "lexical"},
+        {"search.dense_weight": 0.3},
+        {"search.fusion": "rrf", "search.dense_weight": 0.7},
+        {"search.fusion": "saturation", "search.bm25_pivot": 4.0},
+        *({"search.fusion": fusion} for fusion in FUSIONS),
+    ],
+)
+def test_shares_add_up_to_the_score(tmp_path, changes):
+    workspace, base = make(tmp_path)
+    recipe: Recipe = RECIPE.with_fields({"search.threshold": 0.15, **changes})
+    trace = base.search(LEAVE, recipe)
+    found = base.score_contributions(trace, recipe)
+    hits = [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
+    scores = {hit.chunk.key: hit.score for hit in hits}
+    assert {key: share.dense + share.lexical for key, share in found.items()} == pytest.approx(
+        scores
+    )
+    assert len(scores) >= 1
+    workspace.close()

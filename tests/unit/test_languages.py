@@ -1,16 +1,24 @@
-"""The language of texts, and an index whose passages are cut by the analyzer of their own."""
+"""The language of texts: analyzers of passages, parts of compounds, and the words of answers."""
 
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import rag
 from rag import language_name
 from rag.answering import Vocabulary
 from rag.answering.assessing.key_terms import key_terms
+from rag.answering.languages import languages
 from rag.chunking.estimates import EstimatedTokens, tokens
-from rag.lexical import LexicalIndex, analyzer
+from rag.lexical import LexicalIndex, analyzer, synonyms
 from rag.lexical.languages import document_language, language, likeliest
+from tests.unit.test_shown_quotes import RECIPE
+from tests.workspaces import add, workspace_at
 
 ENGLISH = "The pumps are checked for leaks every Friday before the laboratory closes."
 GERMAN = "Die Pumpen werden jeden Freitag vor dem Ende der Arbeit auf undichte Stellen geprüft."
@@ -138,3 +146,97 @@ def test_tokens_are_estimated_alike_in_every_language():
     spans = counted.offsets("Der Schlüssel")
     assert spans.tolist() == [[0, 3], [4, 8], [8, 13]]
     assert counted.count("Der Schlüssel") == 3
+
+
+PACKAGE = Path(rag.__file__).parent
+ITALIAN = """
+code = "it"
+months = "gennaio, febbraio, marzo"
+
+[units]
+day = "giorno, giorni"
+
+[price]
+asks = "quanto costa"
+"""
+ASKING = """
+from rag.answering.asked_values import asked_value
+from rag.answering.assessing.validity import date_in
+from rag.answering.units import unit_at
+print(asked_value("Quanto costa il biglietto?").name)
+print(date_in("3 marzo 2026")[0], unit_at("3 giorni", 0, 1))
+"""
+
+
+def test_a_table_is_all_that_a_new_language_takes(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "rag")
+    (tmp_path / "rag/answering/languages/italian.toml").write_text(ITALIAN, "utf-8")
+    asked = subprocess.run(
+        [sys.executable, "-c", ASKING], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert asked.stdout.split() == ["a", "price", "2026-03-03", "day"]
+
+
+def test_the_english_table_has_every_key_of_the_others():
+    english, *others = (
+        {f"{key}.{name}" for key, rows in one.sections.items() for name in rows}
+        for one in languages()
+    )
+    assert {key for keys in others for key in keys} - english == set()
+
+
+def test_months_and_numbers_have_all_their_places():
+    counted = {"months": 12, "numbers": 10, "tens": 5}
+    short = {
+        (one.code, key)
+        for one in languages()
+        for key, places in counted.items()
+        if (text := one.lists(key).get("", "")) and len(text.split(",")) < places
+    }
+    assert short == set()
+
+
+FARES = (
+    "Die Karte für einen Monat kostet 49 Euro, und Sie können sie bis zum Ende der Woche lösen.",
+    "Am Bahnhof hält der Bus, und die Linien 27 und 47 fahren von dort weiter in die Stadt.",
+    "Die Bewohner der Stadt zahlen keine Gebühren, wenn sie die Arbeit im Garten selbst machen.",
+)
+SWEDISH = (
+    "Ett kort för en månad kostar 490 kronor, och du kan köpa det vid stationen i staden.",
+    "Bussen stannar vid stationen, och linjerna går vidare därifrån till andra städer.",
+)
+
+
+def read(question: str, *texts: str) -> dict[str, str]:
+    index = LexicalIndex.empty("auto").added(enumerate(texts))
+    return {question[one.start : one.end]: one.form for one in synonyms(question, index)}
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "forms"),
+    [
+        ("Was kostet die Monatskarte?", FARES, {"Monatskarte": "Monat Karte"}),
+        ("Welche Buslinien halten am Bahnhof?", FARES, {"Buslinien": "Bus Linien"}),
+        ("Gibt es Gartenarbeit?", FARES, {"Gartenarbeit": "Garten Arbeit"}),
+        ("Was kostet die Jahreskarte?", FARES, {}),
+        ("Was kostet die „Monatskarte“?", FARES, {}),
+        ("Wann hält der Bus am Bahnhof?", FARES, {}),
+        ("Was kosten die Monatskarten hier?", (*FARES, "Die Monatskarte ist weg."), {}),
+        ("Vad kostar ett månadskort hos er?", SWEDISH, {"månadskort": "månad kort"}),
+        ("How much is the Monatskarte of the railway?", FARES, {}),
+    ],
+)
+def test_a_compound_has_parts_that_passages_have(question, texts, forms):
+    assert read(question, *texts) == forms
+
+
+def test_an_answer_is_found_by_the_parts_of_a_compound(tmp_path):
+    recipe = RECIPE.with_fields({"search.synonyms": True, "index.analyzer": "auto"})
+    workspace = workspace_at(tmp_path)
+    base = workspace.create("fares", recipe)
+    add(workspace, base, {f"{n}.md": text for n, text in enumerate(FARES)})
+    answer = base.ask("Was kostet die Monatskarte?", recipe).answer
+    workspace.close()
+    assert answer.text.startswith("“Die Karte für einen Monat kostet 49 Euro")
+    assert [one.read for one in answer.trace.corrections] == ["Monatskarte (Monat Karte)"]
+    assert (answer.assessment.state, answer.assessment.missing) == ("answered", ())

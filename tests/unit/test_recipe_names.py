@@ -1,9 +1,10 @@
-"""Recipes and runs are called what is particular about them, or what people call them."""
+"""Recipes, runs and knowledge bases are called what is particular about them, or as people say."""
 
 import pytest
 
-from rag import InvalidInput, Recipe
+from rag import InvalidInput, InvalidRecipe, Recipe
 from tests.runs import VECTORS, WORDS
+from tests.workspaces import QUICK, workspace_at
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,11 @@ def test_a_recipe_is_renamed_and_its_name_taken_away(base):
     for name in ("x" * 81, "a\x00b"):
         with pytest.raises(InvalidInput, match="at most 80 printable"):
             base.runs.name_recipe(WORDS, name)
+
+
+@pytest.mark.parametrize("field", ["embedder", "analyzer"])
+def test_a_recipe_that_cannot_work_is_not_saved(home, field):
+    base = workspace_at(home).create("notes", QUICK)
+    with pytest.raises(InvalidRecipe, match="nonsense"):
+        base.save_recipe(QUICK.with_fields({f"index.{field}": "nonsense"}))
+    assert base.recipe() == QUICK

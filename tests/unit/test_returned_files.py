@@ -1,8 +1,9 @@
-"""Files of other tools are read as what their retrievers returned."""
+"""Files of other tools, and results of 13 public ones, read as what retrievers returned."""
 
 import io
 import json
 from dataclasses import replace
+from typing import Any
 
 import pyarrow
 import pytest
@@ -11,6 +12,7 @@ from pyarrow import parquet
 from rag import InvalidFile, InvalidInput, read_returned
 from rag.experiments.systems.formats.shapes import Paths
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
+from rag.experiments.systems.mcp_endpoints import recognised
 from tests.ranked_texts import FOLDER, QUESTIONS, RANKINGS
 
 FILES = {
@@ -197,3 +199,69 @@ def test_lists_of_a_row_with_a_question_are_its_results_and_other_exports_are_un
     export = {"made": "today", "results": [{"question": "Why?", "contexts": ["One."]}]}
     (row,) = read_returned("export.json", json.dumps(export, indent=1).encode()).retrievals
     assert (row.question, [text.text for text in row.texts]) == ("Why?", ["One."])
+
+
+TEXT = "The warranty of the pump lasts for three years."
+URL = "https://docs.example.com/pump"
+SCORED = {"relevance_score": 0.5}
+SHAPES: list[tuple[Any, tuple[str, str, float | None]]] = [
+    (
+        {
+            "results": [{"title": "Pump", "url": URL, "content": TEXT, "score": 0.5}],
+            "metadata": {"total_results": 1, "query": "q"},
+        },
+        ("Pump", URL, 0.5),
+    ),
+    ({"results": [{"title": "Pump", "url": URL, "snippet": TEXT}]}, ("Pump", URL, None)),
+    ([json.dumps([{"title": "Pump", "url": URL, "snippet": TEXT}])], ("Pump", URL, None)),
+    (
+        {
+            "results": [{"content": TEXT, "score": 0.5, "metadata": {"source": "pump.md"}}],
+            "query_expansion": ["a", "b"],
+        },
+        ("pump.md", "", 0.5),
+    ),
+    (
+        {
+            "response": "Based on your documents",
+            "sources": [{"chunk_id": "1-1", "title": "Pump", "excerpt": TEXT, **SCORED}],
+        },
+        ("Pump", "1-1", 0.5),
+    ),
+    (
+        {
+            "answer": "Three years",
+            "citations": [{"document_id": "d1", "document_name": "Pump", "chunk": TEXT, **SCORED}],
+        },
+        ("Pump", "d1", 0.5),
+    ),
+    ({"retrieved_docs": [{"content": TEXT, "filename": "Pump", **SCORED}]}, ("Pump", "", 0.5)),
+    (
+        {"sources": [{"filename": "Pump", "page_numbers": [3], "chunk_text": TEXT, **SCORED}]},
+        ("Pump", "", 0.5),
+    ),
+    (
+        [{"title": "Pump", "description": TEXT, "category": "A", "url": URL, **SCORED}],
+        ("Pump", URL, 0.5),
+    ),
+    ([{"title": "Pump", "source": "Times", "url": URL, "summary": TEXT}], ("Pump", URL, None)),
+    (
+        {"results": [{"path": "pump.md", "title": "Pump", "excerpt": TEXT, "size": 3}]},
+        ("Pump", "pump.md", None),
+    ),
+    (
+        {"results": [{"name": "Pump", "description": TEXT, "example": "call it"}], "count": 1},
+        ("Pump", "", None),
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "expected"), SHAPES)
+def test_texts_titles_ids_and_scores_are_found(content, expected):
+    (result,) = recognised(content)
+    assert (result.text, result.title, result.id, result.score) == (TEXT, *expected)
+
+
+def test_a_result_without_a_text_has_its_id_by_which_the_text_is_fetched():
+    (result,) = recognised([json.dumps({"results": [{"id": "d1", "title": "Pump", "url": URL}]})])
+    assert (result.text, result.title, result.id) == ("", "Pump", "d1")

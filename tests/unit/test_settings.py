@@ -4,7 +4,9 @@ import os
 import re
 
 import pytest
+from streamlit import config
 
+from app import limit_uploads
 from rag import InvalidInput, Settings
 from rag.settings import PROJECT
 
@@ -137,3 +139,13 @@ def test_every_setting_of_the_docs_is_one(caplog):
     assert [message.strip() for message in caplog.messages] == [
         "TOUCHSTONE_BANANA is not a setting."
     ]
+
+
+def test_streamlit_takes_the_limit_of_the_settings(monkeypatch):
+    before = config.get_option("server.maxUploadSize")
+    monkeypatch.setenv("TOUCHSTONE_MAX_UPLOAD_MB", "700")
+    try:
+        limit_uploads()
+        assert config.get_option("server.maxUploadSize") == 700
+    finally:
+        config.set_option("server.maxUploadSize", before)

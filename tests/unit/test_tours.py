@@ -1,4 +1,4 @@
-"""Guided tours: stops from real states, what guests read, and the page to print."""
+"""Guided tours: stops from real states, what guests read, and what suggestions leave out."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -340,3 +340,21 @@ def test_a_long_question_is_shortened_for_the_title_of_a_tour():
     assert len(heading) <= 60
     assert _stop("假期结转" * 30).heading == f"{('假期结转' * 30)[:58]} …"
     assert heading.endswith(" …")
+
+
+def test_guests_of_a_tour_learn_what_the_newest_runs_fail(home):
+    workspace, base = handbook(home)
+    board = base.tours.create("Board", [TourStop("answer", "Why?", "Because.")])
+    secret, _ = base.access.create_link("board", tour_id=board)
+    guest = ScopedWorkspace(workspace, Principal(link=workspace.access.link(secret)))
+    suggestions = guest.base(base.name).runs
+    assert suggestions.newest_runs() == {}
+    decisions = {f"q{n}": {"correct_decision": 1.0, "false_doubt": 0.0} for n in range(1, 5)}
+    decisions["q2"] = {"correct_decision": 0.0, "false_doubt": 1.0}
+    scored = base.runs.evaluate(SET, WORDS, beside=decisions).run
+    strict = WORDS.with_fields({"search.threshold": 1.0})
+    newest = base.runs.evaluate(SET, strict).run
+    assert suggestions.newest_runs() == {SET: (newest.id, scored.id)}
+    assert "q2" in suggestions.failing_questions([scored.id])
+    assert suggestions.failing_questions([newest.id, scored.id]) >= {"q1", "q2", "q3", "q4"}
+    assert suggestions.failing_questions([]) == frozenset()
