@@ -16,7 +16,6 @@ from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.quoting import in_quotation_marks, with_gap
 from rag.answering.reading import PassageReader
-from rag.answering.statements.footnotes import BEFORE_NOTE
 from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Vocabulary
 from rag.answering.words import FIGURE
@@ -266,8 +265,10 @@ def _distinct(ranked: Sequence[tuple[float, Candidate]]) -> list[Candidate]:
 
 def say_the_same(one: Candidate, other: Candidate) -> bool:
     """Whether two say the same; those with other figures, as of another year, do not."""
-    notes = other.statement.text.partition(BEFORE_NOTE)[2]
-    inside = one.statement.quote in other.statement.quote or one.statement.text in notes
+    texts = (other.statement.quote, *other.statement.notes)
+    inside = one.statement.quote in texts[0] or any(
+        one.statement.text in note for note in texts[1:]
+    )
     if not inside:
         figures = (set(FIGURE.findall(candidate.statement.text)) for candidate in (one, other))
         if next(figures) != next(figures):

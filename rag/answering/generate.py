@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 
 from rag.answering.asking.model_answer import ModelAnswer, Parts
 from rag.answering.asking.prompt import Beside, Prompt
@@ -16,14 +16,14 @@ from rag.answering.asking.wording import Wording
 from rag.answering.assessing.assess import Assessor, Sufficiency, with_assessment
 from rag.answering.checking import with_checks
 from rag.answering.extractive import quoted
-from rag.answering.quote_fates import ChosenQuotes, Dated, QuoteFate, choose_quotes, quote_fates
+from rag.answering.quote_fates import ChosenQuotes, QuoteFate, choose_quotes, quote_fates
 from rag.answering.reading import PassageReader
 from rag.answering.refusal import of_language, refusal
 from rag.answering.sources import Sources, place_citations
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import ChatModel, Embedder
-from rag.recipe import AnswerMode, AnswerRecipe
+from rag.recipe import AnswerRecipe
 from rag.types import Answer, AnswerStatus, Assessment, Citation, Delta, Example, Trace, Usage
 
 QUOTES_MODE = "quotes"
@@ -58,29 +58,28 @@ def answer(
     shown to it, and stand in the answer. Quotes and refusals have no use for any.
     ``sufficiency`` checks an answer without doubt once more.
     """
-    words = (words or Vocabulary()).for_question(trace.corrected, trace.corrections)
-    reader = PassageReader(sources)
-    choose = partial(choose_quotes, trace, embedder, reader, words)
+    quotes = _Quotes(trace, embedder, sources, words, sufficiency)
     if chat is not None and words_quotes(recipe, trace):
-        quote = partial(_quotes_answer, trace, embedder, sources, reader, words, sufficiency)
         sentence = QuoteSentence(
-            trace, recipe, chat, quote, embedder=embedder, words=words, beside=beside or Beside()
+            *(trace, recipe, chat, quotes.answer),
+            embedder=embedder,
+            words=quotes.words,
+            beside=beside or Beside(),
         )
         return sentence.stream()
     if chat is not None:
         shown = replace(beside or Beside(), examples=tuple(examples))
-        parts = Parts(embedder, sources, words, shown, tools, sufficiency)
+        parts = Parts(embedder, sources, quotes.words, shown, tools, sufficiency)
         return ModelAnswer(trace, recipe, chat, parts).stream()
     if recipe.mode == "general":
         message = f"An answer from general knowledge {_NEEDS_MODEL}"
         return _refused(trace, message, "No language model is set.")
+    needs_model = recipe.mode in ("balanced", "auto")
+    unmet = f"Mode {recipe.mode} {_NEEDS_MODEL}" if needs_model else ""
     if not trace.context:
         text, note = refusal(trace)
-        return _refused(
-            trace, text, " ".join(filter(None, (trace.read_as, note, _unmet(recipe.mode))))
-        )
-    unmet = _unmet(recipe.mode)
-    return _quoted(trace, choose, embedder, sources, reader, words, unmet, sufficiency)
+        return _refused(trace, text, " ".join(filter(None, (trace.read_as, note, unmet))))
+    return quotes.stream(unmet)
 
 
 def words_quotes(recipe: AnswerRecipe, trace: Trace) -> bool:
@@ -105,10 +104,10 @@ def sentence_prompt(
 
     Raises ProviderError when a remote embedder fails.
     """
-    words = words.for_question(trace.corrected, trace.corrections)
-    quotes = _quotes_answer(trace, embedder, sources, PassageReader(sources), words)
-    shown = quotes.shown(trace.corrected, words)
-    worded = answering_quotes(shown, trace.corrected, quotes.editions)
+    quotes = _Quotes(trace, embedder, sources, words)
+    answered = quotes.answer()
+    shown = answered.shown(trace.corrected, quotes.words)
+    worded = answering_quotes(shown, trace.corrected, answered.editions)
     return quotes_prompt(trace.corrected, worded, wording)
 
 
@@ -136,21 +135,14 @@ def explain_quotes(
     if not trace.context:
         refused = answer(trace, recipe, embedder=embedder, chat=None, sources=sources, words=words)
         return QuotesExplanation(refused.answer.assessment)
-    words = (words or Vocabulary()).for_question(trace.corrected, trace.corrections)
-    reader = PassageReader(sources)
-    choice = choose_quotes(trace, embedder, reader, words)
-    shown = _quoted(trace, lambda: choice, embedder, sources, reader, words, "", sufficiency)
-    answers = {citation.n for citation in shown.answer.citations if citation.answers}
+    quotes = _Quotes(trace, embedder, sources, words, sufficiency)
+    shown = quotes.stream().answer
+    answers = {citation.n for citation in shown.citations if citation.answers}
     fates = {
         key: replace(fate, folded=bool(fate.number and answers) and fate.number not in answers)
-        for key, fate in quote_fates(trace, choice).items()
+        for key, fate in quote_fates(trace, quotes.choice).items()
     }
-    return QuotesExplanation(shown.answer.assessment, fates)
-
-
-def _unmet(mode: AnswerMode) -> str:
-    """Return the warning for a mode that needs a language model, or an empty string."""
-    return f"Mode {mode} {_NEEDS_MODEL}" if mode in ("balanced", "auto") else ""
+    return QuotesExplanation(shown.assessment, fates)
 
 
 def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
@@ -162,46 +154,54 @@ def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
     return AnswerStream((Delta(part) for part in (text,)), assessed, trace)
 
 
-def _quotes_answer(
-    trace: Trace,
-    embedder: Embedder,
-    sources: Sources | None,
-    reader: PassageReader,
-    words: Vocabulary,
-    sufficiency: Sufficiency | None = None,
-) -> QuotesAnswer:
-    choice = choose_quotes(trace, embedder, reader, words)
-    stream = _quoted(trace, lambda: choice, embedder, sources, reader, words, "", sufficiency)
-    return QuotesAnswer(stream.answer, choice.selection, sources)
+class _Quotes:
+    """The answer of quotes to the question of ``trace``, with the ``words`` of its index."""
 
+    def __init__(
+        self,
+        trace: Trace,
+        embedder: Embedder,
+        sources: Sources | None,
+        words: Vocabulary | None,
+        sufficiency: Sufficiency | None = None,
+    ) -> None:
+        self.words = (words or Vocabulary()).for_question(trace.corrected, trace.corrections)
+        self._trace, self._embedder, self._sources = trace, embedder, sources
+        self._reader = PassageReader(sources)
+        self._sufficiency = sufficiency
 
-def _quoted(
-    trace: Trace,
-    choose: Callable[[], ChosenQuotes],
-    embedder: Embedder,
-    sources: Sources | None,
-    reader: PassageReader,
-    words: Vocabulary,
-    unmet: str,
-    sufficiency: Sufficiency | None = None,
-) -> AnswerStream:
-    all_citations = list[Citation]()
-    editions = list[Dated]()
+    @cached_property
+    def choice(self) -> ChosenQuotes:
+        """What is quoted, chosen once. Raises ProviderError when a remote embedder fails."""
+        return choose_quotes(self._trace, self._embedder, self._reader, self.words)
 
-    def deltas() -> Generator[Delta, None, None]:
-        choice = choose()
-        text, citations = quoted(choice.selection)
-        editions.extend(filter(None, (choice.edition,)))
-        all_citations.extend(citations)
-        yield Delta(text)
+    def answer(self) -> QuotesAnswer:
+        """The complete answer, with what a model needs to word it.
 
-    def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
-        citations, gone = place_citations(all_citations, sources)
-        note = " ".join(filter(None, (note, gone, trace.read_as, of_language(trace), unmet)))
-        seen = count_suspicious(trace.context)
-        mode = QUOTES_MODE
-        return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)
+        Raises ProviderError when a remote embedder fails.
+        """
+        selection = self.choice.selection
+        return QuotesAnswer(self.stream().answer, selection, self._sources)
 
-    checked = with_checks(finish, embedder, reader, words, quoted=True)
-    assessor = Assessor(embedder, reader, words, lambda: next(iter(editions), None), sufficiency)
-    return AnswerStream(deltas(), with_assessment(checked, assessor), trace)
+    def stream(self, unmet: str = "") -> AnswerStream:
+        """The answer; its note has ``unmet``, the warning for a mode that needs a model."""
+        trace, embedder, reader = self._trace, self._embedder, self._reader
+        all_citations = list[Citation]()
+
+        def deltas() -> Generator[Delta, None, None]:
+            text, citations = quoted(self.choice.selection)
+            all_citations.extend(citations)
+            yield Delta(text)
+
+        def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
+            citations, gone = place_citations(all_citations, self._sources)
+            note = " ".join(filter(None, (note, gone, trace.read_as, of_language(trace), unmet)))
+            seen = count_suspicious(trace.context)
+            mode = QUOTES_MODE
+            return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)
+
+        checked = with_checks(finish, embedder, reader, self.words, quoted=True)
+        assessor = Assessor(
+            *(embedder, reader, self.words), lambda: self.choice.edition, self._sufficiency
+        )
+        return AnswerStream(deltas(), with_assessment(checked, assessor), trace)

@@ -30,7 +30,13 @@ from rag import SAMPLE, Answer, Citation, KnowledgeBase, Question, Recipe, Setti
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.model import AnswerModel, Observation, fitted, write_shipped
+from rag.answering.assessing.model import (
+    AnswerModel,
+    Observation,
+    answer_model,
+    fitted,
+    write_shipped,
+)
 from rag.search.corpus import StoredSources
 from rag.services.services import Services
 from tests.golden.answer_sets import KEPT, SETS, has_words, read_set
@@ -275,7 +281,9 @@ def main(folder: Path) -> None:
             rows = answers(Path(home), folder, collections, recipe)
         for what, share in left_out(rows).items():
             sys.stdout.write(f"{recipe.index.embedder} {what:60} {share:.3f}\n")
-        models[recipe.index.embedder] = model_of(rows, cosines=True)
+        words = answer_model(recipe.index.embedder)  # its cosines of words are not fitted
+        new = replace(model_of(rows, cosines=True), far=words.far, close=words.close)
+        models[recipe.index.embedder] = new
         models.setdefault("", model_of(rows, cosines=False))  # for embedders without a model
     write_shipped(models)
 

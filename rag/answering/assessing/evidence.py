@@ -18,6 +18,7 @@ from rag.answering.assessing.key_terms import (
     weighed_by_code,
     words_in,
 )
+from rag.answering.assessing.model import CLOSE, FAR, answer_model
 from rag.answering.assessing.restrictions import restrictions
 from rag.answering.assessing.row_pairs import DEGREES, apart, beside_unknown, parted
 from rag.answering.languages import any_of, listed
@@ -29,11 +30,6 @@ from rag.lexical.references import reference_of
 from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace, Vectors
 
-FAR, CLOSE = 0.3, 0.8
-"""Cosines of two single words: up to the one they have nothing in common, from the other on they
-mean the same."""
-FAR_AND_CLOSE = {"multilingual-e5": (0.871, 0.952)}
-"""The cosines of an embedder that as many unrelated words reach as those of MiniLM, by its id."""
 TELLING = 0.2
 """The least share of a question that a word behind a preposition has, to be what it is about."""
 SYNONYM = 0.5
@@ -218,9 +214,8 @@ class EvidenceReader:
             return np.zeros(0, dtype=np.float32)
         vectors = self.embedder.embed([term.text.casefold() for term in terms], "document")
         likeness: Vectors = (vectors @ self.embedder.embed(others, "document").T).max(axis=1)
-        spans = (row for name, row in FAR_AND_CLOSE.items() if self.embedder.id.startswith(name))
-        far, close = next(spans, (FAR, CLOSE))
-        return FAR + (likeness - far) * np.float32((CLOSE - FAR) / (close - far))
+        model = answer_model(self.embedder.id)
+        return FAR + (likeness - model.far) * np.float32((CLOSE - FAR) / (model.close - model.far))
 
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:
         """The words of some statements, and of what stands above them."""

@@ -15,19 +15,25 @@ import numpy as np
 from rag.logistic import fit_logistic
 
 _SHIPPED = Path(__file__).with_name("weights.json")
+FAR, CLOSE = 0.3, 0.8
+"""The cosines that ``AnswerModel`` explains, of MiniLM."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerModel:
     """Weights by figure of the evidence; below ``limit`` an answer is doubtful.
 
-    ``source`` names the collections that it was fitted on.
+    ``source`` names the collections that it was fitted on. ``far`` and ``close`` are cosines of two
+    single words: up to the one they have nothing in common, from the other on they mean the same.
+    Those of MiniLM were chosen; as many unrelated words reach those of another embedder.
     """
 
     weights: Mapping[str, float]
     intercept: float
     limit: float
     source: str
+    far: float = FAR
+    close: float = CLOSE
 
     def probability(self, figures: Mapping[str, float]) -> float:
         """The probability that the first quote answers the question."""

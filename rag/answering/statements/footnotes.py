@@ -53,7 +53,7 @@ def with_footnotes(
     for one in statements:
         start = offset + one.start
         end = start + len(one.quote)
-        texts = [one.text]
+        own_notes = list[str]()
         for mark in dict.fromkeys(_MARK.findall(f"{one.quote} {one.text}")) if notes else ():
             page = document.page_at(start + max(one.quote.find(mark), 0))
             places = [
@@ -65,5 +65,6 @@ def with_footnotes(
             if note and not (elsewhere and before and mark[0] != "["):
                 words = " ".join(unmarked(note.words).split())
                 if 0 < len(words) <= LONGEST_STATEMENT:
-                    texts.append(words if mark[0] == "[" else f"{mark} {words}")
-        yield replace(one, text=BEFORE_NOTE.join(texts))
+                    own_notes.append(words if mark[0] == "[" else f"{mark} {words}")
+        text = BEFORE_NOTE.join((one.text, *own_notes))
+        yield replace(one, text=text, notes=tuple(own_notes))

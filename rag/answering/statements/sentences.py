@@ -202,7 +202,8 @@ class Statement:
     Marks of Markdown are left out of it. ``quote`` is the passage's own words, ``start`` where they
     begin in the passage. ``kind`` is ``prose`` (running text, which a passage may cut anywhere),
     ``item``, ``row``, or ``entry``: a code with what belongs to it. A row of a known
-    table has a ``name``, its first cell, and the ``caption`` of the table.
+    table has a ``name``, its first cell, and the ``caption`` of the table. ``notes`` are the
+    footnotes that end the text.
     """
 
     text: str
@@ -211,6 +212,7 @@ class Statement:
     kind: str = "prose"
     name: str = ""
     caption: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
