@@ -115,7 +115,9 @@ def select(
     reader, words = reader or PassageReader(), words or Vocabulary()
     all_candidates = candidates_of(question, hits, reader, words)
     whole = whole_statements(question, words.terms(question), all_candidates, reader)
-    whole = _with_priors(_with_editions(whole, question, reader), hits)
+    whole = _with_editions(whole, question, reader)
+    best_score = max((hit.score for hit in hits), default=0.0)
+    whole = [replace(one, prior=_prior(one, best_score)) for one in whole]
     # As many candidates as the embedding limit allows, the greatest priors first
     selected, characters = list[Candidate](), 0
     for candidate in sorted(whole, key=lambda one: (-one.prior, one.n, one.statement.start)):
@@ -217,11 +219,6 @@ def _correspondence(one: Candidate, other: Candidate) -> tuple[bool, float]:
     """Return how well two statements correspond, as a key: rows of one name more than others."""
     same_name = one.statement.name.casefold() == other.statement.name.casefold()
     return same_name, likeness(one.words, other.words)
-
-
-def _with_priors(candidates: list[Candidate], hits: Sequence[Hit]) -> list[Candidate]:
-    best = max((hit.score for hit in hits), default=0.0)
-    return [replace(one, prior=_prior(one, best)) for one in candidates]
 
 
 def _prior(candidate: Candidate, best: float) -> float:

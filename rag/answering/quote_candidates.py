@@ -81,7 +81,7 @@ def candidates_of(
                 default=0.0,
             ),
             checked=support.is_checked(record, above[context]),
-            coded=_coded(codes, f"{statement.text} {context}"),
+            coded=len(codes & codes_in(f"{statement.text} {context}")) / max(len(codes), 1),
             headed=support.own_share(words.terms(reader.heading(hit, statement))) >= ALL,
         )
         for (n, hit, statement, terms), context, record in zip(
@@ -170,7 +170,3 @@ def _label(candidate: Candidate) -> str:
     """Return the label of a field; "" for what is none."""
     field = _FIELD.match(candidate.statement.text)
     return field["label"] if field else ""
-
-
-def _coded(codes: set[str], text: str) -> float:
-    return len(codes & codes_in(text)) / len(codes) if codes else 0.0

@@ -79,19 +79,22 @@ class PassageReader:
         end after the passage.
         """
         key = hit.base, hit.chunk
-        if key not in self._statements:
-            self._statements[key] = self._read_statements(hit)
-        return self._statements[key]
-
-    def _read_statements(self, hit: Hit) -> list[Statement]:
-        source = self._read_document(hit)
+        if (read := self._statements.get(key)) is not None:
+            return read
+        chunk, source = hit.chunk, self._read_document(hit)
         if source is None:
-            return statements(blank_running_heads(hit.chunk, ()))
-        chunk, rows = hit.chunk, list(self._rows(source.document, hit))
-        text = blank_running_heads(chunk, [*source.mute, *_tabular(source.document, hit)])
-        prose = statements(text, set(_beneath_headings(source.document, chunk, text)))
-        in_order = sorted([*prose, *rows], key=lambda statement: statement.start)
-        return list(with_footnotes(in_order, chunk.start, source.document, source.notes))
+            read = statements(blank_running_heads(chunk, ()))
+        else:
+            document = source.document
+            text = blank_running_heads(chunk, [*source.mute, *_tabular(document, hit)])
+            prose = statements(text, set(_beneath_headings(document, chunk, text)))
+            for row in rows_within(document, (chunk.start, chunk.end)):
+                start, quote = row.start - chunk.start, document.text[row.start : row.end]
+                prose.append(Statement(row.text, quote, start, "row", row.name, row.caption))
+            prose.sort(key=lambda statement: statement.start)
+            read = list(with_footnotes(prose, chunk.start, document, source.notes))
+        self._statements[key] = read
+        return read
 
     def page_text(self, hit: Hit, statement: Statement) -> str:
         """Return the text of the page that a statement of a passage is on; "" without pages."""
@@ -122,23 +125,22 @@ class PassageReader:
         """
         quote = citation.quote or citation.hit.chunk.text
         own = self.statements(citation.hit)
-        begun = [one for one in own if self._begins(quote, one, citation)]
+        passage = citation.hit.chunk.text if citation.quote else ""
+        begun = [
+            one
+            for one in own
+            if one.quote == quote
+            or (
+                one.kind in ("prose", "item")
+                and quote.startswith(one.quote)
+                and passage.startswith(quote, max(one.start, 0))
+            )
+        ]
         if not begun:
             return Statement(quote, quote, 0)
         first = max(begun, key=lambda one: len(one.quote))
         rest = " ".join(unmarked(quote[len(first.quote) :]).split())
         return replace(first, text=f"{first.text} {rest}".strip(), quote=quote)
-
-    def _begins(self, quote: str, statement: Statement, citation: Citation) -> bool:
-        """Whether a quote is a statement, or goes on behind one of running text."""
-        if statement.quote == quote:
-            return True
-        return (
-            bool(citation.quote)
-            and statement.kind in ("prose", "item")
-            and quote.startswith(statement.quote)
-            and citation.hit.chunk.text.startswith(quote, max(statement.start, 0))
-        )
 
     def document(self, hit: Hit) -> Document | None:
         """The document of a hit; None where it is gone, and for results of tools."""
@@ -264,11 +266,15 @@ class PassageReader:
         Where it has a section with the ``heading`` that the quote stands under, that section counts
         alone: "The company pays 75%" of another insurance is something else.
         """
-        source = self._read_document(hit)
-        if source is None:
+        document, sections = self.document(hit), list[str]()
+        if document is None:
             return False
-        sections = _sections(source.document, heading) if heading else []
-        return any(repeats(text, quote) for text in sections or [source.document.text])
+        wanted = " ".join(heading.split()).casefold()
+        for at, one in enumerate(document.headings if wanted else ()):
+            if " ".join(one.title.split()).casefold() == wanted:
+                below = (h.start for h in document.headings[at + 1 :] if h.level <= one.level)
+                sections.append(document.text[one.start : next(below, len(document.text))])
+        return any(repeats(text, quote) for text in sections or [document.text])
 
     def labels(self, hit: Hit) -> str:
         """The columns of the tables that a passage has rows of, each table's once."""
@@ -289,20 +295,17 @@ class PassageReader:
         wide = replace(chunk, start=start, end=end, text=source.document.text[start:end])
         return replace(hit, chunk=wide)
 
-    def _rows(self, document: Document, hit: Hit) -> Iterator[Statement]:
-        chunk = hit.chunk
-        for row in rows_within(document, (chunk.start, chunk.end)):
-            quote = document.text[row.start : row.end]
-            about = Statement(row.text, quote, row.start - chunk.start, "row")
-            yield replace(about, name=row.name, caption=row.caption)
-
     def _read_document(self, hit: Hit) -> _ReadDocument | None:
         if self._sources is None or hit.from_tool:
             return None
         key = _source(hit)
         if key not in self._documents:
-            document = self._sources.document(hit)
-            self._documents[key] = _read(document) if document else None
+            read, document = None, self._sources.document(hit)
+            if document:
+                mute = (*running_lines(document), *_headings(document))
+                heads = {page.number: page.head for page in document.pages if page.head}
+                read = _ReadDocument(document, mute, heads, footnotes(document))
+            self._documents[key] = read
         return self._documents[key]
 
 
@@ -311,25 +314,9 @@ def document_words(name: str) -> str:
     return _JOINTS.sub(" ", name_stem(name))
 
 
-def _read(document: Document) -> _ReadDocument:
-    mute = (*running_lines(document), *_headings(document))
-    heads = {page.number: page.head for page in document.pages if page.head}
-    return _ReadDocument(document, mute, heads, footnotes(document))
-
-
 def _source(hit: Hit) -> tuple[str, str]:
     """Return the knowledge base of a passage and its document there."""
     return hit.base, hit.chunk.document_id
-
-
-def _sections(document: Document, title: str) -> list[str]:
-    """Return the texts of the sections with a title."""
-    wanted, texts = " ".join(title.split()).casefold(), list[str]()
-    for at, heading in enumerate(document.headings):
-        if " ".join(heading.title.split()).casefold() == wanted:
-            ends = (h.start for h in document.headings[at + 1 :] if h.level <= heading.level)
-            texts.append(document.text[heading.start : next(ends, len(document.text))])
-    return texts
 
 
 def _headings(document: Document) -> Iterator[Span]:

@@ -69,19 +69,13 @@ class Vocabulary:
             if len(self._terms) >= _REMEMBERED:
                 self._terms.clear()
             days = {day for day, *_ in dates_in(text)} if self._days else ()
-            forms = (self._days[day] for day in self._days if day in days)
-            terms = self._with_forms(self._cut_terms(text)).union(*forms)
+            terms = self._cut_terms(text)
+            for typed, other in self._forms:
+                # A single synonym is the word; a long form has words of its own.
+                if other and other <= terms:
+                    terms = (terms - other if len(other) == 1 else terms) | typed
+            terms = terms.union(*(self._days[day] for day in self._days if day in days))
             self._terms[text] = terms
-        return terms
-
-    def _with_forms(self, terms: Terms) -> Terms:
-        """Terms with the words of the question of which they have another form.
-
-        A single synonym is the word; a long form has words that stand for themselves too.
-        """
-        for typed, other in self._forms:
-            if other and other <= terms:
-                terms = (terms - other if len(other) == 1 else terms) | typed
         return terms
 
     def _cut_terms(self, text: str) -> Terms:

@@ -115,10 +115,8 @@ class Assessor:
         missing_words = [one for one in evidence.missing if not UNSEGMENTED.search(one.text)]
         shown = replace(evidence, missing=tuple(missing_words))
         missing = tuple(term.text for term in missing_words)
-        written = (
-            answer.mode != "quotes"
-        )  # quotations need no support: they are the documents' words
-        if written and not all(check.borne_out for check in answer.sentences):
+        # Quotations need no support: they are the documents' words.
+        if answer.mode != "quotes" and not all(check.borne_out for check in answer.sentences):
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:
             return Assessment("doubtful", _doubt(shown, _shown(answer)), probability, missing)
@@ -151,8 +149,11 @@ def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
     """The probability that the first quote is right; a gap leaves hardly any."""
     probability = model.probability(evidence.figures)
     no_value = evidence.figures["no_value"]
+    lacks_code = evidence.codes == 0.0 or any(
+        term.kind == "code" and not term.indexed for term in evidence.missing
+    )
     impossible = (
-        *(_lacks_code(evidence), evidence.apart, evidence.gap, no_value, evidence.unsaid),
+        *(lacks_code, evidence.apart, evidence.gap, no_value, evidence.unsaid),
         evidence.other_case,
     )
     return min(probability, NO_CODE) if any(impossible) else probability
@@ -169,7 +170,9 @@ def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
         answer = finish(text, usage, status, note)
         assessment: Assessment | None = None
         if answer.status == "refused":
-            assessment = Assessment("refused", _sentence(answer.note))
+            reason = answer.note.strip().removesuffix(".")
+            reason = f"{reason[:1].upper()}{reason[1:]}." if reason else ""
+            assessment = Assessment("refused", reason)
         elif assessor and answer.status == "complete" and answer.mode != "general":
             assessment = assessor.assess(answer)
         answering = _answering(answer, assessment)
@@ -186,11 +189,6 @@ def _answering(answer: Answer, assessment: Assessment | None) -> Collection[int]
     if assessment.state == "conflicting":
         return [edition.n for edition in assessment.editions]
     return [answer.citations[0].n] if assessment.state == "answered" else ()
-
-
-def _lacks_code(evidence: QuoteEvidence) -> bool:
-    unknown = any(term.kind == "code" and not term.indexed for term in evidence.missing)
-    return unknown or evidence.codes == 0.0
 
 
 def _borne_out(evidence: QuoteEvidence, terms: Sequence[KeyTerm]) -> str:
@@ -243,8 +241,3 @@ def _doubt(evidence: QuoteEvidence, shown: str) -> str:
 def _named(terms: Sequence[KeyTerm], last: str = "or") -> str:
     names = [f"“{term.text}”" if term.kind == "word" else term.text for term in terms[:NAMED]]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
-
-
-def _sentence(note: str) -> str:
-    first = note.strip().removesuffix(".")
-    return f"{first[:1].upper()}{first[1:]}." if first else ""

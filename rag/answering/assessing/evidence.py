@@ -105,7 +105,9 @@ class EvidenceReader:
         quoted_terms = first_terms.union(*(terms_of(quote, self.words) for quote in quotes[1:]))
         passage = self._passage(first)
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
-        best = _best(trace)
+        # As many passages whatever the top-k is: the less was looked at, the surer it would be.
+        cut = trace.stage("top_k")
+        best = [*trace.hits, *(drop.hit for drop in (cut.dropped if cut else ()))][:COMPARED]
         others = [self._passage(hit) for hit in best if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
         wanted = weighed_by_code(key_terms(trace.corrected, self.words), entry)
@@ -133,7 +135,8 @@ class EvidenceReader:
         gaps = _lacking(wanted, near_terms, first_words)
         has_value = asked is not None and asked.is_in(quotes[0].text)
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
-        words_scores = [hit.parts.get("bm25", 0.0) for hit in best]
+        scores = [hit.parts.get("bm25", 0.0) for hit in best]
+        best_score = max(scores, default=0.0)
         own = 1.0 if is_part else _share(wanted, passage)
         elsewhere = [_share(wanted, terms) for terms in others]
         figures = {
@@ -145,7 +148,9 @@ class EvidenceReader:
             ),
             "missing_name": sum(term.share for term in gaps if term.kind == "name"),
             "no_value": float(asked is not None and not has_value),
-            "words_lead": _lead(words_scores),
+            "words_lead": float((best_score - np.median(scores)) / best_score)
+            if best_score > 0
+            else 0.0,
             "dense": float(first.parts.get("dense", first.relevance)),
             "soft": self._nearness(quotes[0], gaps),
         }
@@ -246,15 +251,6 @@ def _without(wanted: tuple[KeyTerm, ...], some: Collection[KeyTerm]) -> tuple[Ke
     return tuple(replace(term, share=term.share * scale) for term in rest) or wanted
 
 
-def _best(trace: Trace) -> Sequence[Hit]:
-    """The passages that a quote is compared with: as many whatever the top-k is.
-
-    An answer would be surer otherwise the less was looked at.
-    """
-    cut = trace.stage("top_k")
-    return [*trace.hits, *(drop.hit for drop in (cut.dropped if cut else ()))][:COMPARED]
-
-
 def _lacking(wanted: Sequence[KeyTerm], terms: Terms, spoken: Collection[str]) -> list[KeyTerm]:
     """The key terms that neither the index terms of a text nor forms of its words bear out."""
     return [
@@ -312,12 +308,6 @@ def _is_year(term: KeyTerm, question: str) -> bool:
 
 def _precedes(pattern: re.Pattern[str], question: str, term: KeyTerm) -> bool:
     return pattern.search(question, max(term.start - REACH, 0), term.start) is not None
-
-
-def _lead(scores: Sequence[float]) -> float:
-    """The share of the greatest score that the middle one lacks; 0 without scores."""
-    best = max(scores, default=0.0)
-    return float((best - np.median(scores)) / best) if best > 0 else 0.0
 
 
 def _share(wanted: Sequence[KeyTerm], terms: Terms) -> float:
