@@ -254,11 +254,11 @@ from .providers import LocalServer as LocalServer
 from .providers import ProviderStatus as ProviderStatus
 from .providers import tokens_read as tokens_read
 from .providers import vector_space as vector_space
-from .providers.embedder_defaults import changed_recipe as changed_recipe
-from .providers.embedder_defaults import with_embedder_weight as with_embedder_weight
 from .providers.http_tools import HttpTool as HttpTool
 from .providers.http_tools import ToolOutcome as ToolOutcome
 from .providers.http_tools import ToolResult as ToolResult
+from .providers.table import changed_recipe as changed_recipe
+from .providers.table import with_embedder_weight as with_embedder_weight
 from .readers import SUPPORTED as SUPPORTED
 from .readers import TEXT_EXTENSIONS as TEXT_EXTENSIONS
 from .readers import PageImage as PageImage
@@ -283,8 +283,8 @@ from .retrieval import stage_row as stage_row
 from .retrieval import stage_rows as stage_rows
 from .retrieval import stage_title as stage_title
 from .retrieval.caches import CacheFigures as CacheFigures
+from .search.corpus import FittedCalibration as FittedCalibration
 from .search.federation import FurtherBase as FurtherBase
-from .search.threshold import FittedCalibration as FittedCalibration
 from .services.indexing.index import VectorChoice as VectorChoice
 from .services.jobs import JobItem as JobItem
 from .services.jobs import JobRow as JobRow

@@ -14,13 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from rag.chunking.atoms import Scale, read_atoms
+from rag.chunking.atoms import Scale, closing_headings, heading_end, read_atoms
 from rag.chunking.contexts import Contexts
-from rag.chunking.edits import added_words, apply_edits
 from rag.chunking.estimates import EstimatedTokens
-from rag.chunking.headings import closing_headings, heading_end
-from rag.chunking.semantic import Embed, topics
-from rag.chunking.spans import Policy, cut
+from rag.chunking.spans import Embed, Policy, added_words, apply_edits, cut, topics
 from rag.lexical.languages import document_language
 from rag.protocols import Tokenizer
 from rag.recipe import Chunker, IndexRecipe

@@ -1,7 +1,8 @@
 """Text as a stream of atoms: the smallest parts that a chunker keeps whole, with their sizes.
 
 A document may be larger than memory allows to tokenise at once, so text is read in blocks that end
-where a word ends. Every block is tokenised once; sizes of passages are differences of sums.
+where a word ends. Every block is tokenised once; sizes of passages are differences of sums. Lines
+of headings are known, and so are headings that no text follows.
 """
 
 from __future__ import annotations
@@ -24,9 +25,39 @@ from rag.chunking.characters import (
     kinds_of,
     word_starts,
 )
-from rag.chunking.headings import closing_headings, heading_end
 from rag.protocols import Tokenizer
 from rag.types import Heading, Table
+
+_UNDERLINE = re.compile(r"\n[ \t]*(?:=+|-+)[ \t]*(?=\n|$)")
+
+
+def heading_end(text: str, heading: Heading) -> int:
+    """The end of a heading's last line, with the rule that underlines it in Markdown."""
+    end = text.find("\n", heading.start + max(0, len(heading.title) - 1))
+    if end < 0:
+        return len(text)
+    underline = _UNDERLINE.match(text, end)
+    return underline.end() if underline else end
+
+
+def closing_headings(text: str, headings: Sequence[Heading], start: int, end: int) -> int:
+    """The start of the headings at the end of ``text[start:end]`` that no text follows.
+
+    ``headings`` are sorted by start. Returns ``end`` if the stretch ends with text.
+    """
+    closing = end
+    first = bisect.bisect_left(headings, start, key=_start)
+    last = bisect.bisect_left(headings, end, key=_start)
+    for heading in reversed(headings[first:last]):
+        if _VISIBLE.search(text, heading_end(text, heading), closing):
+            break
+        closing = heading.start
+    return closing
+
+
+def _start(heading: Heading) -> int:
+    return heading.start
+
 
 Atoms = npt.NDArray[np.int64]
 """Shape (5, atoms). Rows: start and end offset in the document (trimmed of white space), size of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag.chunking.headings import closing_headings
+from rag.chunking.atoms import closing_headings
 from rag.types import Document, Heading, Page
 
 _BANDS = ((90.0, "hardly a word wrong"), (75.0, "some words wrong"))  # by least confidence

@@ -17,7 +17,7 @@ from rag.input_rules import storable
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.retrieval import stage_row
-from rag.search.questions import check_question
+from rag.search.corpus import check_question
 from rag.storage import Database
 from rag.storage.conversations import (
     Conversation,

@@ -6,17 +6,14 @@ from rag.lexical.analyzers import (
     analyzer_names,
     function_words,
 )
-from rag.lexical.clauses import inverse_document_frequency
-from rag.lexical.compounds import OtherForm
+from rag.lexical.clauses import Bm25Options, Query, Variants, inverse_document_frequency
 from rag.lexical.explain import Explanation, TermMatch
 from rag.lexical.follow_ups import complete_follow_up, leans_on_another
-from rag.lexical.index import LexicalIndex
+from rag.lexical.index import IDF_MASS, LexicalIndex, term_weights, word_shares
 from rag.lexical.postings import Postings
-from rag.lexical.query import Bm25Options, Query, Variants
 from rag.lexical.respelling import Respelling, respellings
 from rag.lexical.spelling import Correction, Meant
-from rag.lexical.synonyms import synonyms
-from rag.lexical.word_shares import IDF_MASS, term_weights, word_shares
+from rag.lexical.synonyms import OtherForm, synonyms
 
 __all__ = [
     "IDF_MASS",

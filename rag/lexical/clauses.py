@@ -1,4 +1,7 @@
-"""A query as BM25 clauses over some segments: what counts for each query term, and how much."""
+"""Queries of lexical search with their options, as BM25 clauses over some segments.
+
+Clauses say what counts for each query term, and how much.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,30 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypedDict
 
 import numpy as np
 
-from rag.lexical.expand import FUZZY_MOST, PREFIX_MOST, Kind, Variant, misspelt, prefix_variants
 from rag.lexical.segment import Segment
+from rag.lexical.surfaces import FUZZY_MOST, PREFIX_MOST, Kind, Variant, misspelt, prefix_variants
 from rag.types import Integers, Scores
+
+Query = str | Mapping[str, float]
+"""A question as text, or index terms by how much each counts (1 is once in a question)."""
+
+
+class Variants(TypedDict):
+    """Options for index terms that match a query term besides the term itself."""
+
+    fuzzy: bool
+    prefix: bool
+
+
+class Bm25Options(Variants):
+    """The parameters of a BM25 score besides the words."""
+
+    k1: float
+    b: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.clauses import Clause, TermCandidate
-from rag.lexical.expand import Kind
 from rag.lexical.segment import Segment
+from rag.lexical.surfaces import Kind
 
 
 @dataclass(frozen=True, slots=True)

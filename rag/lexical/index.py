@@ -1,4 +1,7 @@
-"""The index: an immutable value made of segments, searched with BM25."""
+"""The index: an immutable value made of segments, searched with BM25.
+
+A passage also has a share of a question's words, by their rarity.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,13 @@ import numpy as np
 from rag.errors import NotFound
 from rag.lexical.analyzers import Analyzer, analyzer
 from rag.lexical.clauses import (
+    Bm25Options,
     Clause,
+    Query,
+    Variants,
     clauses,
     find_term,
+    inverse_document_frequency,
     length_damping,
     row_scores,
     segment_scores,
@@ -24,7 +31,6 @@ from rag.lexical.clauses import (
 from rag.lexical.explain import Explanation, TermMatch, term_spans
 from rag.lexical.passage_rows import tidy, total, without
 from rag.lexical.postings import Postings, laid_out
-from rag.lexical.query import Bm25Options, Query, Variants
 from rag.lexical.segment import Segment, build, merge_segments
 from rag.lexical.spelling import Correction, Meant, corrections, nearest_term
 from rag.types import Keys, Scores
@@ -383,3 +389,27 @@ def _best(keys: Keys, scores: Scores, k: int) -> tuple[Keys, Scores]:
         rows = rows[positive >= np.partition(positive, len(rows) - k)[len(rows) - k]]
     order = rows[np.lexsort((keys[rows], -scores[rows]))][: max(k, 0)]
     return keys[order], scores[order]
+
+
+IDF_MASS: Bm25Options = {"k1": 0.0, "b": 0.0, "fuzzy": False, "prefix": False}
+"""With k1 = 0, a BM25 score is the sum of the idf of the words that a passage holds."""
+
+
+def term_weights(words: str, lexical: LexicalIndex, passages: int) -> dict[str, float]:
+    """Return the idf of each index term of a question among ``passages``.
+
+    Terms that no passage has are included: they have the greatest idf. Where passages are in
+    several languages, a word counts once.
+    """
+    terms = dict.fromkeys(lexical.terms(words), 1.0)
+    frequencies = lexical.frequencies(terms, fuzzy=False, prefix=False)
+    unknown = [term for term in terms if term not in frequencies]
+    for term in lexical.other_readings(words, unknown, frequencies):
+        del terms[term]
+    return {term: inverse_document_frequency(frequencies.get(term, 0), passages) for term in terms}
+
+
+def word_shares(weights: Mapping[str, float], keys: Keys, lexical: LexicalIndex) -> Scores:
+    """Return the share of the total of ``weights`` that each passage holds, shape (n,), 0 to 1."""
+    terms = dict.fromkeys(weights, 1.0)
+    return lexical.scores(terms, keys, **IDF_MASS) / (sum(weights.values()) or 1.0)

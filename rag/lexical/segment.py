@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.lexical.analyzers import Analyzer
-from rag.lexical.expand import Spelling
 from rag.lexical.passage_rows import PassageRows
-from rag.lexical.surfaces import Surfaces, surface
+from rag.lexical.surfaces import Spelling, Surfaces, surface
 from rag.types import Integers, Keys, Mask
 
 Rows = npt.NDArray[np.int32]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.clauses import find_term
-from rag.lexical.expand import misspellings
 from rag.lexical.segment import Segment
+from rag.lexical.surfaces import misspellings
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Embedding, chat and reranking models behind protocols; which there are is in ``table.toml``."""
 
-from rag.providers.clients import Clients
-from rag.providers.endpoint import RetryPolicy
+from rag.providers.endpoint import Clients, RetryPolicy
 from rag.providers.local_servers import (
     WORDING,
     LocalServer,
@@ -11,6 +10,7 @@ from rag.providers.local_servers import (
 from rag.providers.making import (
     CHAT_RETRIES,
     STEP_RETRIES,
+    StoredSpace,
     chat_model,
     decision_model,
     embedder,
@@ -20,7 +20,6 @@ from rag.providers.making import (
 )
 from rag.providers.prices import Price, embedding_price_of, price_of, read_prices
 from rag.providers.probing import ProviderStatus, check, reranks_here, statuses
-from rag.providers.stored_space import StoredSpace
 from rag.providers.table import (
     ROWS,
     ProviderRow,

@@ -1,15 +1,16 @@
-"""Endpoints of remote providers, and the translation of their failures into error messages."""
+"""Endpoints and clients of remote providers, and the translation of failures into messages."""
 
 from __future__ import annotations
 
 import random
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import TypeVar
+from typing import Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from rag.errors import (
@@ -285,3 +286,35 @@ def _seconds(header: str | None) -> float | None:
     except ValueError:
         return None
     return seconds if seconds is not None and seconds >= 0 else None
+
+
+class Client(Protocol):
+    """A client with open connections to a server."""
+
+    def close(self) -> None:
+        """Ends them."""
+
+
+Made = TypeVar("Made", bound=Client)
+
+
+class Clients:
+    """Made when first needed and shared by all models of an endpoint. Safe to share."""
+
+    def __init__(self) -> None:
+        self._made: dict[Endpoint, Client] = {}
+        self._lock = threading.Lock()
+
+    def of(self, endpoint: Endpoint, make: Callable[[Endpoint], Made]) -> Made:
+        """The client of an endpoint; ``make`` is the same for all calls with that endpoint."""
+        with self._lock:
+            if endpoint not in self._made:
+                self._made[endpoint] = make(endpoint)
+            return cast("Made", self._made[endpoint])
+
+    def close(self) -> None:
+        """Ends all connections."""
+        with self._lock:
+            for client in self._made.values():
+                client.close()
+            self._made.clear()

@@ -1,23 +1,31 @@
-"""From a name in a recipe to a model that can be used. Nothing is loaded or called here."""
+"""From a name in a recipe to a model that can be used. Nothing is loaded or called here.
+
+A local server cuts a prompt that is longer than its window, in front and without a word. Its reply
+counts the tokens that are left: a chat model tells when less was read than sent.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from rag import telemetry
 from rag.errors import InvalidRecipe
-from rag.protocols import ChatModel, DecisionModel, Embedder, Reranker
-from rag.providers.clients import Clients
-from rag.providers.counted import CountedChat, OnCut
+from rag.protocols import ChatModel, DecisionModel, Embedder, InputType, Reranker, Tokenizer
 from rag.providers.cross_encoders import OnnxCrossEncoder, TorchCrossEncoder
 from rag.providers.e5 import MultilingualE5
-from rag.providers.endpoint import Endpoint, RetryPolicy, model_of, require_configured, resolve
-from rag.providers.hashing import HashingEmbedder
-from rag.providers.minilm import MiniLM, MiniLMFast
+from rag.providers.endpoint import (
+    Clients,
+    Endpoint,
+    RetryPolicy,
+    model_of,
+    require_configured,
+    resolve,
+)
+from rag.providers.minilm import HashingEmbedder, MiniLM, MiniLMFast, WordLlama
 from rag.providers.remote import RemoteEmbedder
 from rag.providers.spanned import SpannedChat
-from rag.providers.static import WordLlama
-from rag.providers.stored_space import StoredSpace
 from rag.providers.table import (
     LOCAL_WIRES,
     Variables,
@@ -29,13 +37,79 @@ from rag.providers.table import (
     traits,
     vector_space,
 )
+from rag.providers.tokens import least_tokens
 from rag.providers.wires.bedrock_wire import BedrockReranker, BedrockWire
-from rag.providers.wires.decision_wire import DecisionService
-from rag.providers.wires.embedding_forms import FORMS
-from rag.providers.wires.google_ranking import GoogleRanking
 from rag.providers.wires.ollama_wire import OllamaWire
-from rag.providers.wires.openai_wire import OpenAIWire
-from rag.providers.wires.rerank_wire import RerankService
+from rag.providers.wires.openai_wire import FORMS, OpenAIWire
+from rag.providers.wires.rerank_wire import DecisionService, GoogleRanking, RerankService
+from rag.types import Delta, Message, Usage, Vectors
+
+SMALLEST_WINDOW = 256
+"""Tokens. No server cuts to fewer: a lower count leaves out what it had in its cache."""
+
+OnCut = Callable[[int, int], None]
+"""Takes the tokens that a server read, and the least that the prompt had."""
+
+
+class CountedChat:
+    """A chat model that asks another one, and compares what its server read with what it sent."""
+
+    def __init__(self, chat: ChatModel, on_cut: OnCut) -> None:
+        self._chat = chat
+        self._on_cut = on_cut
+
+    def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
+    ) -> Iterator[Delta]:
+        """The reply, piece by piece. Raises ProviderError, also in the middle."""
+        stream = self._chat.stream(messages, temperature=temperature, max_tokens=max_tokens)
+        try:
+            for delta in stream:
+                yield replace(delta, usage=self._compared(messages, delta.usage))
+        finally:
+            if isinstance(stream, Generator):
+                stream.close()
+
+    def _compared(self, messages: Sequence[Message], usage: Usage | None) -> Usage | None:
+        """The usage with the tokens that were not read."""
+        if usage is None or usage.prompt_tokens < SMALLEST_WINDOW:
+            return usage
+        sent = sum(least_tokens(message.content) for message in messages)
+        if usage.prompt_tokens >= sent:
+            return usage
+        self._on_cut(usage.prompt_tokens, sent)
+        return replace(usage, unread_tokens=sent - usage.prompt_tokens)
+
+
+class StoredSpace:
+    """An embedder with a vector space of its own: its stored vectors are never those of the model.
+
+    New texts, such as those of edited passages, are embedded by the model.
+    """
+
+    def __init__(self, model: Embedder, space: str) -> None:
+        self._model = model
+        self._space = space
+
+    @property
+    def id(self) -> str:
+        """The id of the model and the space."""
+        return f"{self._model.id}#{self._space}"
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector. Raises ProviderError."""
+        return self._model.dimension
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the model."""
+        return self._model.tokenizer
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """Unit vectors of the model, see ``Embedder``."""
+        return self._model.embed(texts, input_type)
+
 
 EMBEDDING_RETRIES = RetryPolicy(timeout=60, tries=4)
 CHAT_RETRIES = RetryPolicy(timeout=120, tries=2)

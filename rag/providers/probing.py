@@ -11,9 +11,8 @@ from typing import Literal
 
 from rag.errors import InvalidRecipe
 from rag.providers import runtimes
-from rag.providers.clients import Clients
-from rag.providers.e5.weights import PACKAGE as E5_PACKAGE
-from rag.providers.endpoint import RetryPolicy, resolve
+from rag.providers.e5 import PACKAGE as E5_PACKAGE
+from rag.providers.endpoint import Clients, RetryPolicy, resolve
 from rag.providers.local_servers import IDENTIFIED
 from rag.providers.making import chat_model, decision_model, embedder, reranker
 from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named

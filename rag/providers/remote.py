@@ -10,10 +10,10 @@ import numpy as np
 from rag import telemetry
 from rag.protocols import InputType, Tokenizer
 from rag.providers.endpoint import Endpoint, batches
+from rag.providers.minilm import unit_rows
 from rag.providers.request_limiter import call_with_limits
 from rag.providers.table import ModelTraits
 from rag.providers.tokens import encodable, wordpiece_tokens
-from rag.providers.vectors import unit_rows
 from rag.types import Vectors
 
 BATCH_TEXTS = 64

@@ -1,4 +1,7 @@
-"""Every provider as data: what it is called, how it is spoken to, which key it needs."""
+"""Every provider as data: what it is called, how it is spoken to, which key it needs.
+
+Some search defaults of a recipe depend on its embedder.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from rag.errors import InvalidFile, InvalidRecipe
 from rag.protocols import InputType
+from rag.recipe import Recipe
 
 Wire = Literal[
     "onnx",
@@ -286,3 +290,31 @@ def multilingual_embedders() -> tuple[str, ...]:
 
 def _listed(rows: Iterable[ProviderRow]) -> str:
     return ", ".join(row.name for row in rows)
+
+
+def with_embedder_weight(before: Recipe, recipe: Recipe) -> Recipe:
+    """``recipe`` with the dense weight that its embedder deserves, where it is another one.
+
+    A weight that is not the one of the embedder before was chosen, and stays. Raises InvalidRecipe
+    for an unknown embedder.
+    """
+    former, present = before.index.embedder, recipe.index.embedder
+    if former == present or recipe.search.dense_weight != default_dense_weight(former):
+        return recipe
+    return recipe.with_fields({"search.dense_weight": default_dense_weight(present)})
+
+
+def changed_recipe(
+    before: Recipe, data: Any = None, fields: Mapping[str, Any] | None = None
+) -> Recipe:
+    """``before`` with what plain data names by part, then with ``fields`` by dotted name.
+
+    All else stays, but another embedder brings the dense weight that it deserves, unless the
+    request names a weight. Raises InvalidRecipe, naming the field.
+    """
+    data, fields = {} if data is None else data, fields or {}
+    recipe = before.merged(data).with_fields(fields)
+    weighed = "format" in data or "dense_weight" in data.get("search", ())
+    if weighed or "search.dense_weight" in fields:
+        return recipe
+    return with_embedder_weight(before, recipe)

@@ -1,9 +1,14 @@
-"""One question through all stages, with evidence of each: the retrieval that everything uses."""
+"""One question through all stages, with evidence of each: the retrieval that everything uses.
+
+Complete rankings of a question have the ranks of passages that a search did not retrieve, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from rag.lexical.references import reference_of
 from rag.protocols import Embedder
@@ -11,19 +16,21 @@ from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval.candidates import (
     Candidates,
     IncompleteVectors,
+    Ranking,
     SearchQuery,
     best_by_words,
+    bm25_options,
+    fetched_cosines,
     join,
     nearest,
 )
 from rag.retrieval.corpus import Corpus
-from rag.retrieval.diversity import Nearness
 from rag.retrieval.filters import describe_filters
 from rag.retrieval.fusion import describe_fusion
 from rag.retrieval.hits import Hits, pass_cuts
 from rag.retrieval.languages import note_language
 from rag.retrieval.query_transforms import transform_query
-from rag.retrieval.selection import resolved_threshold, select
+from rag.retrieval.selection import Nearness, resolved_threshold, select
 from rag.retrieval.stages import stage_rows
 from rag.retrieval.timeline import Timeline
 from rag.retrieval.topic import Topic, topic_evidence
@@ -148,3 +155,30 @@ def embed_question(question: str, embedder: Embedder) -> Vectors:
     """The unit vector of a question, shape (dimension,)."""
     vector: Vectors = embedder.embed([question], "query")[0]
     return vector
+
+
+@dataclass(frozen=True, slots=True)
+class FullRankings:
+    """Both complete rankings, best first, ties by key; ``words`` has those with a BM25 above 0.
+
+    Exact also where the vector index is approximate.
+    """
+
+    near: Ranking
+    words: Ranking
+
+    @classmethod
+    def of(cls, search_query: SearchQuery, corpus: Corpus, search: SearchRecipe) -> FullRankings:
+        """Rank every passage that the corpus allows."""
+        keys = corpus.keys
+        if corpus.allowed is not None:
+            keys = np.intersect1d(keys, corpus.allowed)
+        words = corpus.lexical.scores(search_query.words, keys, **bm25_options(search))
+        near = fetched_cosines(search_query.vector, keys, corpus.dense)
+        return cls(Ranking.best(keys, near), Ranking.best(keys[words > 0], words[words > 0]))
+
+
+def true_rank(ranked: Ranking, key: int) -> int | None:
+    """The rank of a passage, from 1; None where the ranking lacks the passage."""
+    at = np.flatnonzero(ranked.keys == key)
+    return int(at[0]) + 1 if len(at) else None

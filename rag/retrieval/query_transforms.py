@@ -20,7 +20,7 @@ from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import QueryVariant, SearchQuery
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import rocchio
-from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
+from rag.retrieval.model_steps import contextualise, expand, hypothetical_passage
 from rag.retrieval.timeline import Timeline
 from rag.types import Message, StageName, Vectors, WordCorrection
 

@@ -8,8 +8,7 @@ from functools import partial
 from rag.recipe import Recipe
 from rag.retrieval import Corpus
 from rag.retrieval.filters import filter_digest
-from rag.search.corpus import corpus
-from rag.search.threshold import ThresholdRule, threshold_rule
+from rag.search.corpus import ThresholdRule, corpus, threshold_rule
 from rag.search.tools import refuse_tools
 from rag.services.indexing.index import Index
 from rag.services.services import Services

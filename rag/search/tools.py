@@ -17,7 +17,7 @@ from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Part, Timeline, embed_question
 from rag.retrieval.hits import pass_cuts
 from rag.retrieval.selection import cut
-from rag.search.questions import check_question
+from rag.search.corpus import check_question
 from rag.services.services import Services
 from rag.storage import registries as rows
 from rag.types import TOOL, Chunk, Hit, Trace, chunk_key

@@ -16,7 +16,7 @@ import numpy as np
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from rag.stores.nearest import check_build
+from rag.stores.given import check_build
 from rag.types import Keys, Scores, Vectors
 
 SMALLEST_GRAPH = 10_000

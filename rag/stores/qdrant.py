@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from rag.errors import StorageError
-from rag.stores.nearest import Neighbours, check_build, nearest, to_rankings
+from rag.stores.given import Neighbours, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 _PAGE = 10_000

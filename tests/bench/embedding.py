@@ -15,9 +15,7 @@ import numpy as np
 import onnxruntime
 
 from rag.providers.minilm import MiniLM
-from rag.providers.runtimes import Runtime, open_runtime
-from rag.providers.runtimes.choice import OnnxRuntime
-from rag.providers.runtimes.runtime import weights
+from rag.providers.runtimes import OnnxRuntime, Runtime, open_runtime, weights
 from rag.providers.tokens import wordpiece_backend
 
 BARE_BATCH = 16

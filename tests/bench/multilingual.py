@@ -19,8 +19,7 @@ from rag import KnowledgeBase, Recipe, Settings, Workspace, with_embedder_weight
 from rag.protocols import Embedder
 from rag.providers.e5 import MultilingualE5
 from rag.providers.minilm import MiniLM
-from rag.providers.runtimes import open_runtime
-from rag.providers.runtimes.choice import OnnxRuntime
+from rag.providers.runtimes import OnnxRuntime, open_runtime
 from tests.bench.embedding import documents_of
 
 COLLECTIONS = ("xquad_en", "xquad_de")

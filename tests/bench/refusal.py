@@ -32,8 +32,15 @@ import numpy as np
 from rag import SAMPLE, KnowledgeBase, Question, Recipe, Settings, TopicProbabilities, Workspace
 from rag.protocols import Embedder
 from rag.recipe import Chunker
-from rag.retrieval.topic import FEATURES, TopicEvidence, TopicModel, shipped, taught, topic_evidence
-from rag.retrieval.topic.model import write_shipped
+from rag.retrieval.topic import (
+    FEATURES,
+    TopicEvidence,
+    TopicModel,
+    shipped,
+    taught,
+    topic_evidence,
+    write_shipped,
+)
 from rag.services.indexing.index import Index
 from rag.services.services import Services
 from rag.types import Keys, Vectors

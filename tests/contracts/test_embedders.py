@@ -11,8 +11,7 @@ from rag import Settings, providers
 from rag.protocols import Embedder
 from rag.providers.e5 import MultilingualE5
 from rag.providers.minilm import MiniLM
-from rag.providers.runtimes.choice import OnnxRuntime
-from rag.providers.runtimes.open_vino import OpenVino
+from rag.providers.runtimes import OnnxRuntime, OpenVino
 
 LOCAL = {
     name: providers.embedder(name, Settings.from_env({}))

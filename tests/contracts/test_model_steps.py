@@ -83,8 +83,8 @@ def figures(trace: Trace) -> list[tuple[int, float, float]]:
 @pytest.fixture
 def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tiny model on a busy machine: short replies, and all the time that they need."""
-    monkeypatch.setattr("rag.retrieval.query_rewriting.MOST_TOKENS", 60)
-    monkeypatch.setattr("rag.retrieval.replies.LONGEST_SECONDS", 300.0)
+    monkeypatch.setattr("rag.retrieval.model_steps.MOST_TOKENS", 60)
+    monkeypatch.setattr("rag.retrieval.model_steps.LONGEST_SECONDS", 300.0)
     monkeypatch.setattr("rag.services.services.STEP_RETRIES", RetryPolicy(timeout=120, tries=1))
 
 
@@ -111,7 +111,7 @@ def test_a_real_model_completes_rewords_imagines_and_ranks(model_server, open_ba
 @pytest.mark.usefixtures("no_hurry")
 @pytest.mark.thorough  # the test above has another step of the same model
 def test_a_real_model_writes_wordings_of_the_question(model_server):
-    from rag.retrieval.query_rewriting import expand, hypothetical_passage
+    from rag.retrieval.model_steps import expand, hypothetical_passage
 
     chat = providers.chat_model("compatible", None, Settings.from_env(chat_at(model_server)))
     assert chat is not None

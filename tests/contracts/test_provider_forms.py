@@ -17,7 +17,7 @@ from rag.errors import (
 )
 from rag.providers.endpoint import resolve
 from rag.providers.table import row_named
-from rag.providers.wires import google_sign_in
+from rag.providers.wires import rest
 from rag.types import Usage
 from tests.hosted import HELLO, SWIFT, answered, embedded, settings
 from tests.servers import Reply, Script, scripted
@@ -81,7 +81,7 @@ def google(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             )
         )
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
-        monkeypatch.setattr(google_sign_in, "_credentials", [])
+        monkeypatch.setattr(rest, "_credentials", [])
 
     return account
 
@@ -175,9 +175,9 @@ def test_vertex_is_reached_by_region_and_project():
 
 def test_without_credentials_google_says_how_to_sign_in(monkeypatch, tmp_path):
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "absent.json"))
-    monkeypatch.setattr(google_sign_in, "_credentials", [])
+    monkeypatch.setattr(rest, "_credentials", [])
     with pytest.raises(ProviderRejected, match="There are no credentials") as told:
-        google_sign_in.google_token()
+        rest.google_token()
     assert "gcloud auth application-default login" in told.value.hint
 
 

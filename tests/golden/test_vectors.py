@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from rag import Settings, providers
-from rag.providers.static import TOKENIZER, WEIGHTS, WordLlama
+from rag.providers.minilm import TOKENIZER, WEIGHTS, WordLlama
 
 GOLDEN = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))
 TOLERANCE = {"fake": 0.0, "wordllama": 1e-6, "minilm": 1e-4, "multilingual-e5": 1e-4}

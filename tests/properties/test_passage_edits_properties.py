@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag import Document
-from rag.chunking.edits import stretches
+from rag.chunking.spans import stretches
 from rag.types import PassageEdit
 from tests.properties.test_chunking_properties import TOKENIZERS, _cut, documents, recipes
 

@@ -18,7 +18,7 @@ from rag.evaluation.measuring import measured
 from rag.evaluation.reliability import Quality
 from rag.evaluation.sweeping import CONTEXT
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
-from rag.search.threshold import BM25_FIELDS
+from rag.search.corpus import BM25_FIELDS
 from rag.storage import registries
 from rag.storage.registries import CalibrationRow
 from tests.workspaces import QUICK, add, workspace_at

@@ -16,7 +16,7 @@ from rag.evaluation.answers.measures import (
     rouge_l,
     token_f1,
 )
-from rag.providers.hashing import HashingEmbedder
+from rag.providers.minilm import HashingEmbedder
 from rag.types import Evidence
 from tests.answers import hits, trace
 

@@ -22,7 +22,7 @@ from rag.errors import ProviderRejected
 from rag.library.documents.build_job import build
 from rag.library.documents.ingestion import Ingestion
 from rag.protocols import Embedder, InputType
-from rag.providers.hashing import HashingEmbedder
+from rag.providers.minilm import HashingEmbedder
 from rag.services.services import Models
 from rag.storage import builds
 from rag.types import Vectors

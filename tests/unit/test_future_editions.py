@@ -11,7 +11,7 @@ from rag.answering import PassageReader, Vocabulary, extractive, reading
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
 from rag.answering.extractive import quotes
 from rag.answering.quote_fates import dated
-from rag.providers.hashing import HashingEmbedder
+from rag.providers.minilm import HashingEmbedder
 from rag.readers import read_text
 
 TODAY = "2026-11-25"

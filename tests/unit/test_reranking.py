@@ -12,7 +12,7 @@ from rag import Message, ProviderUnavailable, Recipe, SearchRecipe, Trace
 from rag.errors import ProviderMisbehaved
 from rag.retrieval import Listwise, retrieve
 from rag.retrieval.fusion import reread
-from rag.retrieval.listwise import parse_permutation
+from rag.retrieval.model_steps import parse_permutation
 from rag.types import Scores
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat

@@ -13,10 +13,7 @@ import pytest
 
 from rag import MissingDependency, Settings, providers
 from rag.providers.minilm import MiniLM
-from rag.providers.runtimes import choice
-from rag.providers.runtimes.choice import OnnxRuntime
-from rag.providers.runtimes.open_vino import OpenVino
-from rag.providers.runtimes.runtime import TokenIds
+from rag.providers.runtimes import OnnxRuntime, OpenVino, TokenIds, choice
 from rag.types import Vectors
 
 EMPTY = Settings.from_env({})

@@ -10,14 +10,15 @@ from rag import Message, ProviderUnavailable, Recipe, SearchRecipe, Trace, Trace
 from rag.errors import ProviderMisbehaved
 from rag.fences import fenced
 from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions
-from rag.retrieval.query_rewriting import (
+from rag.retrieval.model_steps import (
     LONGEST_PASSAGE,
+    LONGEST_REPLY,
     contextualise,
     expand,
     hypothetical_passage,
+    reply,
 )
 from rag.retrieval.query_transforms import NO_MODEL, NO_SYNONYM, middle, transform_query
-from rag.retrieval.replies import LONGEST_REPLY, reply
 from rag.types import Delta
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat

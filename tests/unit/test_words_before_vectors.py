@@ -26,7 +26,7 @@ from rag.library.documents.ingest_job import ingest
 from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import RemainingTime
 from rag.protocols import InputType
-from rag.providers.hashing import HashingEmbedder
+from rag.providers.minilm import HashingEmbedder
 from rag.retrieval import Candidates, IncompleteVectors, score_contributions
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores

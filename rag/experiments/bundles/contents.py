@@ -35,7 +35,7 @@ from rag.library.questions.sets import QuestionSets
 from rag.recipe import Recipe, SearchRecipe
 from rag.results import QuestionResult, Run
 from rag.retrieval.filters import filter_digest
-from rag.search.threshold import as_fitted
+from rag.search.corpus import as_fitted
 from rag.services.services import Services
 from rag.storage import bases, documents, passage_edits, questions, registries, runs
 from rag.storage.documents import DocumentInfo

@@ -40,7 +40,7 @@ from rag.retrieval import (
     retrieve,
 )
 from rag.retrieval.candidates import IncompleteVectors, Ranking, bm25_options, join
-from rag.retrieval.full_rankings import FullRankings
+from rag.retrieval.pipeline import FullRankings
 from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
 

@@ -10,9 +10,9 @@ from rag.evaluation.anchoring import Haystack
 from rag.recipe import Mode, SearchRecipe
 from rag.retrieval import StageRow, stage_row, stage_title
 from rag.retrieval.candidates import MATCHED_WORDS
-from rag.retrieval.full_rankings import FullRankings, true_rank
 from rag.retrieval.fusion import BY_WORDS
 from rag.retrieval.hits import MATCHED
+from rag.retrieval.pipeline import FullRankings, true_rank
 from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace, percent, told_apart
 
 Match = Literal["exact", "similar", "nearest", "document"]

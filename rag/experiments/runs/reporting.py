@@ -41,7 +41,7 @@ from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.results import FOREIGN, QuestionResult, Run
 from rag.retrieval.filters import filter_digest
-from rag.search.threshold import fitted, threshold_rule
+from rag.search.corpus import fitted, threshold_rule
 from rag.services.services import Services
 from rag.storage import (
     Connection,

@@ -15,9 +15,7 @@ from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.input_rules import storable
 from rag.network.requests import checked_url
 from rag.providers.http_tools import HttpTool, Path, answer_of
-from rag.providers.http_tools.definition import VARIABLE
-from rag.providers.http_tools.expressions import compiled
-from rag.providers.http_tools.results import number_of
+from rag.providers.http_tools.definition import VARIABLE, compiled, number_of
 
 _LONGEST_NAME = 500
 

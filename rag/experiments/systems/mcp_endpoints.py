@@ -38,7 +38,7 @@ from rag.providers.http_tools.calling import (
     read_within,
     secret_headers,
 )
-from rag.providers.http_tools.results import number_of
+from rag.providers.http_tools.definition import number_of
 
 if TYPE_CHECKING:
     import httpx

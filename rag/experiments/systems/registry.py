@@ -25,7 +25,7 @@ from rag.experiments.systems.measuring import Locator
 from rag.operation import ALL, operation
 from rag.results import SystemSource
 from rag.retrieval import retrieve
-from rag.search.questions import check_question
+from rag.search.corpus import check_question
 from rag.search.snapshot import take_complete_snapshot
 from rag.services.services import Services
 from rag.storage import bases, documents, registries

@@ -14,8 +14,7 @@ from rag.library.questions.groups import split_questions
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
-from rag.search.corpus import corpus
-from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted
+from rag.search.corpus import BM25_FIELDS, FittedCalibration, as_fitted, corpus, fitted
 from rag.services.services import Services
 from rag.storage import bases, builds, registries
 from rag.storage.registries import CalibrationRow

@@ -38,8 +38,7 @@ from rag.retrieval.candidates import (
 from rag.retrieval.pipeline import topic_of
 from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
-from rag.search.corpus import corpus
-from rag.search.threshold import FittedCalibration
+from rag.search.corpus import FittedCalibration, corpus
 from rag.search.tools import refuse_tools
 from rag.services.indexing.index import Index
 from rag.services.services import Services

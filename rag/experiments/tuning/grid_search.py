@@ -20,7 +20,7 @@ from rag.experiments.tuning.candidates import passages_above
 from rag.experiments.tuning.sweeper import Sweep, Sweeper
 from rag.library.questions.trial_log import Attempt, TrialLog, name_of
 from rag.recipe import Recipe
-from rag.search.threshold import rule_with
+from rag.search.corpus import rule_with
 from rag.services.services import Services
 from rag.storage.runs import Trial
 from rag.types import Floats, ProgressCallback

@@ -23,8 +23,8 @@ from rag.library.questions.groups import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import blind_metrics, blindness
 from rag.retrieval.stages import measured_by_pipeline
+from rag.search.corpus import FittedCalibration, fitted, rule_with
 from rag.search.snapshot import take_snapshot
-from rag.search.threshold import FittedCalibration, fitted, rule_with
 from rag.search.tools import refuse_tools
 from rag.services.services import Services
 from rag.types import Floats, ProgressCallback, Question

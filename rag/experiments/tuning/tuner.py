@@ -25,7 +25,7 @@ from rag.library.questions.groups import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.candidates import threshold_scores
 from rag.retrieval.stages import by_arithmetic, measured_by_pipeline
-from rag.search.threshold import fitted, threshold_rule
+from rag.search.corpus import fitted, threshold_rule
 from rag.services.services import Services
 from rag.types import Floats, Mask, ProgressCallback
 

@@ -18,8 +18,13 @@ from rag.errors import (
     ProviderUnavailable,
 )
 from rag.network.requests import TooLarge, body_of, checked_client, checked_url
-from rag.providers.http_tools.definition import QUESTION, SECRET, HttpTool
-from rag.providers.http_tools.results import ToolResult, parse_results
+from rag.providers.http_tools.definition import (
+    QUESTION,
+    SECRET,
+    HttpTool,
+    ToolResult,
+    parse_results,
+)
 
 if TYPE_CHECKING:
     import httpx

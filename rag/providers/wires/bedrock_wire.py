@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rag.protocols import InputType
-from rag.providers.clients import Clients
 from rag.providers.endpoint import (
     CONNECT_SECONDS,
+    Clients,
     Endpoint,
     batches,
     import_required,

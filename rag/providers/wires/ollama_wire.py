@@ -8,8 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rag.protocols import InputType
-from rag.providers.clients import Clients
-from rag.providers.endpoint import Endpoint, import_required, require_configured
+from rag.providers.endpoint import Clients, Endpoint, import_required, require_configured
 from rag.providers.request_limiter import limited_call
 from rag.types import Delta, Message, Usage
 

@@ -1,4 +1,13 @@
-"""Reranking over HTTP: the ``/rerank`` form of Cohere, Jina, vLLM, llama.cpp, and that of TEI."""
+"""Reranking and decisions over HTTP.
+
+Rerankers have the ``/rerank`` form of Cohere, Jina, vLLM and llama.cpp, that of TEI, or that of
+Google's ranking service, which is at an address of its own
+(https://cloud.google.com/generative-ai-app-builder/docs/reference/rest/v1/projects.locations.rankingConfigs/rank).
+
+Decision models take typed questions and return probabilities: ``/decisions`` is OpenAI's form
+(https://developers.openai.com/api/reference/resources/decisions), ``/systemone`` that of TypeSafe
+(https://docs.typesafe.ai/api), which Ollama, vLLM and llama.cpp serve too.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +19,11 @@ import numpy as np
 
 from rag.errors import ProviderRejected
 from rag.providers.endpoint import Endpoint, batches, require_configured
+from rag.providers.request_limiter import call_with_limits
 from rag.providers.spanned import rerank_with_span
 from rag.providers.tokens import encodable
-from rag.providers.wires.rest import post
-from rag.types import Scores
+from rag.providers.wires.rest import google_token, post
+from rag.types import Scores, StatedProbability, Usage
 
 LARGEST_REPLY = 8_000_000
 """Bytes. Some services send the passages back; nobody sends more than this for a list of scores."""
@@ -92,3 +102,74 @@ def _entry(item: Any) -> tuple[int | None, float | None]:
     if isinstance(score, bool) or not isinstance(score, int | float):
         return place if whole else None, None
     return place if whole else None, float(score)
+
+
+MOST_RECORDS = 200
+"""Passages that one request may have."""
+
+
+class GoogleRanking(RerankService):
+    """One of its models. Safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, model: str, batch: int) -> None:
+        super().__init__(endpoint, model, min(batch, MOST_RECORDS))
+
+    def _ask(self, question: str, texts: Sequence[str]) -> Scores:
+        request = {
+            "model": self._model,
+            "query": encodable(question),
+            "records": [{"id": str(n), "content": text} for n, text in enumerate(texts)],
+            "topN": len(texts),
+            "ignoreRecordDetailsInResponse": True,
+        }
+        headers = {"Authorization": f"Bearer {google_token()}"}
+        answer = post(self._endpoint, ":rank", request, self._model, headers, LARGEST_REPLY)
+        records = answer.get("records") if isinstance(answer, dict) else None
+        if not isinstance(records, list):
+            raise self._endpoint.misbehaved("no list of records")
+        numbers = {str(n): n for n in range(len(texts))}
+        rows = [record if isinstance(record, dict) else {} for record in records]
+        listed = [{"index": numbers.get(str(row.get("id"))), **row} for row in rows]
+        return self._checked(listed, len(texts))
+
+
+_NAME = "asked"
+_LARGEST_REPLY = 1_000_000
+
+
+class DecisionService:
+    """One model of a service. Safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, model: str) -> None:
+        self._endpoint = endpoint
+        self._model = model
+
+    def decide(self, question: str, text: str) -> StatedProbability:
+        """Return the probability that a yes-or-no question about a text is to be answered yes.
+
+        Raises ProviderError, also for a reply without a probability between 0 and 1.
+        """
+        wire = self._endpoint.row.wire
+        asked = {"instructions": encodable(question)}
+        request: dict[str, Any] = {"model": self._model} if self._model else {}
+        if wire == "decisions":
+            predicate = {"type": "predicate", "name": _NAME, **asked}
+            request |= {"input": encodable(text), "questions": [predicate]}
+        else:
+            request |= {"state": encodable(text), "questions": {_NAME: {"type": "noul", **asked}}}
+        reply = call_with_limits(
+            self._endpoint,
+            "decision",
+            lambda: post(self._endpoint, f"/{wire}", request, self._model, largest=_LARGEST_REPLY),
+        )
+        try:
+            answer = reply["answers"][0 if wire == "decisions" else _NAME]
+            value = answer["probability" if wire == "decisions" else "noul"]
+        except (KeyError, IndexError, TypeError) as error:
+            raise self._endpoint.misbehaved(f"no probability: {reply}") from error
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise self._endpoint.misbehaved(f"a probability of {value!r}")
+        used, version = reply.get("usage"), reply.get("model")
+        tokens = used.get("input_tokens") if isinstance(used, dict) else None
+        usage = Usage(tokens) if isinstance(tokens, int) and tokens > 0 else Usage()
+        return StatedProbability(float(value), version if isinstance(version, str) else "", usage)

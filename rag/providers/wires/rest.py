@@ -1,16 +1,54 @@
-"""Plain JSON over HTTP, for services that no package here speaks to."""
+"""Plain JSON over HTTP, for services that no package here speaks to.
+
+Tokens of Google Cloud come by the credentials that its own tools find on this machine.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rag.providers.endpoint import CONNECT_SECONDS, Endpoint, require_configured
+from rag.errors import ProviderRejected, ProviderUnavailable
+from rag.providers.endpoint import CONNECT_SECONDS, Endpoint, import_required, require_configured
 
 if TYPE_CHECKING:
     import httpx
+
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_lock = threading.Lock()
+_credentials: list[Any] = []
+
+
+def google_token() -> str:
+    """A token that is valid now; fetched anew when it runs out.
+
+    Raises MissingDependency without the package google-auth, ProviderRejected without credentials,
+    ProviderUnavailable.
+    """
+    auth, web = import_required("google.auth"), import_required("google.auth.transport.requests")
+    failures = import_required("google.auth.exceptions")
+    with _lock:
+        try:
+            if not _credentials:
+                _credentials.append(auth.default(scopes=[_SCOPE])[0])
+            credentials = _credentials[0]
+            if not credentials.valid:
+                credentials.refresh(web.Request())
+        except failures.TransportError as error:
+            raise ProviderUnavailable(
+                "Google's sign-in does not answer.", "Check the connection to the internet."
+            ) from error
+        except failures.GoogleAuthError as error:
+            raise ProviderRejected(
+                "There are no credentials for Google Cloud.",
+                "Run: gcloud auth application-default login, or name a service account's file in "
+                "GOOGLE_APPLICATION_CREDENTIALS.",
+            ) from error
+        return str(credentials.token)
+
 
 LARGEST_REPLY = 64_000_000
 """Bytes: 64 vectors of 4,096 dimensions take about 6 MB, and some services send texts back."""

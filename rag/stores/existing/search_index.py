@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag.stores.existing.definition import ExistingStore
-from rag.stores.existing.http import PAGE, HttpStore, StoreNotFound, malformed
+from rag.stores.existing.definition import PAGE, ExistingStore, HttpStore, StoreNotFound, malformed
 from rag.stores.existing.rows import RawRow, StoreField, StoreLayout, VectorField, no_such
 
 Json = dict[str, Any]

@@ -22,11 +22,15 @@ from rag.operation import operation, part
 from rag.recipe import Recipe
 from rag.retrieval import Part, ScoreContribution, merge_traces, retrieve, score_contributions
 from rag.retrieval.filters import filter_digest
-from rag.search.corpus import StoredSources, StoredSurroundings, vectors_of
+from rag.search.corpus import (
+    StoredSources,
+    StoredSurroundings,
+    check_question,
+    threshold_rule,
+    vectors_of,
+)
 from rag.search.model_fit import grounded_budget, reads_passages
-from rag.search.questions import check_question
 from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_snapshot
-from rag.search.threshold import threshold_rule
 from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services.indexing.index import Index, lookup
 from rag.services.services import Services

@@ -11,8 +11,7 @@ from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import json_value
 from rag.experiments.systems.formats.tables import Returned, ReturnedText, Row
 from rag.input_rules import storable
-from rag.providers.http_tools import expressions
-from rag.providers.http_tools.results import number_of
+from rag.providers.http_tools.definition import compiled, number_of
 
 Shape = Callable[[Row], tuple[str, Returned] | None]
 """From a row to the time of a retrieval and what it returned; None for rows of another kind."""
@@ -109,17 +108,21 @@ def _phoenix(row: Row) -> tuple[str, Returned] | None:
 
 def of_paths(paths: Paths) -> Shape:
     """The shape that JMESPath expressions describe. Raises InvalidInput for a bad expression."""
-    compiled = {name: expressions.compiled(getattr(paths, name)) for name in Paths.__slots__}
+    compiled_paths = {name: compiled(getattr(paths, name)) for name in Paths.__slots__}
 
     def shape(row: Row) -> tuple[str, Returned] | None:
         values = {key: _parsed(value) for key, value in row.values.items()}
         texts = [
-            {name: compiled[name](item) for name in ("text", "score", "id") if getattr(paths, name)}
+            {
+                name: compiled_paths[name](item)
+                for name in ("text", "score", "id")
+                if getattr(paths, name)
+            }
             if isinstance(item, dict) and paths.text
             else item
-            for item in _list(compiled["texts"](values))
+            for item in _list(compiled_paths["texts"](values))
         ]
-        return "", retrieval(row, compiled["question"](values), texts)
+        return "", retrieval(row, compiled_paths["question"](values), texts)
 
     return shape
 

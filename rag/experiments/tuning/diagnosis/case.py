@@ -25,7 +25,7 @@ from rag.retrieval import (
     select,
 )
 from rag.retrieval.candidates import bm25_options, cosines
-from rag.retrieval.full_rankings import FullRankings, true_rank
+from rag.retrieval.pipeline import FullRankings, true_rank
 from rag.retrieval.query_transforms import transform_query
 from rag.types import (
     Chunk,

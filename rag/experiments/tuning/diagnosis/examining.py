@@ -43,9 +43,8 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import QuestionResult
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
-from rag.search.corpus import corpus
+from rag.search.corpus import corpus, threshold_rule
 from rag.search.snapshot import take_snapshot
-from rag.search.threshold import threshold_rule
 from rag.services.services import Services
 from rag.storage import builds, documents
 from rag.storage import runs as run_rows

@@ -21,7 +21,7 @@ from rag.experiments.tuning.diagnosis.checks import folder_of
 from rag.experiments.tuning.diagnosis.examining import Examination
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
-from rag.search.threshold import threshold_rule
+from rag.search.corpus import threshold_rule
 from rag.services.services import Services
 from rag.types import Floats, Mask, ProgressCallback
 

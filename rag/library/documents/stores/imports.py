@@ -16,7 +16,7 @@ from rag.evaluation.intervals import rate_interval
 from rag.library.documents.stored import StoredDocuments
 from rag.operation import operation
 from rag.protocols import Embedder
-from rag.providers.embedder_defaults import with_embedder_weight
+from rag.providers.table import with_embedder_weight
 from rag.recipe import Recipe
 from rag.services.jobs import Jobs
 from rag.services.services import Services
