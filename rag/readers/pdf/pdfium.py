@@ -84,7 +84,7 @@ class PdfiumPages:
         """Return the words and drawings of one page; nothing if the page does not load."""
         from pypdfium2 import PdfiumError
 
-        from rag.readers.pdf.drawn import drawn_on
+        from rag.readers.pdf.page_objects import drawn_on
 
         if self._broken:
             return NO_INK
