@@ -8,7 +8,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from contextlib import suppress
 
 from rag.errors import InvalidInput, UnreadableDocument
 from rag.lexical.languages import likeliest
@@ -76,36 +76,33 @@ def lines_of(text: str) -> Iterator[str]:
     return (match.group() for match in LINE.finditer(text))
 
 
-def decoded_pieces(path: Path, encoding: str) -> Iterator[str]:
-    """The text of a file, a piece at a time. Raises UnicodeDecodeError."""
-    with path.open("r", encoding=encoding, newline="") as file:
-        while piece := file.read(_PART):
-            yield piece
+def decode(
+    data: bytes, declared: str | None = None, chosen: str | None = None
+) -> tuple[str, dict[str, str]]:
+    """Text, and its encoding as metadata, which says if that was ``chosen`` or is a guess.
 
-
-def decode(data: bytes, declared: str | None = None) -> tuple[str, str, bool]:
-    """Text, the name of its encoding, and whether that is a guess.
-
-    It is not where there is a byte order mark, UTF-8, or what is ``declared``.
+    It is no guess where there is a byte order mark, UTF-8, or what is ``declared``.
 
     Raises UnreadableDocument (``wrong_extension``) for bytes that are not text.
     """
+    if chosen:
+        return data.decode(chosen, "replace"), {"encoding": chosen, "encoding_chosen": "1"}
     evident = evident_encoding(data[:SAMPLE])
     if evident:
-        return data.decode(evident, errors="replace").lstrip("\ufeff"), evident, False
+        return data.decode(evident, errors="replace").lstrip("\ufeff"), {"encoding": evident}
     if is_binary(data[:SAMPLE]):
-        raise _not_text()
-    try:
-        return data.decode("utf-8"), "utf-8", False
-    except UnicodeDecodeError:
-        stated = _declared(declared)
-    encoding = stated or guess(data)
-    return data.decode(encoding, errors="replace"), encoding, not stated
-
-
-def encoding_metadata(encoding: str, *, is_guessed: bool) -> dict[str, str]:
-    """Metadata of a document whose text came in bytes."""
-    return {"encoding": encoding, **({"encoding_guessed": "1"} if is_guessed else {})}
+        raise UnreadableDocument(
+            "The file contains binary data, not text.",
+            "Check that the file has the right extension, or export it as text.",
+            reason="wrong_extension",
+        )
+    with suppress(UnicodeDecodeError):
+        return data.decode("utf-8"), {"encoding": "utf-8"}
+    with suppress(LookupError):
+        stated = codecs.lookup(declared or "").name
+        return data.decode(stated, errors="replace"), {"encoding": stated}
+    encoding = guess(data)
+    return data.decode(encoding, errors="replace"), {"encoding": encoding, "encoding_guessed": "1"}
 
 
 def evident_encoding(sample: bytes) -> str | None:
@@ -130,21 +127,6 @@ def is_binary(sample: bytes) -> bool:
     """Whether more control bytes stand in ``sample`` than in any text of one byte per letter."""
     controls = sum(sample.count(code) for code in (*range(9), *range(14, 27)))
     return controls > 0.05 * len(sample)
-
-
-def _not_text() -> UnreadableDocument:
-    return UnreadableDocument(
-        "The file contains binary data, not text.",
-        "Check that the file has the right extension, or export it as text.",
-        reason="wrong_extension",
-    )
-
-
-def _declared(name: str | None) -> str | None:
-    try:
-        return codecs.lookup(name).name if name else None
-    except LookupError:
-        return None
 
 
 _WESTERN = "ca da de en es et eu fi fr ga id it nl no pt sv"

@@ -19,7 +19,7 @@ from operator import itemgetter
 from rag.readers.characters import LINE, lowered, raised
 from rag.readers.content import Content
 from rag.readers.html.tables import table_rows
-from rag.readers.tables import COVERED, Grid, caption, grid, holds_values
+from rag.readers.tables import COVERED, caption, grid, holds_values
 from rag.types import Heading, Span, Table
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
@@ -302,28 +302,21 @@ def _pipe_table(markup: str) -> str:
     table = table_rows(tables[0]) if len(tables) == 1 else None
     if table is None:
         return ""
-    found = grid(table.rows, table.heads)
-    rows = [line.split("\t") for line in found.lines]
+    cells = grid(*table)
+    rows = [line.split("\t") for line in cells.lines]
     if not rows:
         return ""
-    head, data = found.labels, rows[_header_rows(found, rows, table.heads or 0) :]
+    head, heads = cells.labels, 0
+    if head:  # of one row, or of several that are joined
+        is_one = list(head[: len(rows[0])]) == rows[0]
+        heads = 1 if is_one else max((table[1] or 0) - len(cells.above), 2)
     width = max(len(head), *map(len, rows))
-    above = [_line([title], width) for title in found.above]
-    lines = [_line(row, width) for row in data]
-    return "\n".join([*above, _line(head, width), _line(["---"] * width, width), *lines])
-
-
-def _header_rows(found: Grid, rows: Sequence[Sequence[str]], heads: int) -> int:
-    """Return the number of rows that the labels are made of, one or the ones that are joined."""
-    if not found.labels:
-        return 0
-    is_one = list(found.labels[: len(rows[0])]) == rows[0]
-    return 1 if is_one else max(heads - len(found.above), 2)
-
-
-def _line(cells: Sequence[str], width: int) -> str:
-    padded = [*cells, *[""] * (width - len(cells))]
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in padded)} |"
+    above = [[title] for title in cells.above]
+    lines = [
+        [cell.replace("|", "\\|") for cell in (*row, *[""] * (width - len(row)))]
+        for row in (*above, head, ["---"] * width, *rows[heads:])
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*$")
@@ -348,13 +341,15 @@ def markdown_content(text: str, metadata: Mapping[str, str], *, unruled: bool = 
     With ``unruled``, lines between bars are a table without a rule, too. Metadata that is empty is
     left out.
     """
-    parts, tables, moved = list[str](), list[Table](), list[tuple[int, int]]()
+    parts, tables, moved = list[str](), list[Table](), [(0, 0)]
     done = length = 0
     for pipe_table in _pipe_tables(text, unruled):
         rows = [["" if cell == COVERED else cell for cell in row] for row in pipe_table.rows]
         # An empty header says that there is none: Markdown has no table without one.
-        empty = pipe_table.over == 1 and not any(rows[0])
-        heads = int(_is_bold_header(rows[1], rows[2:])) if empty and len(rows) > 1 else None
+        heads = None
+        if pipe_table.over == 1 and not any(rows[0]) and len(rows) > 1:
+            bold = all(_BOLD.fullmatch(cell) for cell in rows[1] if cell)
+            heads = int(bold and not holds_values(rows[1], rows[2:]))
         spread = [[None if cell == COVERED else cell for cell in row] for row in pipe_table.rows]
         table = grid(spread, heads)
         labels = table.labels
@@ -374,13 +369,11 @@ def markdown_content(text: str, metadata: Mapping[str, str], *, unruled: bool = 
         moved.append((done, length - done))
     parts.append(text[done:])
     filled = {key: value for key, value in metadata.items() if value}
-    places = tuple(_moved(heading, moved) for heading in headings(text))
-    return Content("".join(parts), headings=places, tables=tuple(tables), metadata=filled)
-
-
-def _moved(heading: Heading, moved: list[tuple[int, int]]) -> Heading:
-    index = bisect.bisect_right(moved, heading.start, key=itemgetter(0)) - 1
-    return replace(heading, start=heading.start + moved[index][1]) if index >= 0 else heading
+    places = list[Heading]()
+    for heading in headings(text):
+        index = bisect.bisect_right(moved, heading.start, key=itemgetter(0)) - 1
+        places.append(replace(heading, start=heading.start + moved[index][1]))
+    return Content("".join(parts), headings=tuple(places), tables=tuple(tables), metadata=filled)
 
 
 def _pipe_tables(text: str, unruled: bool) -> Iterator[_PipeTable]:
@@ -392,22 +385,23 @@ def _pipe_tables(text: str, unruled: bool) -> Iterator[_PipeTable]:
     for match in LINE.finditer(text):
         content = match.group().rstrip("\n")
         opening = FENCE.match(content)
-        if fence or opening:
-            yield from _table_of(run, unruled)
-            run = []
-            closes = fence and content.strip().startswith(fence)
-            fence = "" if closes else fence or (opening.group(1) if opening else "")
-        elif _BAR.search(content) and not content.startswith(("    ", "\t")):
+        is_code = bool(fence or opening) or content.startswith(_CODE_INDENT)
+        if not is_code and _BAR.search(content):
             run.append((match.start(), content))
-        else:
-            yield from _table_of(run, unruled)
-            run = []
+            continue
+        yield from _table_of(run, unruled)
+        run = []
+        if fence:
+            fence = "" if content.strip().startswith(fence) else fence
+        elif opening:
+            fence = opening.group(1)
     yield from _table_of(run, unruled)
 
 
 def _table_of(run: list[tuple[int, str]], unruled: bool) -> Iterator[_PipeTable]:
     rules = [index for index, (_, content) in enumerate(run) if _TABLE_RULE.fullmatch(content)]
-    if not rules and unruled and len(run) > 1 and all(_is_barred(content) for _, content in run):
+    barred = (content[0] == content.rstrip()[-1] == "|" for _, content in run)
+    if not rules and unruled and len(run) > 1 and all(barred):
         rules = [len(run)]
     if not rules or rules[0] == 0:
         return
@@ -415,14 +409,6 @@ def _table_of(run: list[tuple[int, str]], unruled: bool) -> Iterator[_PipeTable]
     if max(map(len, rows)) >= _LEAST_COLUMNS:
         last, content = run[-1]
         yield _PipeTable(run[0][0], last + len(content), rows, rules[0])
-
-
-def _is_barred(content: str) -> bool:
-    return content.startswith("|") and content.rstrip().endswith("|")
-
-
-def _is_bold_header(row: list[str], below: list[list[str]]) -> bool:
-    return all(_BOLD.fullmatch(cell) for cell in row if cell) and not holds_values(row, below)
 
 
 def _cells(row: str) -> list[str]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from rag.readers.characters import (
     SAMPLE,
     decode,
-    decoded_pieces,
-    encoding_metadata,
     evident_encoding,
     is_binary,
     lines_of,
@@ -80,28 +78,26 @@ def load(source: Source) -> tuple[str, dict[str, str]]:
     The encoding that ``source.about`` has is taken as it is.
     """
     source.tick(0, 1)
-    if encoding := source.about.get("encoding"):
-        text = normalise(source.path.read_bytes().decode(encoding, "replace"))
-        metadata = {"encoding": encoding, "encoding_chosen": "1"}
-    else:
-        text, encoding, is_guessed = _load(source.path)
-        metadata = encoding_metadata(encoding, is_guessed=is_guessed)
+    chosen = source.about.get("encoding")
+    with source.path.open("rb") as file:
+        sample = file.read(SAMPLE)
+    text = ""
+    if not (chosen or evident_encoding(sample) or is_binary(sample)):
+        # Nearly every file is UTF-8; neither its bytes nor its text are held twice.
+        with (
+            suppress(UnicodeDecodeError),
+            source.path.open("r", encoding="utf-8", newline="") as lines,
+        ):
+            text = "".join(normalised_parts(iter(lambda: lines.read(_PIECE), "")))
+    metadata = {"encoding": "utf-8"}
+    if not text:
+        text, metadata = decode(source.path.read_bytes(), chosen=chosen)
+        text = normalise(text)
     source.tick(1, 1)
     return text, metadata
 
 
-def _load(path: Path) -> tuple[str, str, bool]:
-    with path.open("rb") as file:
-        sample = file.read(SAMPLE)
-    if evident_encoding(sample) is None and not is_binary(sample):
-        try:  # nearly every file; neither its bytes nor its text are held twice
-            return "".join(normalised_parts(decoded_pieces(path, "utf-8"))), "utf-8", False
-        except UnicodeDecodeError:
-            pass
-    text, encoding, is_guessed = decode(path.read_bytes())
-    return normalise(text), encoding, is_guessed
-
-
+_PIECE = 1 << 20  # characters
 _STATED = re.compile(r"[\"']?sep=(.)[\"']?[ \t]*(?:\n|\Z)")
 _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 50

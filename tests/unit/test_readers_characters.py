@@ -62,7 +62,7 @@ def test_blocks_joined_by_newlines_stay_normalised(first, second):
     ],
 )
 def test_unicode_encodings(encoding, mark):
-    assert decode(mark + GERMAN.encode(encoding)) == (GERMAN, encoding, False)
+    assert decode(mark + GERMAN.encode(encoding)) == (GERMAN, {"encoding": encoding})
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_unicode_encodings(encoding, mark):
     ],
 )
 def test_legacy_encodings_are_guessed(text, encoding):
-    assert decode(text.encode(encoding)) == (text, encoding, True)
+    assert decode(text.encode(encoding)) == (text, {"encoding": encoding, "encoding_guessed": "1"})
 
 
 def test_the_telling_bytes_may_come_late():
@@ -102,13 +102,14 @@ def test_the_telling_bytes_may_come_late():
 
 
 def test_a_declared_encoding_is_believed():
-    assert decode("żółw".encode("iso8859-2"), "ISO-8859-2") == ("żółw", "iso8859-2", False)
-    assert decode("żółw".encode(), "ISO-8859-2") == ("żółw", "utf-8", False)
+    assert decode("żółw".encode("iso8859-2"), "ISO-8859-2") == ("żółw", {"encoding": "iso8859-2"})
+    assert decode("żółw".encode(), "ISO-8859-2") == ("żółw", {"encoding": "utf-8"})
 
 
 def test_a_few_spoilt_bytes_do_not_change_the_encoding():
     spoilt = (GERMAN * 10).encode() + b"\xff end"
-    assert decode(spoilt)[:2] == (GERMAN * 10 + "\ufffd end", "utf-8")
+    text, about = decode(spoilt)
+    assert (text, about["encoding"]) == (GERMAN * 10 + "\ufffd end", "utf-8")
 
 
 def test_binary_data_is_refused():

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from rag.errors import UnreadableDocument
-from rag.readers.characters import decode, encoding_metadata, normalise
+from rag.readers.characters import decode, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
 from rag.readers.html.repair import lift_blocks, repair
@@ -68,19 +68,17 @@ def read_html(source: Source) -> Content:
     from lxml import html
 
     data = source.path.read_bytes()
-    chosen = source.about.get("encoding")
     declared = _DECLARED.search(data[:4096])
-    name = declared.group(1).decode("ascii") if declared else None
-    if chosen:
-        markup, encoding, is_guessed = data.decode(chosen, "replace"), chosen, False
-    else:
-        markup, encoding, is_guessed = decode(data, name)
+    name = declared.group(1).decode("ascii") if declared else ""
+    markup, encoding = decode(data, name, source.about.get("encoding"))
     del data
     if not markup or markup.isspace():
         raise _empty_page()
     # Without a huge tree, deeply nested text is dropped, and with comments, what comes after them.
     parser = html.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True)
-    tree = html.document_fromstring(_without_declaration(markup), parser=parser)
+    # lxml refuses text that starts with an XML declaration naming an encoding.
+    sound = re.sub(r"^\s*<\?xml[^>]*\?>", "", normalise(markup))
+    tree = html.document_fromstring(sound, parser=parser)
     source.tick(0, 1)
     title = " ".join((tree.findtext(".//title") or "").split())
     published = _published(tree)  # may stand in an element that is no more after the repair
@@ -99,13 +97,9 @@ def read_html(source: Source) -> Content:
     lines = (one if one.startswith("|") else one.replace(COVERED, "") for one in text.split("\n"))
     text = "\n".join(lines)
     source.tick(1, 1)
-    metadata = {"title": title, "date": published}
-    metadata |= encoding_metadata(encoding, is_guessed=is_guessed)
-    metadata |= {"encoding_chosen": "1"} if chosen else {}
+    metadata = {"title": title, "date": published} | encoding
     if len(text) < _SHORT:
         content = _whole_body(tree, metadata)
-        if not content.text:
-            raise _empty_page()
     else:
         unread = {"unread_text": _unread(tree, text)}
         content = markdown_content(text, metadata | unread, unruled=True)
@@ -148,8 +142,8 @@ def _name_main(tree: Any) -> bool:
             lengths.update(dict.fromkeys(above, len(words_of(node))))
             lengths[element] += len(words_of(node))
     least = _NEARLY_ALL * lengths[element]
-    while inner := next((one for one in element if lengths[one] > least), None):
-        element = inner
+    while inner := [one for one in element if lengths[one] > least]:
+        element = inner[0]
     if element.tag == "body":
         outer = element.makeelement("body")
         element.addprevious(outer)
@@ -168,7 +162,7 @@ def _unread(tree: Any, text: str) -> str:
     squeezed, at = _squeezed(text), 0
     for root in roots:
         for _, block in _blocks(root, _is_beside):
-            parts = [block] if isinstance(block, str) else itertools.chain(*block.rows)
+            parts = [block] if isinstance(block, str) else itertools.chain(*block[0])
             for part in filter(None, parts):
                 words, letters = part.split(), _squeezed(part)
                 place = squeezed.find(letters, at)  # most blocks are read in their order
@@ -214,9 +208,10 @@ def _join_definitions(tree: Any) -> None:
             if node.tag == "dt":
                 terms.append(node)
             elif node.tag == "dd" and terms:
-                _put_before(node, ", ".join(map(words_of, terms)))
-                for term in terms:
-                    listed.remove(term)
+                first, term = _first_of(node), ", ".join(map(words_of, terms))
+                first.text = f"{term.rstrip(': ')}: {(first.text or '').lstrip()}"
+                for node in terms:
+                    listed.remove(node)
                 terms.clear()
         outer = listed.getparent()
         alone = outer is not None and outer.tag == "li" and len(outer) == 1
@@ -234,13 +229,9 @@ def _mark_numbers(tree: Any) -> None:
         for item in items:
             number = _whole_number(item.get("value"), number)
             first = _first_of(item)
-            first.text = f"⦗#{_written(number, listed.get('type'))}⦘{(first.text or '').lstrip()}"
+            written = numeral(number, FORMS.get(listed.get("type"), "decimal")) or str(number)
+            first.text = f"⦗#{written}⦘{(first.text or '').lstrip()}"
             number += -1 if down else 1
-
-
-def _written(number: int, kind: str | None) -> str:
-    """A number of an item as its list counts: 2, b, B, ii or II."""
-    return numeral(number, FORMS.get(kind or "1", "decimal")) or str(number)
 
 
 def _whole_number(written: str | None, otherwise: int) -> int:
@@ -255,37 +246,21 @@ def _first_of(item: Any) -> Any:
     return item
 
 
-def _put_before(definition: Any, term: str) -> None:
-    first = _first_of(definition)
-    first.text = f"{term.rstrip(': ')}: {(first.text or '').lstrip()}"
-
-
 def _main_texts(tree: Any) -> Iterator[str]:
     """Yield the main text, and that of the page with a main element where it has none.
 
     That one comes first: it has the marks of headings and lists that the other one may lack.
     """
-    named = deepcopy(tree)
-    if _name_main(named):
-        yield _main_text(named)
-    yield _main_text(tree)
-
-
-def _main_text(tree: Any) -> str:
     import trafilatura
 
-    try:
-        main = trafilatura.extract(tree, output_format="markdown", include_comments=False)
-    except MemoryError:
-        raise
-    except Exception:  # all of the page's text is better than none
-        return ""
-    return main or ""
-
-
-def _without_declaration(markup: str) -> str:
-    """lxml refuses text that starts with an XML declaration naming an encoding."""
-    return re.sub(r"^\s*<\?xml[^>]*\?>", "", normalise(markup))
+    named = deepcopy(tree)
+    for page in (named, tree) if _name_main(named) else (tree,):
+        try:
+            yield trafilatura.extract(page, output_format="markdown", include_comments=False) or ""
+        except MemoryError:
+            raise
+        except Exception:  # all of the page's text is better than none
+            yield ""
 
 
 def body_content(markup: str, metadata: dict[str, str], *, tags_tell: bool = False) -> Content:
@@ -327,16 +302,15 @@ def _whole_body(
     composer, title, last, marked = Composer(), "", "", left_out is not None
     body = tree.find("body")
     for level, block in _blocks(tree if body is None else body):
-        if isinstance(block, str):
-            block = composer.take_marks(block)
-        else:
-            heads = block.heads
+        if not isinstance(block, str):
+            rows, heads = block
             if tags_tell and heads is None:
-                heads = int(len(block.rows[0]) == 1)  # the caption alone
-            rows = [[cell and composer.take_marks(cell) for cell in row] for row in block.rows]
-            composer.table(grid(rows, heads))
+                heads = int(len(rows[0]) == 1)  # the caption alone
+            cells = [[cell and composer.take_marks(cell) for cell in row] for row in rows]
+            composer.table(grid(cells, heads))
             last = ""
             continue
+        block = composer.take_marks(block)
         if level and marked:
             title = title or block
             start = composer.block(f"{'#' * level} {block}")

@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from rag.readers.characters import lowered, raised
@@ -51,7 +51,9 @@ def show(tree: Any, *, marked: bool = False) -> dict[str, Omission]:
         if is_struck or (is_hidden and not _is_unfolded(node, controlled)):
             if any(map(str.strip, node.itertext())):
                 kind = "struck_passage" if is_struck else "hidden_passage"
-                first = left_out.get(kind) or Omission(kind, 0, _heading_above(node))
+                above = node.xpath(f"(ancestor::*|preceding::*)[{_IS_HEADING}][last()]")
+                place = " ".join(above[0].xpath("string()").split()) if above else ""
+                first = left_out.get(kind) or Omission(kind, 0, place)
                 left_out[kind] = replace(first, count=first.count + 1)
                 if marked:
                     node.tail = f"{omission_mark(kind)}{node.tail or ''}"
@@ -68,46 +70,24 @@ def show(tree: Any, *, marked: bool = False) -> dict[str, Omission]:
     for node in list(body.iter("template")):
         if node.getparent() is not None:
             node.drop_tree()
-    for parent in {node.getparent() for node in body.iter("sup", "sub")}:
-        _write_scripts(parent)
+    for node in reversed(list(body.iter("sup", "sub"))):
+        words = "".join(node.itertext())
+        node[:] = []
+        node.text = raised(words) if node.tag == "sup" else lowered(words)
+        node.drop_tag()
     for node in body.xpath(".//a[starts-with(@href, 'mailto:')]"):
         address = node.get("href").removeprefix("mailto:").partition("?")[0]
         if address not in "".join(node.itertext()):
             node.tail = f" ({address}){node.tail or ''}"
     for node in body.iter(*_INLINE):
         after = node.getnext()
-        if after is not None and after.tag in _INLINE and not node.tail:
-            node.tail = " " if _is_all_of_boxes(node.getparent()) else node.tail
-    return left_out
-
-
-def _heading_above(node: Any) -> str:
-    """The words of the last heading before an element, or around it."""
-    above = node.xpath(f"(ancestor::*|preceding::*)[{_IS_HEADING}][last()]")
-    return " ".join(above[0].xpath("string()").split()) if above else ""
-
-
-def _write_scripts(parent: Any) -> None:
-    """Put the raised and lowered text of an element among its own."""
-    last, texts = parent, [parent.text or ""]
-    for node in list(parent):
-        if node.tag not in ("sup", "sub"):
-            _put(last, parent, texts)
-            last, texts = node, [node.tail or ""]
+        if after is None or after.tag not in _INLINE or node.tail:
             continue
-        words = "".join(node.itertext())
-        texts += [raised(words) if node.tag == "sup" else lowered(words), node.tail or ""]
-        node.tail = None
-        parent.remove(node)
-    _put(last, parent, texts)
-
-
-def _put(last: Any, parent: Any, texts: list[str]) -> None:
-    """Put texts behind a child of an element, or at its beginning."""
-    if last is parent:
-        parent.text = "".join(texts)
-    else:
-        last.tail = "".join(texts)
+        outer = node.getparent()  # what has no words of its own has no parts of a word in it
+        bare = (outer.text, *(child.tail for child in outer))
+        if outer.tag in _BOXES and not any(text and text.strip() for text in bare):
+            node.tail = " "
+    return left_out
 
 
 def _is_unfolded(node: Any, controlled: set[str]) -> bool:
@@ -116,12 +96,6 @@ def _is_unfolded(node: Any, controlled: set[str]) -> bool:
         return True
     before = node.getprevious()
     return before is not None and before.tag in _UNFOLDERS and bool(before.xpath(_UNFOLDING))
-
-
-def _is_all_of_boxes(parent: Any) -> bool:
-    """Whether an element has no words of its own: what is in it is no part of a word."""
-    bare = [parent.text, *(child.tail for child in parent)]
-    return parent.tag in _BOXES and not any(text and text.strip() for text in bare)
 
 
 _MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+|[a-zA-Z]+)⦘ ?", re.MULTILINE)
@@ -133,19 +107,14 @@ _LONGEST_CELL = 400
 _MOST_SPANNED = 64
 
 
-@dataclass(frozen=True, slots=True)
-class TableRows:
-    """Rows of a table, its caption first, of which ``heads`` are its header if tags tell."""
-
-    rows: list[Row]
-    heads: int | None
+TableRows = tuple[list[Row], int | None]
+"""Rows of a table, its caption first, and how many of them are its header if tags tell."""
 
 
 def table_rows(table: Any) -> TableRows | None:
     """Rows of cells, the caption first; None for a table that only places things on the page."""
     if any(other is not table for other in table.iter("table", *_TITLES)):
         return None
-    lines = [list(line.iter("th", "td")) for line in table.iter("tr")]
     rows: list[Row] = [
         [cell if cell is None or isinstance(cell, str) else words_of(cell) for cell in row]
         for _, row in _placed(table.iter("tr"))
@@ -153,10 +122,15 @@ def table_rows(table: Any) -> TableRows | None:
     longest = max((len(text or "") for row in rows for text in row), default=0)
     if max(map(len, rows), default=0) < _LEAST_COLUMNS or longest > _LONGEST_CELL:
         return None
+    lines = (list(line.iter("th", "td")) for line in table.iter("tr"))
     filled = [cells for cells in lines if any(map(words_of, cells))]
     titles: list[Row] = [[words] for words in map(words_of, table.iter("caption")) if words]
-    heads = sum(1 for _ in itertools.takewhile(_is_head, filled))
-    return TableRows(titles + rows, len(titles) + heads if 0 < heads < len(filled) else None)
+    is_head = [  # an empty corner may be no header
+        len(cells) > 1 and all(cell.tag == "th" or not words_of(cell) for cell in cells)
+        for cells in filled
+    ]
+    heads = [*is_head, False].index(False)
+    return titles + rows, len(titles) + heads if 0 < heads < len(filled) else None
 
 
 def tabulate_divs(tree: Any) -> None:
@@ -229,31 +203,21 @@ def unnest_tables(tree: Any) -> None:
     """Make the rows of a table in a cell rows of the table around it, if that one has a header."""
     for inner in reversed(list(tree.iter("table"))):
         cell = next(inner.iterancestors("td", "th"), None)
-        line = None if cell is None else cell.getparent()
         outer = next(inner.iterancestors("table"), None)
-        if (
-            cell is None
-            or line is None
-            or outer is None
-            or outer.xpath("count(tr/th | */tr/th)") < _LEAST_COLUMNS
-        ):
+        if cell is None or outer is None:
             continue
-        table = table_rows(inner)
+        table, line = table_rows(inner), cell.getparent()
         others = [one for one in line if one is not cell]
-        if table is None or not any(map(words_of, others)) or line.xpath("*[@rowspan]"):
+        labelled = outer.xpath("count(tr/th | */tr/th)") >= _LEAST_COLUMNS
+        if not (labelled and table and any(map(words_of, others))) or line.xpath("*[@rowspan]"):
             continue
         inner.drop_tree()
         own = words_of(cell)
-        for words in named_rows(grid(table.rows, table.heads)):
+        for words in named_rows(grid(*table)):
             cell.clear()
             cell.text = " ".join(filter(None, (own, words)))
             line.addprevious(deepcopy(line))
         line.drop_tree()
-
-
-def _is_head(cells: list[Any]) -> bool:
-    """Whether all cells of a row but an empty corner are headers."""
-    return all(cell.tag == "th" or not words_of(cell) for cell in cells) and len(cells) > 1
 
 
 def _placed(lines: Iterable[Any]) -> Iterator[tuple[Any, list[Any]]]:
@@ -262,17 +226,14 @@ def _placed(lines: Iterable[Any]) -> Iterator[tuple[Any, list[Any]]]:
     A cell over several rows stands in all of them. None is a column that the cell to its left
     reaches over, "" one without a cell.
     """
-    reaching = dict[
-        int, tuple[int, list[Any]]
-    ]()  # by column: the rows still to fill, and with what
+    reaching: dict[int, tuple[int, list[Any]]] = {}  # by column: rows still to fill, and with what
     for line in lines:
         cells = list(line.iter("th", "td"))
-        row, below, waiting = list[Any](), dict[int, tuple[int, list[Any]]](), deque(cells)
-        last = max(reaching, default=-1)
-        while waiting or len(row) <= last:
+        row, waiting, above, reaching = list[Any](), deque(cells), reaching, {}
+        while waiting or len(row) <= max(above, default=-1):
             column = len(row)
-            if column in reaching:
-                count, placed = reaching[column]
+            if column in above:
+                count, placed = above[column]
             elif waiting:
                 cell = waiting.popleft()
                 count = _span(cell, "rowspan")
@@ -282,8 +243,7 @@ def _placed(lines: Iterable[Any]) -> Iterator[tuple[Any, list[Any]]]:
                 count, placed = 1, [""]
             row += placed
             if count > 1:
-                below[column] = count - 1, placed
-        reaching = below
+                reaching[column] = count - 1, placed
         if any(map(words_of, cells)):
             yield line, row
 
