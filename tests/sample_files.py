@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import docx
@@ -15,7 +16,7 @@ from pptx.util import Inches
 from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
-from rag import Document
+from rag import Document, Omission
 from rag.readers.characters import normalise
 from tests.scans import printed
 
@@ -23,6 +24,23 @@ PROSE = (
     "Retrieval finds passages. It compares the question with every passage of the collection and "
     "returns the closest ones, together with a score that says how close they are. "
 )
+
+
+@cache
+def named_omissions() -> dict[str, frozenset[str]]:
+    """What docs/formats.md lists as named and not read, in its words, by extension."""
+    page = (Path(__file__).parents[1] / "docs/formats.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines() if "|" in line]
+    return {
+        extension.strip("`."): frozenset(row[4].split(", ")) - {"–"}
+        for row in rows[2:]
+        for extension in row[2].split()
+    }
+
+
+def in_words(kind: str) -> str:
+    """A kind of omissions as docs/formats.md names it."""
+    return Omission(kind, 2).words.removeprefix("2 ")
 
 
 def pdf(*pages: str, outline: tuple[tuple[int, int, str], ...] = (), title: str = "") -> bytes:

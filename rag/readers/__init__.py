@@ -56,9 +56,9 @@ _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, w
 _COUNTING = Limits(seconds_to_open=5, seconds=5, memory_mb=1024)
 _PARAGRAPH = re.compile(r"(?:\A|\n\n)[ \t]{0,8}(?=\S)")
 _BYTES_PER_PAGE = 100_000  # of a PDF that cannot be opened
-_PAGES = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:count_pages", ("pdf",), True)
-_OPENED = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:decrypt", ("pdf",), True)
-_PASTED = Format(("txt",), "text/plain", "rag.readers.text:read_pasted", ("text",))
+_PAGES = Format(("pdf",), "application/pdf", ".pdf.reader:count_pages", ("pdf",), True)
+_OPENED = Format(("pdf",), "application/pdf", ".pdf.reader:decrypt", ("pdf",), True)
+_PASTED = Format(("txt",), "text/plain", ".text:read_pasted", ("text",))
 
 
 def read(

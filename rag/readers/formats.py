@@ -123,14 +123,14 @@ _TEXT = ("text", "html")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A row. ``reader`` is ``module:function`` within this package, imported when first used.
+    """A row. ``reader`` is ``module:function``, imported when first used.
 
-    ``kinds`` are the kinds of content (see sniff.py) that the reader can work with. All are parsed
-    in processes apart, because parsers can hang, crash or eat all memory on hostile input; those of
-    ``heavy`` formats also leak. ``version`` grows whenever the reader makes another text of a file:
-    documents that were read before can then be read again. ``unpacker`` writes the files within a
-    file, which become documents of their own, into a folder (see ``containers``). ``leaves_out``
-    are the kinds of omissions that its receipts can name; docs/formats.md lists them.
+    ``kinds`` are the kinds of content (keys of ``DESCRIPTIONS``) that the reader can work with. All
+    are parsed in processes apart, because parsers can hang, crash or eat all memory on hostile
+    input; those of ``heavy`` formats also leak. ``version`` grows whenever the reader makes another
+    text of a file: documents that were read before can then be read again. ``unpacker`` writes the
+    files within a file, which become documents of their own, into a folder (see ``containers``).
+    docs/formats.md lists the omissions that receipts can name.
     """
 
     extensions: tuple[str, ...]
@@ -140,7 +140,6 @@ class Format:
     heavy: bool = False
     version: int = 0
     unpacker: str = ""
-    leaves_out: tuple[str, ...] = ()
 
     @property
     def is_archive(self) -> bool:
@@ -149,28 +148,22 @@ class Format:
 
 
 def run(reader: str, source: Source) -> Content:
-    """Read a file by ``module:function``."""
+    """Read a file by ``module:function``; a module with a dot in front is one of this package."""
     module, function = reader.split(":")
-    return cast(Content, getattr(importlib.import_module(module), function)(source))
+    return cast(Content, getattr(importlib.import_module(module, __package__), function)(source))
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
-_OPEN = "application/vnd.oasis.opendocument"
-_HERE = "rag.readers"
-_HEADERS = 4  # the version that takes no row of values for the header of a table
-_RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
-_LABELS = 9  # the version with page labels, formats with conditions, white words, groups of rows
-_TABLES = 10  # the version with tables of divs, and tables side by side in a sheet
-_CONTAINERS = f"{_HERE}.containers"
-_MAILBOX = f"{_CONTAINERS}:unpack_mailbox"
-_ZIP = f"{_CONTAINERS}:unpack_zip"
-_PICTURE = f"{_HERE}.recognition:read_picture"
+_WORD = f"{_OFFICE}.wordprocessingml.document"
+_SLIDES = f"{_OFFICE}.presentationml.presentation"
+_SHEETS = f"{_OFFICE}.spreadsheetml.sheet"
+_OPEN, _ODF = "application/vnd.oasis.opendocument", ".office.opendocument"
+_HTML, _ZIP = ".html.reader:read_html", ".containers:unpack_zip"
+_MAIL, _MAILBOX = ".containers:read_message", ".containers:unpack_mailbox"
+_CARDS, _TIMES = ".markup.cards:read_cards", ".markup.cards:read_transcript"
+_PICTURE = ".recognition:read_picture"
 
-_STRUCK = ("struck_passage",)
-_SHOWN = (*_STRUCK, "hidden_passage")
-_PARTS = ("picture", "file", "empty_file", "file_above_the_limit")
-
-_PLAIN = Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", version=_RECEIPTS)
+_PLAIN = Format(("txt", "text", "log"), "text/plain", ".text:read_plain", version=8)
 _CODE = Format(
     (
         *("py", "pyi", "ipy", "js", "mjs", "ts", "tsx", "jsx", "java", "kt", "c", "h", "cc", "cpp"),
@@ -179,203 +172,40 @@ _CODE = Format(
         *("conf", "properties", "tf", "proto", "graphql", "diff", "patch"),
     ),
     "text/x-code",
-    f"{_HERE}.text:read_code",
+    ".text:read_code",
 )
 
 FORMATS: tuple[Format, ...] = (
-    Format(
-        ("pdf",),
-        "application/pdf",
-        f"{_HERE}.pdf.reader:read_pdf",
-        ("pdf",),
-        True,
-        _LABELS + 1,
-        leaves_out=(
-            "picture_page",
-            "textless_page",
-            "unreadable_page",
-            "attachment",
-            "covered_word",
-            "struck_word",
-            "white_word",
-        ),
-    ),
+    Format(("pdf",), "application/pdf", ".pdf.reader:read_pdf", ("pdf",), True, 10),
     _PLAIN,
-    Format(
-        ("md", "markdown"),
-        "text/markdown",
-        f"{_HERE}.text:read_markdown",
-        version=_RECEIPTS,
-        leaves_out=_STRUCK,
-    ),
-    Format(
-        ("rst",),
-        "text/x-rst",
-        f"{_HERE}.markup.rst:read_rst",
-        heavy=True,
-        version=_RECEIPTS + 1,
-        leaves_out=(*_SHOWN, "included_file", "conditional_passage"),
-    ),
-    Format(
-        ("adoc", "asciidoc", "asc"),
-        "text/asciidoc",
-        f"{_HERE}.markup.asciidoc:read_adoc",
-        heavy=True,
-        leaves_out=(*_SHOWN, "included_file", "conditional_passage"),
-    ),
-    Format(
-        ("html", "htm", "xhtml"),
-        "text/html",
-        f"{_HERE}.html.reader:read_html",
-        heavy=True,
-        version=_TABLES + 3,
-        leaves_out=_SHOWN,
-    ),
-    Format(
-        ("docx",),
-        f"{_OFFICE}.wordprocessingml.document",
-        f"{_HERE}.office.word:read_docx",
-        ("docx",),
-        True,
-        _RECEIPTS + 1,
-        leaves_out=(
-            *_SHOWN,
-            "tracked_change",
-            "deleted_row",
-            "hidden_row",
-            "picture",
-            "chart",
-            "diagram",
-            "embedded_object",
-            "symbol",
-        ),
-    ),
-    Format(
-        ("pptx",),
-        f"{_OFFICE}.presentationml.presentation",
-        f"{_HERE}.office.slides:read_pptx",
-        ("pptx",),
-        True,
-        _RECEIPTS,
-        leaves_out=("hidden_slide", "struck_passage", "picture", "chart"),
-    ),
-    Format(
-        ("xlsx", "xlsm"),
-        f"{_OFFICE}.spreadsheetml.sheet",
-        f"{_HERE}.office.sheets:read_xlsx",
-        ("xlsx",),
-        True,
-        _TABLES,
-        leaves_out=(
-            "hidden_sheet",
-            "hidden_row",
-            "hidden_column",
-            "hidden_cell",
-            "struck_passage",
-            "uncalculated_formula",
-            "picture",
-            "chart",
-        ),
-    ),
-    Format(("csv",), "text/csv", f"{_HERE}.text:read_csv", version=_RECEIPTS),
-    Format(
-        ("tsv", "tab"), "text/tab-separated-values", f"{_HERE}.text:read_tsv", version=_RECEIPTS
-    ),
-    Format(
-        ("odt",),
-        f"{_OPEN}.text",
-        f"{_HERE}.office.opendocument:read_odt",
-        ("opendocument",),
-        True,
-        version=4,
-        leaves_out=(*_SHOWN, "tracked_change", "picture", "embedded_object"),
-    ),
-    Format(
-        ("ods",),
-        f"{_OPEN}.spreadsheet",
-        f"{_HERE}.office.opendocument:read_ods",
-        ("opendocument",),
-        True,
-        version=2,
-        leaves_out=("hidden_sheet", "hidden_row", "hidden_column", "struck_passage", "picture"),
-    ),
-    Format(
-        ("rtf",),
-        "application/rtf",
-        f"{_HERE}.office.rtf:read_rtf",
-        ("rtf",),
-        True,
-        version=5,
-        leaves_out=(*_SHOWN, "tracked_change", "picture", "embedded_object", "formula"),
-    ),
-    Format(
-        ("epub",),
-        "application/epub+zip",
-        f"{_HERE}.markup.epub:read_epub",
-        ("epub",),
-        True,
-        version=2,
-        leaves_out=(*_SHOWN, "picture", "missing_chapter"),
-    ),
-    Format(
-        ("ipynb",),
-        "application/x-ipynb+json",
-        f"{_HERE}.records:read_notebook",
-        version=1,
-        leaves_out=(*_STRUCK, "picture", "output", "error_output"),
-    ),
-    Format(
-        ("vtt",),
-        "text/vtt",
-        f"{_HERE}.markup.cards:read_transcript",
-        version=1,
-        leaves_out=("comment",),
-    ),
-    Format(("srt",), "application/x-subrip", f"{_HERE}.markup.cards:read_transcript"),
-    *(
-        Format(
-            (extension,),
-            f"text/{kind}",
-            f"{_HERE}.markup.cards:read_cards",
-            leaves_out=("picture", "attachment"),
-        )
-        for extension, kind in (("ics", "calendar"), ("vcf", "vcard"))
-    ),
-    Format(
-        ("eml",),
-        "message/rfc822",
-        f"{_CONTAINERS}:read_message",
-        version=2,
-        unpacker=f"{_CONTAINERS}:unpack_message",
-        leaves_out=(*_SHOWN, "picture", "attachment"),
-    ),
-    Format(("mbox",), "application/mbox", _MAILBOX, unpacker=_MAILBOX, leaves_out=_PARTS),
-    Format(
-        ("zip",),
-        "application/zip",
-        _ZIP,
-        ("zip",),
-        False,
-        unpacker=_ZIP,
-        leaves_out=(*_PARTS, "encrypted_file", "large_file", "archive", "style_or_script"),
-    ),
+    Format(("md", "markdown"), "text/markdown", ".text:read_markdown", version=8),
+    Format(("rst",), "text/x-rst", ".markup.rst:read_rst", _TEXT, True, 9),
+    Format(("adoc", "asciidoc", "asc"), "text/asciidoc", ".markup.asciidoc:read_adoc", _TEXT, True),
+    Format(("html", "htm", "xhtml"), "text/html", _HTML, _TEXT, True, 13),
+    Format(("docx",), _WORD, ".office.word:read_docx", ("docx",), True, 9),
+    Format(("pptx",), _SLIDES, ".office.slides:read_pptx", ("pptx",), True, 8),
+    Format(("xlsx", "xlsm"), _SHEETS, ".office.sheets:read_xlsx", ("xlsx",), True, 10),
+    Format(("csv",), "text/csv", ".text:read_csv", version=8),
+    Format(("tsv", "tab"), "text/tab-separated-values", ".text:read_tsv", version=8),
+    Format(("odt",), f"{_OPEN}.text", f"{_ODF}:read_odt", ("opendocument",), True, 4),
+    Format(("ods",), f"{_OPEN}.spreadsheet", f"{_ODF}:read_ods", ("opendocument",), True, 2),
+    Format(("rtf",), "application/rtf", ".office.rtf:read_rtf", ("rtf",), True, 5),
+    Format(("epub",), "application/epub+zip", ".markup.epub:read_epub", ("epub",), True, 2),
+    Format(("ipynb",), "application/x-ipynb+json", ".records:read_notebook", version=1),
+    Format(("vtt",), "text/vtt", _TIMES, version=1),
+    Format(("srt",), "application/x-subrip", _TIMES),
+    Format(("ics",), "text/calendar", _CARDS),
+    Format(("vcf",), "text/vcard", _CARDS),
+    Format(("eml",), "message/rfc822", _MAIL, version=2, unpacker=".containers:unpack_message"),
+    Format(("mbox",), "application/mbox", _MAILBOX, unpacker=_MAILBOX),
+    Format(("zip",), "application/zip", _ZIP, ("zip",), unpacker=_ZIP),
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
     Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),
-    Format(("json",), "application/json", f"{_HERE}.records:read_json", version=_TABLES),
-    Format(
-        ("jsonl", "ndjson"), "application/jsonl", f"{_HERE}.records:read_jsonl", version=_TABLES
-    ),
-    *(
-        Format(
-            extensions,
-            f"application/{extensions[0]}",
-            f"{_HERE}.records:read_{extensions[0]}",
-            version=2,
-            leaves_out=("comment",),
-        )
-        for extensions in (("yaml", "yml"), ("toml",))
-    ),
+    Format(("json",), "application/json", ".records:read_json", version=10),
+    Format(("jsonl", "ndjson"), "application/jsonl", ".records:read_jsonl", version=10),
+    Format(("yaml", "yml"), "application/yaml", ".records:read_yaml", version=2),
+    Format(("toml",), "application/toml", ".records:read_toml", version=2),
 )
 
 SUPPORTED: tuple[str, ...] = tuple(ext for row in FORMATS for ext in row.extensions)

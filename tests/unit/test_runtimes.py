@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from rag import MissingDependency, Settings, providers
-from rag.providers.minilm import MiniLM
 from rag.providers import runtimes
+from rag.providers.minilm import MiniLM
 from rag.providers.runtimes import OnnxRuntime, OpenVino, TokenIds
 from rag.types import Vectors
 
