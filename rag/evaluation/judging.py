@@ -66,7 +66,11 @@ class Judge:
             places = _first_places(ranked, depth)
             ids = [f"{key:016x}" for key in ranked[places].tolist()]
             values = scores[places].tolist()
-        return judged_units(question, ids, values, self._rows(question), _lost_spans(question))
+        return self.regrade(question, ids, values)
+
+    def regrade(self, question: Question, ids: Sequence[str], scores: Sequence[float]) -> Judged:
+        """Grade an earlier ranking of passages or documents, by their ids."""
+        return judged_units(question, ids, scores, self._rows(question), _lost_spans(question))
 
     def graded(self, question: Question, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64]]:
         """Return the judged unit of each passage and the grade of that unit, both of shape (n,).

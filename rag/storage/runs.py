@@ -17,9 +17,11 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    cast,
     delete,
     exists,
     insert,
+    or_,
     select,
     update,
 )
@@ -156,12 +158,20 @@ def figures(
     return by_run
 
 
+BY_ANSWER = "exact_match"
+"""A measure of the questions that have an expected answer: it counts also those without labels."""
+
+
 def question_texts(connection: Connection, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Texts of the questions by run id and question id."""
+    """Texts of the questions that labels judge, by run id and question id."""
     by_run: dict[str, dict[str, str]] = {name: {} for name in run_ids}
     rows = connection.execute(
         select(run_question.c.run_id, run_question.c.question_id, run_question.c.text).where(
-            run_question.c.run_id.in_(run_ids)
+            run_question.c.run_id.in_(run_ids),
+            or_(
+                run_question.c.relevant > 0,
+                ~cast(run_question.c.metrics, String).contains(f'"{BY_ANSWER}"'),
+            ),
         )
     )
     for row in rows:

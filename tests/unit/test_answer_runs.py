@@ -5,11 +5,11 @@ import json
 import pytest
 
 from pages.components.runs.table import metric_names
-from rag import Budget, KnowledgeBase, Recipe, RunAnswer, Workspace
+from rag import Budget, InvalidInput, KnowledgeBase, Recipe, RunAnswer, Workspace
 from rag.experiments.runs.quality.answer_job import described
 from rag.storage.quality import answers
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
-from tests.runs import SET, WORDS
+from tests.runs import QUESTIONS, SET, WORDS
 from tests.workspaces import add, workspace_at
 
 
@@ -52,6 +52,37 @@ def test_doubtful_answers_are_counted_apart(rows, words):
         for status, metrics in rows
     ]
     assert described(answers) == f"{words}; on average search 0.50 s, text 0.50 s a question"
+
+
+def test_an_expected_answer_is_scored_without_a_label(workspace, base):
+    rows = [
+        {"id": "right", "text": "What may a hotel cost?", "answer": "140 euros"},
+        {"id": "wrong", "text": "Which class do we ride in?", "answer": "first class on Sundays"},
+    ]
+    asked = "\n".join([QUESTIONS, *map(json.dumps, rows)])
+    base.questions.import_file(SET, "more.jsonl", asked)
+    plain = base.runs.evaluate(SET, WORDS).run
+    evaluated(workspace, base, WORDS)
+    run = base.runs.list_all()[0]
+    results = {item.question_id: item.metrics for item in base.runs.results(run.id)}
+    measured = [results[name]["answer_containment"] for name in ("right", "wrong")]
+    assert (measured, run.metrics["answer_containment"]) == ([1.0, 0.0], 0.5)
+    assert "ndcg@10" not in results["right"]
+    assert run.metrics["ndcg@10"] == plain.metrics["ndcg@10"]
+    assert base.runs.failing_questions([run.id]) >= {"wrong"}
+    assert "right" not in base.runs.failing_questions([run.id])
+    assert base.runs.differences(run.id, plain.id).comparable
+    assert all(row.comparable for row in base.runs.leaderboard(SET))
+
+
+def test_a_set_of_expected_answers_alone_is_scored(workspace, base):
+    row = {"id": "right", "text": "What may a hotel cost?", "answer": "140 euros"}
+    base.questions.import_file(SET, "answers.jsonl", json.dumps(row))
+    evaluated(workspace, base, WORDS)
+    (run,) = base.runs.list_all()
+    assert (run.metrics["answer_containment"], "ndcg@10" in run.metrics) == (1.0, False)
+    with pytest.raises(InvalidInput):
+        base.runs.evaluate(SET, WORDS)
 
 
 def test_doubts_are_measured_by_the_answers_of_the_job(workspace, base):

@@ -192,6 +192,31 @@ def test_places_are_given_within_comparable_runs_alone(base):
     assert {row.run.id for row in base.runs.leaderboard(SET) if row.place} == set(old)
 
 
+def test_runs_are_compared_by_the_labels_of_today(base):
+    """The stored rankings of both are graded anew, also where they have other passages."""
+    old, other = base.runs.get(_run(base)), base.runs.get(_run(base, VECTORS))
+    (judged,) = (item for item in base.questions.labelled(SET) if item.id == "q2")
+    document = judged.labels[0].document_id
+    base.questions.label(SET, "q1", document, 0, 40, 3)
+    new = base.runs.get(_run(base))
+    assert new.metrics["ndcg@10"] != old.metrics["ndcg@10"]
+    same, changed = base.runs.compare([old.id, other.id], new.id)
+    assert same.figures.obstacle == changed.figures.obstacle == ""
+    assert same.figures.mean == same.figures.baseline == new.metrics["ndcg@10"]
+    again = base.runs.get(_run(base, VECTORS))
+    assert changed.figures.mean == again.metrics["ndcg@10"]
+    assert "version 2" in " ".join(same.caveats)
+    assert base.runs.differences(new.id, old.id).comparable
+    changes = base.runs.changes(new.id, old.id, ["ndcg@10", "span_recall@3"])
+    assert {name: one.obstacle for name, one in changes.items()} == {
+        "ndcg@10": "",
+        "span_recall@3": "the labels differ",
+    }
+    assert base.runs.paired(new.id, old.id, "mrr@10").figures.difference == 0
+    base.documents.delete_documents([document])
+    assert "labels" in base.runs.differences(new.id, old.id).data
+
+
 def test_all_that_differs_is_named(base):
     run = base.runs.get(_run(base))
     other = replace(

@@ -124,6 +124,18 @@ def test_of_fewer_questions_than_it_takes_the_number_is_the_only_reason():
     assert refused.missing is None
 
 
+def test_a_lower_threshold_that_is_as_good_is_named():
+    relevance = np.array([0.95, 0.9, 0.88, 0.85, 0.82, 0.7])
+    relevant = np.array([True, False, True, True, True, False])
+    answerable = np.array([True, True, True, True, False])
+    curve = ThresholdCurve.of(relevance, relevant, np.array([0, 1, 1, 2, 3, 4]), answerable)
+    lower = curve.lowest_as_good(curve.at(0.88))
+    assert lower is not None
+    assert (lower.threshold, str(lower.pure), str(lower.answering)) == (0.82, "4 of 5", "4 of 4")
+    assert curve.lowest_as_good(lower) is None  # at 0.7 the question without an answer is answered
+    assert curve.lowest_as_good(curve.at(0.95)) is None
+
+
 def test_nothing_is_promised_of_nothing():
     empty = ThresholdCurve.of(
         np.empty(0), np.empty(0, np.bool_), np.empty(0, np.intp), np.ones(3, np.bool_)

@@ -148,13 +148,24 @@ def test_the_gate_compares_what_both_were_asked(base, capsys):
     assert "1 question " in told["differences"]
 
 
-def test_the_gate_refuses_to_compare_over_other_labels(base, capsys):
+def test_the_gate_compares_by_the_labels_of_today(base, capsys):
+    before = base.runs.evaluate(SET, WORDS, (1, 10)).run
+    labels = {item.id: item.labels for item in base.questions.labelled(SET)}
+    base.questions.label(SET, "q1", labels["q2"][0].document_id, 0, 20, 3)
+    code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
+    assert (code, told["outcome"], told["comparable"]) == (0, "passed", True)
+    assert told["paired"]["ndcg@10"]["difference"] == 0
+    assert "version 2" in told["differences"]
+
+
+def test_the_gate_refuses_to_compare_over_other_labels_and_documents(base, capsys):
     before = base.runs.evaluate(SET, WORDS, (1, 10)).run
     base.questions.edit_question(SET, "q1", tags=["later"])  # a version without a difference
+    base.documents.delete_documents([base.documents.documents(WORDS.index)[0].id])
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
     assert (code, told["outcome"]) == (4, "incomparable")
     main(["gate", "handbook", SET, "--baseline", before.id])
-    assert "Not comparable: the labels differ. " in capsys.readouterr().out
+    assert "Not comparable: the labels and the documents differ. " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

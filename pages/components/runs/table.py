@@ -209,11 +209,14 @@ def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
     if others:
         verb = "was" if others == 1 else "were"
         names = dict.fromkeys(name for row in leaderboard for name in row.differs)
-        elsewhere = " Tick two of them to compare the questions that this does not touch."
+        elsewhere = {
+            LEFT_OUT: " Tick two of them to compare the questions that this does not touch.",
+            "labels": " Tick two of them to compare both by the labels of today.",
+        }
         st.caption(
             f":material/warning: {counted(others, 'run')} {verb} measured on other "
             f"{' or '.join(names)} than the {reference(leaderboard)}, so the figures do not "
-            f"compare.{elsewhere if LEFT_OUT in names else ''}"
+            f"compare.{''.join(elsewhere.get(name, '') for name in names)}"
         )
 
 

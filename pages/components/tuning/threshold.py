@@ -66,6 +66,12 @@ def _promise(bench: Bench) -> None:
         action_button(label, "tuning_use_floor", "check", use, disabled=value is None)
         if value is not None:
             _cost(curve.at(value), present)
+    lower = None if value is None else curve.lowest_as_good(curve.at(value))
+    if lower is not None:
+        st.caption(
+            f"On the questions of the curve above, threshold {lower.threshold:.3f} is as good: it "
+            f"{plain(lower.sentence)}. It bears no promise."
+        )
 
 
 def _cost(promised: ThresholdPoint, now: ThresholdPoint) -> None:

@@ -211,6 +211,18 @@ class ThresholdCurve:
         chosen = enough[-1] if len(enough) else last[precisions.argmax()]
         return self.at(float(self.values[chosen]))
 
+    def lowest_as_good(self, point: ThresholdPoint) -> ThresholdPoint | None:
+        """The lowest threshold below one that is as precise here, and refuses as many questions.
+
+        It returns passages for as many answerable questions or more. None where there is none.
+        """
+        last = self.steps()
+        values, precisions = self.values[last], self.hits[last + 1] / (last + 1)
+        stopped = sum(np.searchsorted(best, values) for best in (self.unanswerable, self.off_topic))
+        as_good = (values < point.threshold) & (precisions >= (point.precision or 0.0))
+        found = values[as_good & (stopped >= point.stopped.part)]
+        return self.at(float(found[-1])) if len(found) else None
+
     def steps(self) -> Integers:
         """The place of the last candidate of each value, descending by value."""
         if not len(self.values):

@@ -107,7 +107,7 @@ class Evaluator:
         """
         started = time.perf_counter()
         question_set, questions = self.questions(
-            set_name, refusals_alone=True, without_users=without_users
+            set_name, refusals_alone=True, without_users=without_users, answers=bool(beside)
         )
         top_k = recipe.search.top_k  # by which questions fail
         cutoffs = sorted({*cutoffs, min(top_k, max(cutoffs))})
@@ -139,7 +139,7 @@ class Evaluator:
             environment[IDENTICAL] = "ignored"
         if without_users:
             environment[USERS] = "left out"
-        by_document = all(map(judged_by_document, questions))
+        by_document = all(map(judged_by_document, filter(is_measurable, questions)))
         reach = len(index.keys) if by_document else len(index.passages)
         environment[RANKABLE] = str(reach)
         environment[CONTEXT] = f"{self._mean_tokens(shown, index.cut_id):.1f}"
@@ -193,20 +193,25 @@ class Evaluator:
 
     @operation("guest")
     def questions(
-        self, set_name: str, *, refusals_alone: bool = False, without_users: bool = False
+        self,
+        set_name: str,
+        *,
+        refusals_alone: bool = False,
+        without_users: bool = False,
+        answers: bool = False,
     ) -> tuple[QuestionSet, list[Question]]:
-        """A set, and those of its questions that are labelled or said to be unanswerable.
+        """A set, and its ``measurable_questions``.
 
-        Raises NotFound for an unknown set, InvalidInput when no question is labelled; with
-        ``refusals_alone`` not where all are unanswerable, whose refusals can be counted.
+        Raises NotFound for an unknown set, InvalidInput as ``measurable_questions`` does.
         """
         with self._services.database.read() as connection:
             question_set = question_rows.get_question_set(connection, self._base_id, set_name)
             questions = question_rows.usable(
                 connection, self._base_id, question_set.id, without_users=without_users
             )
-        judged = measurable_questions(question_set, questions, refusals_alone=refusals_alone)
-        return question_set, judged
+        return question_set, measurable_questions(
+            question_set, questions, refusals_alone=refusals_alone, answers=answers
+        )
 
     def _embedded(self, questions: Sequence[Question], recipe: IndexRecipe) -> Iterator[Vectors]:
         """The same, row by row: some questions are embedded when those before them are done."""
@@ -254,7 +259,7 @@ class Evaluator:
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
         depth = max(cutoffs) + max(map(len, own.values()), default=0)
         search, index = deepened(snapshot.recipe.search, depth), snapshot.index
-        labelled = any(question.answerable for question in questions)
+        labelled = any(question.answerable and question.evidence for question in questions)
         judge = self.judge(questions, index) if labelled else Judge({}, index.keys)
         searched, threshold = snapshot.corpus(), snapshot.threshold_rule.threshold
         ranked = []
@@ -319,15 +324,22 @@ class Evaluator:
 
 
 def measurable_questions(
-    question_set: QuestionSet, questions: Sequence[Question], *, refusals_alone: bool = False
+    question_set: QuestionSet,
+    questions: Sequence[Question],
+    *,
+    refusals_alone: bool = False,
+    answers: bool = False,
 ) -> list[Question]:
     """Questions of a set that are labelled or said to be unanswerable.
 
-    Raises InvalidInput when no question is labelled; with ``refusals_alone`` not where all are
-    unanswerable, whose refusals can be counted.
+    Where ``answers`` are scored, those with an expected answer count too. Raises InvalidInput when
+    no question is labelled, nor has an expected answer that counts; with ``refusals_alone`` not
+    where all are unanswerable, whose refusals can be counted.
     """
-    judged = [item for item in questions if is_measurable(item)]
+    judged = [item for item in questions if is_measurable(item) or (answers and item.answer)]
     if refusals_alone and question_set.questions and not question_set.answerable:
+        return judged
+    if any(item.answer and not is_measurable(item) for item in judged):
         return judged
     labels = [item for question in judged for item in question.evidence]
     if not any(item.grade > 0 and not item.lost for item in labels):

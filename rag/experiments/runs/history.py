@@ -18,7 +18,6 @@ from rag.evaluation.metrics import MEASURES, WITHOUT_DIRECTION, lower_is_better,
 from rag.experiments.runs.differences import (
     NO_DIRECTION,
     RunDifferences,
-    differences,
     metric_obstacle,
 )
 from rag.experiments.runs.leaderboard import LeaderboardRow, compared, leaderboard, other_runs
@@ -27,10 +26,12 @@ from rag.experiments.runs.rankings import with_open_hits
 from rag.experiments.runs.stored import (
     Loaded,
     StoredRuns,
+    by_labels_of_today,
     figure_of,
     groups_of_set,
     labels_moved,
     questions_of_set,
+    ranks_hits,
     same_questions,
 )
 from rag.library.questions.trial_log import Attempt
@@ -242,9 +243,12 @@ class RunHistory(StoredRuns):
     def differences(self, run_id: str, before_id: str) -> RunDifferences:
         """Return the differences of a run from another run. Raises NotFound."""
         with self._database.read() as connection:
-            run, before = (runs.get(connection, self._base_id, key) for key in (run_id, before_id))
-            questions = runs.question_texts(connection, [run_id, before_id])
-        return differences(run, before, questions[run_id], questions[before_id])
+            run, before = by_labels_of_today(
+                connection,
+                [Loaded.read(connection, self._base_id, key, 0) for key in (run_id, before_id)],
+                LEADING,
+            )
+        return run.differences(before)
 
     @operation("guest")
     def compare(
@@ -263,16 +267,11 @@ class RunHistory(StoredRuns):
         or is of another question set.
         """
         with self._database.read() as connection:
-            baseline = Loaded.read(connection, self._base_id, baseline_id)
-            loaded = [Loaded.read(connection, self._base_id, run_id) for run_id in run_ids]
+            sides = [Loaded.read(connection, self._base_id, key) for key in (baseline_id, *run_ids)]
+            baseline, *loaded = by_labels_of_today(connection, sides, metric)
             groups = groups_of_set(connection, self._base_id, baseline.run.question_set)
-            looks = other_runs(connection, baseline.run, baseline.texts, run_ids, metric, held_out)
-            between = {
-                candidate.run.id: differences(
-                    candidate.run, baseline.run, candidate.texts, baseline.texts
-                )
-                for candidate in loaded
-            }
+            looks = other_runs(connection, baseline, run_ids, metric, held_out)
+            between = {candidate.run.id: candidate.differences(baseline) for candidate in loaded}
             grounds = {
                 candidate.run.id: common_ground(
                     connection, baseline.run, between[candidate.run.id], held_out
@@ -335,24 +334,28 @@ class RunHistory(StoredRuns):
                 Loaded.read(connection, self._base_id, key, depth) for key in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
-            between = differences(run.run, before.run, run.texts, before.texts)
-            ground = common_ground(connection, run.run, between)
-        pairs = [
-            (
-                name,
-                same_questions(run.figures(name, ground.only), run, before.texts),
-                before.figures(name, ground.only),
+            graded = by_labels_of_today(connection, [run, before], LEADING)
+            sides = {True: graded, False: [run, before]}
+            grounds = {
+                of_hits: common_ground(connection, run.run, pair[0].differences(pair[1]))
+                for of_hits, pair in sides.items()
+            }
+        pairs = list[tuple[str, Figures, Figures]]()
+        for name in metrics:
+            if name in run.run.metrics and name in before.run.metrics:
+                (now, then), ground = sides[ranks_hits(name)], grounds[ranks_hits(name)]
+                mine = same_questions(now.figures(name, ground.only), now, then.texts)
+                pairs.append((name, mine, then.figures(name, ground.only)))
+        comparisons = {
+            found.metric: replace(
+                found,
+                obstacle=grounds[ranks_hits(found.metric)]
+                .by(found.metric, run.run, before.run)
+                .obstacle,
             )
-            for name in metrics
-            if name in run.run.metrics and name in before.run.metrics
-        ]
-        comparisons = [
-            replace(comparison, obstacle=ground.by(comparison.metric, run.run, before.run).obstacle)
-            for comparison in compare_pairs(pairs, groups=groups)
-        ]
-        return self._doubted(
-            run, before, {comparison.metric: comparison for comparison in comparisons}, groups
-        )
+            for found in compare_pairs(pairs, groups=groups)
+        }
+        return self._doubted(graded[0], graded[1], comparisons, groups)
 
     @operation("guest")
     def paired(self, run_id: str, before_id: str, metric: str) -> RunComparison:
@@ -363,11 +366,10 @@ class RunHistory(StoredRuns):
         NotFound, InvalidInput where a run did not measure the metric.
         """
         with self._database.read() as connection:
-            run, before = (
-                Loaded.read(connection, self._base_id, key) for key in (run_id, before_id)
-            )
+            read = [Loaded.read(connection, self._base_id, key) for key in (run_id, before_id)]
+            run, before = by_labels_of_today(connection, read, metric)
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
-        between = differences(run.run, before.run, run.texts, before.texts)
+        between = run.differences(before)
         figures = same_questions(run.figures(metric, None), run, before.texts)
         tested = compare(metric, figures, before.figures(metric, None), groups=groups)
         comparison = _possible(tested, run, before)

@@ -23,7 +23,7 @@ from rag.experiments.runs.differences import (
     source_chips,
 )
 from rag.experiments.runs.recipe_names import run_name
-from rag.experiments.runs.stored import split_of_set
+from rag.experiments.runs.stored import Loaded, by_labels_of_today, split_of_set
 from rag.library.questions.trial_log import Attempt, TrialLog, name_of
 from rag.results import Run
 from rag.storage import Connection, Database, runs
@@ -123,8 +123,7 @@ def _interval(run: Run, metric: str, figures: Figures, groups: Groups) -> Interv
 
 def other_runs(
     connection: Connection,
-    baseline: Run,
-    questions: QuestionTexts,
+    baseline: Loaded,
     displayed: Collection[str],
     metric: str,
     held_out: Collection[str] | None,
@@ -133,29 +132,35 @@ def other_runs(
 
     Runs of the same figures are one look, and those of the baseline's none.
     """
-    all_runs = runs.list_runs(connection, baseline.base_id)
-    candidates = [
-        run
-        for run in all_runs
-        if run.question_set == baseline.question_set and metric in run.metrics
-    ]
-    ids = [run.id for run in candidates]
+    base_id, own = baseline.run.base_id, baseline.run.id
+    set_runs = runs.list_runs(connection, base_id, baseline.run.question_set)
+    candidates = {run.id: run for run in set_runs if metric in run.metrics}
+    ids = list(candidates)
     texts, figures = runs.question_texts(connection, ids), runs.figures(connection, ids)
+    between = {
+        name: differences(run, baseline.run, texts[name], baseline.texts)
+        for name, run in candidates.items()
+    }
+    if baseline.version is not None:
+        for name in ids:
+            read = [baseline, Loaded.read(connection, base_id, name)]
+            graded, side = by_labels_of_today(connection, read, metric)
+            between[name] = side.differences(graded)
+            figures[name] = {key: item.metrics for key, item in side.results.items()}
     seen, values_by_run = set(), dict[str, Mapping[str, float]]()
-    for run in sorted(
-        candidates, key=lambda run: run.id != baseline.id and run.id not in displayed
-    ):
+    shown = {own, *displayed}
+    for run_id in sorted(ids, key=lambda name: name not in shown):
+        if not between[run_id].comparable:
+            continue
         values = {
             name: by_metric[metric]
-            for name, by_metric in figures[run.id].items()
+            for name, by_metric in figures[run_id].items()
             if metric in by_metric and (held_out is None or name in held_out)
         }
         look = tuple(sorted(values.items()))
-        if look in seen or not differences(run, baseline, texts[run.id], questions).comparable:
-            continue
+        if look not in seen and run_id not in shown:
+            values_by_run[run_id] = values
         seen.add(look)
-        if run.id != baseline.id and run.id not in displayed:
-            values_by_run[run.id] = values
     return values_by_run
 
 

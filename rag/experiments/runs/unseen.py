@@ -14,9 +14,8 @@ from statistics import fmean
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import CROWNING_P, Comparison, compare
 from rag.evaluation.splits import Split
-from rag.experiments.runs.differences import differences
 from rag.experiments.runs.history import RunHistory, common_ground
-from rag.experiments.runs.stored import Loaded, questions_of_set, same_questions
+from rag.experiments.runs.stored import Loaded, by_labels_of_today, questions_of_set, same_questions
 from rag.library.questions.groups import groups_of, split_questions
 from rag.library.questions.trial_log import Attempt, TrialLog, name_of
 from rag.operation import operation
@@ -148,15 +147,13 @@ class UnseenQuestions(RunHistory):
         alpha: float = CROWNING_P,
     ) -> Comparison:
         with self._database.read() as connection:
-            run, baseline = (
-                Loaded.read(connection, self._base_id, key) for key in (run_id, baseline_id)
-            )
+            read = [Loaded.read(connection, self._base_id, key) for key in (run_id, baseline_id)]
+            run, baseline = by_labels_of_today(connection, read, metric)
             if run.run.question_set != baseline.run.question_set:
                 raise InvalidInput("The runs measured different question sets.", "Compare others.")
             _, questions = questions_of_set(connection, self._base_id, run.run.question_set)
             groups = groups_of(questions)
-            between = differences(run.run, baseline.run, run.texts, baseline.texts)
-            ground = common_ground(connection, baseline.run, between, only)
+            ground = common_ground(connection, baseline.run, run.differences(baseline), only)
         among, obstacle = ground.by(metric, run.run, baseline.run)
         mine = same_questions(run.figures(metric, among), run, baseline.texts)
         theirs = baseline.figures(metric, among)

@@ -100,7 +100,9 @@ class AnswerEvaluations(StoredRuns):
         refuse_tools(recipe.search)
         budget.require()
         evaluator = Evaluator(self._services, self._base_id)
-        evaluator.questions(set_name, refusals_alone=True, without_users=without_users)
+        evaluator.questions(
+            set_name, refusals_alone=True, without_users=without_users, answers=True
+        )
         if judge:
             judge_named(self._services, judge)
         about = self._about(set_name, recipe, judge)
@@ -154,7 +156,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     run_id = request.run
     evaluator = Evaluator(services, job.base_id)
     _, questions = evaluator.questions(
-        request.set, refusals_alone=True, without_users=request.without_users
+        request.set, refusals_alone=True, without_users=request.without_users, answers=True
     )
     with services.database.read() as connection:
         if runs.run_exists(connection, run_id):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from rag import answering, providers
-from rag.evaluation.answers.measures import has_expected, lacks_expected
+from rag.evaluation.answers.measures import CONTAINMENT, has_expected, lacks_expected
 from rag.recipe import AnswerRecipe, Recipe
 from rag.results import QuestionResult, Run
 from rag.retrieval import retrieve
@@ -147,14 +147,19 @@ def first_failure(result: QuestionResult, k: int) -> Failure | None:
 
 
 def ranks_low(result: QuestionResult, k: int) -> bool:
-    """Whether the relevant passages of a question rank low, or are not found."""
-    return result.answerable and result.metrics.get(f"ndcg@{k}", 0.0) < PASSING
+    """Whether the relevant passages of a question rank low, or are not found.
+
+    Those of a question without labels that is scored by its answer are not known.
+    """
+    unknown = 1.0 if CONTAINMENT in result.metrics and not result.relevant else 0.0
+    return result.answerable and result.metrics.get(f"ndcg@{k}", unknown) < PASSING
 
 
 def failing(run: Run, results: Sequence[QuestionResult]) -> frozenset[str]:
     """The ids of the measured questions that a run fails."""
     k = failing_depth(run)
-    measured = [one for one in results if not one.answerable or f"ndcg@{k}" in one.metrics]
+    counting = {f"ndcg@{k}", CONTAINMENT}  # a question without labels counts by its answer
+    measured = [one for one in results if not one.answerable or counting & one.metrics.keys()]
     return frozenset(
         one.question_id for one in measured if k is not None and first_failure(one, k) is not None
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from rag.experiments.tuning.diagnosis.causes import (
+    CAUSES,
     LEAST_ON_TOPIC,
     Cause,
     FailedQuestion,
@@ -66,8 +67,10 @@ class Diagnosis:
 
     @property
     def causes(self) -> dict[Cause, int]:
-        """The number of failed questions by cause, most frequent first."""
-        return dict(Counter(question.cause for question in self.questions).most_common())
+        """The number of failed questions by cause, most frequent first, equal ones as in CAUSES."""
+        counts = Counter(question.cause for question in self.questions)
+        causes = [cause for cause in CAUSES if cause in counts]
+        return {cause: counts[cause] for cause in sorted(causes, key=lambda one: -counts[one])}
 
     def finding(self, question_id: str) -> Finding | None:
         """The cause of a question; None if it did not fail."""

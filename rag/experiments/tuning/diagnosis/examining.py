@@ -33,6 +33,7 @@ from rag.experiments.tuning.diagnosis.case import (
     Rankings,
     Searched,
     Setting,
+    have_ndcg,
     scores,
     search_all,
 )
@@ -100,6 +101,7 @@ class Examination:
         k = self.recipe.search.top_k
         results, _ = measured([searched.judged for searched in self.searched], [k])
         failures = [first_failure(result, k) for result in self._with_answers(results)]
+        ranked = have_ndcg(self.searched, k)  # others are examined for what their labels lack
         returned = [
             question
             for question, failure in zip(self.questions, failures, strict=True)
@@ -116,9 +118,9 @@ class Examination:
         examined = list[FailedQuestion]()
         for done, (number, failure) in enumerate(failed):
             on_progress(done, len(failed))
-            if failure == "doubtful":
+            if failure == "doubtful" and ranked[number]:
                 examined.append(self._doubted(number))
-            elif failure == "unexpected":
+            elif failure == "unexpected" and ranked[number]:
                 examined.append(self._unexpected(number))
             else:
                 examined.append(self._examined(number))
