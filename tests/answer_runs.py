@@ -42,11 +42,13 @@ class Chat:
         yield Delta(usage=Usage(100, 10))
 
 
-def with_chat(monkeypatch: pytest.MonkeyPatch, chat: ChatModel) -> None:
-    """Lets every provider but that of quotes be ``chat``."""
+def with_chat(
+    monkeypatch: pytest.MonkeyPatch, chat: ChatModel, *, for_quotes: bool = False
+) -> None:
+    """Lets every provider be ``chat``; that of quotes too where the test says so."""
 
     def chosen(_models: Models, provider: str, _model: str | None) -> ChatModel | None:
-        return None if provider == "extractive" else chat
+        return None if provider == "extractive" and not for_quotes else chat
 
     monkeypatch.setattr(Models, "chat", chosen)
 

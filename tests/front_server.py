@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from threading import Event
 
 import httpx
 
-from tests.servers import http_server
+from tests.servers import Handler, http_server
 
 _WORD = re.compile(rb'"content": ?"[^"]')  # of a reply in pieces, in either wire format
 
@@ -33,9 +32,9 @@ def in_front_of(upstream: str) -> Iterator[Front]:
     front = Front("")
     front.open.set()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+    class Proxy(Handler):
+        def respond(self) -> None:
+            body = self.body()
             front.bodies.append(body.decode())
             kind = {"Content-Type": self.headers["Content-Type"]}
             with httpx.stream(
@@ -67,10 +66,7 @@ def in_front_of(upstream: str) -> Iterator[Front]:
                     continue
             self.connection.settimeout(None)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http_server(Handler) as front.url:
+    with http_server(Proxy) as front.url:
         try:
             yield front
         finally:

@@ -1,14 +1,12 @@
 """A tiny OpenID Connect provider: whoever comes is the person whose name is clicked."""
 
 import secrets
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-import uvicorn
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 from playwright.sync_api import Page, expect
@@ -16,6 +14,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+
+from tests.api import serving
 
 CLIENT = "touchstone"
 
@@ -89,15 +89,8 @@ def providing(*people: str) -> Iterator[str]:
     """The address of a provider that knows some people."""
     provider = Provider(people)
     app = Starlette(routes=provider.routes())
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    provider.address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    yield provider.address
-    server.should_exit = True
-    thread.join(timeout=10)
+    with serving(app) as provider.address:
+        yield provider.address
 
 
 def secrets_file(address: str, server: str = "http://127.0.0.1:{port}") -> str:

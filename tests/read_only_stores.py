@@ -9,13 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from qdrant_client import models
 
 from tests.qdrant import local_qdrant
-from tests.servers import http_server
+from tests.servers import Handler, http_server
 
 Json = dict[str, Any]
 Answer = Callable[[str, str, Any], tuple[int, Json]]
@@ -41,10 +40,9 @@ def serving(answer: Answer, header: str) -> Iterator[Store]:
     """Serve a store. Where it has a key, requests have it in a header."""
     store = Store()
 
-    class Handler(BaseHTTPRequestHandler):
-        def _handle(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length)) if length else None
+    class ReadOnly(Handler):
+        def respond(self) -> None:
+            body = json.loads(self.body() or b"null")
             store.paths.append(self.path)
             if store.dies_after is not None and len(store.paths) > store.dies_after:
                 self.close_connection = True
@@ -55,18 +53,12 @@ def serving(answer: Answer, header: str) -> Iterator[Store]:
             if (status, content) == _REFUSED:
                 store.refused.append(f"{self.command} {self.path}")
             data = json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.answer(data, status, **{"Content-Type": "application/json"})
 
-        def log_message(self, *_: object) -> None:
-            pass
+    for method in ("PUT", "DELETE", "PATCH", "HEAD"):
+        setattr(ReadOnly, f"do_{method}", ReadOnly.respond)
 
-    for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"):
-        setattr(Handler, f"do_{method}", Handler._handle)
-    with http_server(Handler) as store.address:
+    with http_server(ReadOnly) as store.address:
         yield store
 
 

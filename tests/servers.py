@@ -10,8 +10,38 @@ from threading import Thread
 from typing import Any
 
 
+class Handler(BaseHTTPRequestHandler):
+    """A handler that reads bodies whole, answers with their length, and writes no log."""
+
+    def respond(self) -> None:
+        """Answer a request, whatever its method is."""
+        raise NotImplementedError
+
+    def do_GET(self) -> None:
+        self.respond()
+
+    def do_POST(self) -> None:
+        self.respond()
+
+    def body(self) -> bytes:
+        """Read the body of the request."""
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def answer(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
+        """Send an answer; ``headers`` may have a name that is no identifier."""
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        with suppress(OSError):  # who asked may have gone
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 @contextmanager
-def http_server(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+def http_server(handler: type[Handler]) -> Iterator[str]:
     """The address of a server that ends with the block, whatever ends it.
 
     A thread that serves a closed socket never waits: it takes the processor from all later tests.
@@ -63,38 +93,24 @@ class Script:
 def scripted(*replies: Reply) -> Iterator[Script]:
     script = Script("", list(replies))
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+    class Scripted(Handler):
+        def respond(self) -> None:
+            body = self.body()
             script.paths.append(self.path)
             script.headers.append({name.lower(): value for name, value in self.headers.items()})
             form = "form-urlencoded" in self.headers.get("Content-Type", "")
-            script.requests.append({} if form else json.loads(body))
-            self._send(script.next())
-
-        def do_GET(self) -> None:
-            script.paths.append(self.path)
-            script.headers.append({name.lower(): value for name, value in self.headers.items()})
-            script.requests.append({})
-            self._send(script.next())
-
-        def _send(self, reply: Reply) -> None:
+            script.requests.append({} if form or not body else json.loads(body))
+            reply = script.next()
             time.sleep(reply.delay)
-            body = reply.body.encode() if isinstance(reply.body, str) else reply.body
-            self.send_response(reply.status)
-            self.send_header("Content-Type", reply.content_type)
-            self.send_header("Content-Length", str(len(body) + (1000 if reply.cut else 0)))
-            self.send_header("Connection", "close")
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            with suppress(OSError):  # who asked may have gone
-                self.wfile.write(body)
+            data = reply.body.encode() if isinstance(reply.body, str) else reply.body
+            headers = {
+                "Content-Type": reply.content_type,
+                "Content-Length": str(len(data) + (1000 if reply.cut else 0)),
+                "Connection": "close",
+            }
+            self.answer(data, reply.status, **{**headers, **reply.headers})
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http_server(Handler) as script.url:
+    with http_server(Scripted) as script.url:
         yield script
 
 

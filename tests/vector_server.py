@@ -8,7 +8,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from threading import Lock
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from rag import InvalidInput, StorageError
 from rag.types import Keys, Scores, Vectors
-from tests.servers import http_server
+from tests.servers import Handler, http_server
 
 Arrays = Mapping[str, np.ndarray]
 _parsing = Lock()
@@ -153,10 +152,10 @@ def vector_server() -> Iterator[HttpVectors]:
     """A client of a server of its own."""
     table = Table()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Tables(Handler):
+        def respond(self) -> None:
             address = httpx.URL(self.path)
-            given = unpacked(self.rfile.read(int(self.headers["Content-Length"])))
+            given = unpacked(self.body())
             try:
                 found = table.answer(address.path[1:], address.params["build"], given)
                 status, body = 200, packed(found)
@@ -164,15 +163,9 @@ def vector_server() -> Iterator[HttpVectors]:
                 status, body = 404, json.dumps(error.args[0]).encode()
             except InvalidInput as error:
                 status, body = 422, json.dumps(error.message).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(body, status)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http_server(Handler) as address:
+    with http_server(Tables) as address:
         yield HttpVectors(address)
 
 

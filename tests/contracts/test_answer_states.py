@@ -1,6 +1,5 @@
 """The state of an answer wherever one leaves: command line, REST, MCP, stored turns, exports."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from rag import KnowledgeBase, Workspace
 from rag.__main__ import main
 from rag.storage.conversations.sessions import turn
 from tests.api import client
+from tests.verbs import output_of
 from tests.workspaces import QUICK, add, workspace_at
 
 ERRORS = (
@@ -46,8 +46,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
 
 
 def spoken(capsys: pytest.CaptureFixture[str], home: Path, question: str) -> dict[str, Any]:
-    assert main(["ask", "manuals", question, "--home", str(home), "--json"]) == 0
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    told: dict[str, Any] = output_of(capsys, "ask", "manuals", question, "--home", str(home))
     return told
 
 

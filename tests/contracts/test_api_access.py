@@ -137,17 +137,3 @@ def test_a_home_that_cannot_be_written_is_not_ready(workspace):
     home = workspace.settings.home
     home.rename(home.with_name("moved"))
     assert outside.get("/readyz").json()["reasons"][-1] == "The home folder cannot be written to."
-
-
-def test_nothing_of_the_framework_is_loaded_before_the_first_request():
-    import subprocess
-    import sys
-
-    script = (
-        "import sys, rag.api.mounting as m; m.Api(lambda: None).routes();"
-        "print(*(n for n in ('fastapi', 'mcp', 'sqlalchemy', 'numpy') if n in sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []

@@ -1,7 +1,6 @@
 """A home that is backed up while it is used comes back whole, or not at all."""
 
 import hashlib
-import json
 import stat
 import threading
 import zipfile
@@ -11,9 +10,9 @@ from typing import Any
 import pytest
 
 from rag import KnowledgeBase, Workspace
-from rag.__main__ import main
 from rag.storage import Database
 from rag.workspace.maintenance import backup
+from tests.verbs import run_verb
 from tests.workspaces import DATABASE, QUICK, add, found, workspace_at
 
 pytestmark = pytest.mark.sqlite("about a home with its file; test_backup_server.py has servers")
@@ -29,12 +28,6 @@ def base(workspace: Workspace) -> KnowledgeBase:
     return base
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, Any, str]:
-    code = main([*map(str, arguments), "--json"])
-    told = capsys.readouterr()
-    return code, json.loads(told.out) if told.out else None, told.err
-
-
 def original(home: Path, text: str) -> Path:
     name = hashlib.sha256(text.encode()).hexdigest()
     return home / "files" / name[:2] / name
@@ -42,10 +35,10 @@ def original(home: Path, text: str) -> Path:
 
 def test_a_home_in_use_comes_back_whole(base, tmp_path, capsys):
     file, there = tmp_path / "home.zip", tmp_path / "there"
-    code, told, _ = run(capsys, "backup", file)
+    code, told, _ = run_verb(capsys, "backup", file)
     assert (code, told["documents"], told["files"], told["lost"]) == (0, 2, 2, [])
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    code, told, _ = run(capsys, "restore", file, "--home", there)
+    code, told, _ = run_verb(capsys, "restore", file, "--home", there)
     assert (code, told["documents"], told["set_aside"]) == (0, 2, None)
     again = workspace_at(there)
     copy = again.base("handbook")
@@ -58,15 +51,15 @@ def test_a_home_in_use_comes_back_whole(base, tmp_path, capsys):
 
 def test_a_home_that_holds_something_is_not_overwritten(base, home, tmp_path, capsys):
     file, there = tmp_path / "home.zip", tmp_path / "there"
-    assert run(capsys, "backup", file)[0] == 0
+    assert run_verb(capsys, "backup", file)[0] == 0
     other = workspace_at(there)
     other.create("other", QUICK)
-    code, _, said = run(capsys, "restore", file, "--home", there)
+    code, _, said = run_verb(capsys, "restore", file, "--home", there)
     assert (code, "is not empty" in said) == (2, True)
-    code, _, said = run(capsys, "restore", file, "--home", there, "--force")
+    code, _, said = run_verb(capsys, "restore", file, "--home", there, "--force")
     assert (code, "is in use" in said) == (2, True)
     other.close()
-    code, told, _ = run(capsys, "restore", file, "--home", there, "--force")
+    code, told, _ = run_verb(capsys, "restore", file, "--home", there, "--force")
     assert code == 0
     assert [info.name for info in workspace_at(there).bases()] == ["handbook"]
     assert [info.name for info in workspace_at(Path(told["set_aside"])).bases()] == ["other"]
@@ -75,7 +68,7 @@ def test_a_home_that_holds_something_is_not_overwritten(base, home, tmp_path, ca
 @pytest.mark.parametrize("part", ["database", "file", "cut", "nothing"])
 def test_a_damaged_backup_changes_nothing(base, tmp_path, capsys, part):
     file, there = tmp_path / "home.zip", tmp_path / "there"
-    assert run(capsys, "backup", file)[0] == 0
+    assert run_verb(capsys, "backup", file)[0] == 0
     content = file.read_bytes()
     if part in ("database", "file"):
         with zipfile.ZipFile(file) as archive:
@@ -87,7 +80,7 @@ def test_a_damaged_backup_changes_nothing(base, tmp_path, capsys, part):
                 archive.writestr(each, data)
     else:
         file.write_bytes(content[: len(content) // 2] if part == "cut" else b"")
-    code, _, said = run(capsys, "restore", file, "--home", there)
+    code, _, said = run_verb(capsys, "restore", file, "--home", there)
     assert (code, "is not a complete backup" in said) == (2, True)
     assert list(there.iterdir()) == []
 
@@ -114,10 +107,10 @@ def test_what_is_deleted_while_it_is_copied_is_in_the_backup_whole_or_not_at_all
     monkeypatch.setattr(Database, "copy_to", slow_copy)
     monkeypatch.setattr(backup, "_pack", slow_pack)
     file, there = tmp_path / "home.zip", tmp_path / "there"
-    code, told, _ = run(capsys, "backup", file)
+    code, told, _ = run_verb(capsys, "backup", file)
     assert (code, told["documents"], told["files"], told["lost"]) == (0, 1, 1, [])
     assert not any(path.is_file() for path in (home / "files").rglob("*"))
-    assert run(capsys, "restore", file, "--home", there)[0] == 0
+    assert run_verb(capsys, "restore", file, "--home", there)[0] == 0
     assert found(workspace_at(there).base("handbook"), "trains") == [TRAVEL]
     assert original(there, TRAVEL).read_text() == TRAVEL
 
@@ -136,8 +129,8 @@ def test_a_backup_beside_a_writer_is_of_one_moment(workspace, base, tmp_path, ca
     try:
         for number in range(3):
             file, there = tmp_path / f"{number}.zip", tmp_path / f"{number}"
-            assert run(capsys, "backup", file)[0] == 0
-            assert run(capsys, "restore", file, "--home", there)[0] == 0
+            assert run_verb(capsys, "backup", file)[0] == 0
+            assert run_verb(capsys, "restore", file, "--home", there)[0] == 0
             assert workspace_at(there).check() == []
     finally:
         ended.set()
@@ -147,7 +140,7 @@ def test_a_backup_beside_a_writer_is_of_one_moment(workspace, base, tmp_path, ca
 def test_a_lost_original_is_told(base, home, tmp_path, capsys):
     original(home, LEAVE).unlink()
     original(home, TRAVEL).write_text("other")
-    code, told, _ = run(capsys, "backup", tmp_path / "home.zip")
+    code, told, _ = run_verb(capsys, "backup", tmp_path / "home.zip")
     names = sorted(original(home, text).name for text in (LEAVE, TRAVEL))
     assert (code, told["files"], told["lost"]) == (1, 0, names)
 
@@ -155,12 +148,12 @@ def test_a_lost_original_is_told(base, home, tmp_path, capsys):
 @pytest.mark.parametrize("name", ["a?b", "a%41b", "a#b", "a b ü", "a&b=c", "a\nb"])
 def test_a_home_of_any_name_has_its_database_in_it(base, tmp_path, capsys, name):
     before, there = tmp_path / "before.zip", tmp_path / name
-    assert run(capsys, "backup", before)[0] == 0
-    assert run(capsys, "restore", before, "--home", there)[0] == 0
+    assert run_verb(capsys, "backup", before)[0] == 0
+    assert run_verb(capsys, "restore", before, "--home", there)[0] == 0
     beside = set(tmp_path.iterdir())
-    assert run(capsys, "runs", "handbook", "--home", there)[0] == 0
-    assert run(capsys, "check", "--repair", "--home", there)[0] == 0
-    code, told, _ = run(capsys, "backup", there / "kept.zip", "--home", there)
+    assert run_verb(capsys, "runs", "handbook", "--home", there)[0] == 0
+    assert run_verb(capsys, "check", "--repair", "--home", there)[0] == 0
+    code, told, _ = run_verb(capsys, "backup", there / "kept.zip", "--home", there)
     assert (code, told["documents"], told["files"]) == (0, 2, 2)
     assert set(tmp_path.iterdir()) == beside
     assert original(there, LEAVE).exists()
@@ -172,7 +165,7 @@ def test_a_database_without_a_base_is_no_reason_to_delete_originals(base, worksp
     home = workspace.settings.home
     workspace.close()
     (home / DATABASE).unlink()
-    code, told, _ = run(capsys, "check", "--repair")
+    code, told, _ = run_verb(capsys, "check", "--repair")
     kinds = [
         (problem["kind"], problem["what"], problem["repaired"]) for problem in told["problems"]
     ]
@@ -184,9 +177,9 @@ def test_a_database_without_a_base_is_no_reason_to_delete_originals(base, worksp
 
 def test_a_backup_of_nothing_is_asked_for(workspace, tmp_path, capsys):
     file = tmp_path / "home.zip"
-    code, _, said = run(capsys, "backup", file)
+    code, _, said = run_verb(capsys, "backup", file)
     assert code == 2
     assert "--allow-empty" in said
     assert list(tmp_path.glob("*.zip")) == []
-    assert run(capsys, "backup", file, "--allow-empty")[0] == 0
+    assert run_verb(capsys, "backup", file, "--allow-empty")[0] == 0
     assert file.exists()

@@ -1,11 +1,11 @@
 """The backup of a database on a server: of one moment, checked by hash, restored anywhere."""
 
 import hashlib
-import json
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import select
 
 from rag import Workspace
-from rag.__main__ import main
 from rag.storage import Database
 from rag.storage.every_table import metadata
 from tests.postgres import Server
 from tests.runs import SET, VECTORS, handbook
+from tests.verbs import run_verb
 from tests.workspaces import DATABASE, DATABASES, URL, add
 
 Told = dict[str, Any]
@@ -41,12 +41,7 @@ def here(home: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Itera
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a verb; gives its exit code, what it told as JSON, and what it said besides."""
 
-    def one(*arguments: str | Path) -> tuple[int, Told, str]:
-        code = main([*map(str, arguments), "--json"])
-        told = capsys.readouterr()
-        return code, json.loads(told.out) if told.out else {}, told.err
-
-    return one
+    return partial(run_verb, capsys)
 
 
 def rows(url: str) -> dict[str, list[str]]:

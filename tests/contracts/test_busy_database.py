@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from queue import Queue
 
@@ -80,7 +81,8 @@ def test_a_search_waits_for_a_connection_of_the_server(small, tmp_path):
             release.join()
 
 
-def test_who_waits_in_vain_is_told_when_to_come_again(small, tmp_path):
+def test_who_waits_in_vain_is_told_when_to_come_again(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "_seconds", ContextVar("_seconds", default=0.5))
     with opened(small, tmp_path) as workspace:
         add(workspace, workspace.create("notes", QUICK), {"pump.txt": "The pump leaks."})
         api, asked = client(workspace), {"question": "pump"}
@@ -119,7 +121,7 @@ def test_an_upload_goes_on_after_a_lock(postgres, tmp_path, monkeypatch, setting
                 target=lambda: done.append(workspace.jobs.run(job).status), daemon=True
             )
             worker.start()
-            worker.join(1.5)
+            worker.join(0.8)
             admin.execute("COMMIT")
         worker.join(60)
         assert done == ["done"]

@@ -3,14 +3,13 @@
 import io
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rag import Upload, Workspace
 from rag.library.documents.remaining_time import LARGE
+from tests.jobs import until
 from tests.workspaces import QUICK, surroundings, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,14 +73,6 @@ class Reading:
 @pytest.fixture
 def reading(tmp_path: Path) -> Reading:
     return Reading(tmp_path)
-
-
-def until(reached: Callable[[], bool]) -> None:
-    """Waits; the deadline only keeps a test that fails from waiting for ever."""
-    deadline = time.monotonic() + 120
-    while not reached():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
 
 
 def is_gone(pid: int) -> bool:

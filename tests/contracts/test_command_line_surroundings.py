@@ -1,51 +1,44 @@
 """The command line among odd terminals, file names, databases and other processes."""
 
+import io
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from rag import Jobs, KnowledgeBase, Recipe, Settings, Workspace
+from rag import Jobs, Settings, Workspace
 from rag.__main__ import main
 from rag.cli import printing
 from rag.services.jobs.runner import machine
 from rag.storage import jobs, leases
+from tests.servers import Reply, scripted
+from tests.verbs import run_verb
 from tests.workspaces import QUICK, add, surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ("--set", "index.embedder=fake")
 
 
-def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
-    """Exit code, the JSON object if there is one, and standard error."""
-    code = main([*arguments, "--json"])
-    told = capsys.readouterr()
-    return code, json.loads(told.out) if told.out else None, told.err
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
-def test_a_result_is_told_in_the_characters_that_standard_output_has(workspace, home, encoding):
+def test_a_result_is_told_in_the_characters_that_standard_output_has(
+    workspace, encoding, capsys, monkeypatch
+):
     add(workspace, workspace.create("notes", QUICK), {"σ.txt": "Leave lapses in June → “soon” 😀."})
-    asked = [sys.executable, "-m", "rag", "search", "notes", "leave", "--home", str(home)]
-    environment = surroundings(home, PYTHONIOENCODING=encoding)
-    for more in (["--json"], []):
-        done = subprocess.run(
-            [*asked, *more], cwd=ROOT, env=environment, capture_output=True, check=False
-        )
-        assert (done.returncode, done.stderr) == (0, b"")
-        told = done.stdout.decode(encoding)
-        if more:
-            (hit,) = json.loads(told)["hits"]
-            assert hit["text"] == "Leave lapses in June → “soon” 😀."
-            assert hit["document"] == "σ.txt"
-        else:
-            assert "Leave lapses in June" in told
+    output = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding))
+    for form in ([], ["--json"]):
+        assert main(["search", "notes", "leave", *form]) == 0
+    *words, line = output.getvalue().decode(encoding).splitlines()
+    assert "Leave lapses in June" in "\n".join(words)
+    (hit,) = json.loads(line)["hits"]
+    assert hit["text"] == "Leave lapses in June → “soon” 😀."
+    assert hit["document"] == "σ.txt"
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -62,23 +55,23 @@ def test_bytes_that_are_not_utf8_do_no_harm(workspace, tmp_path, capsys):
     (folder := tmp_path / "docs").mkdir()
     (folder / os.fsdecode(raw)).write_text("Leave lapses in June.")
     (folder / "other.txt").write_text("Coffee is free.")
-    code, told, _ = _run(capsys, "ingest", "notes", str(folder), *FAKE)
+    code, told, _ = run_verb(capsys, "ingest", "notes", str(folder), *FAKE)
     assert code == 0
     rows = {row["name"]: row["status"] for row in told["documents"]}
     assert rows == {"caf\ufffd.txt": "added", "other.txt": "added"}
-    code, told, _ = _run(
+    code, told, _ = run_verb(
         capsys, "search", "notes", "leave \udce9", "--set", "search.threshold=null"
     )
     assert (code, told["question"]) == (0, "leave \ufffd")
     assert told["hits"][0]["document"] in rows
     for verb in (("search", "no\udce9", "x"), ("tag", "notes", "no\udce9", "x")):
-        code, _, said = _run(capsys, *verb)
+        code, _, said = run_verb(capsys, *verb)
         assert (code, said.count("Unexpected")) == (2, 0)
 
 
 @pytest.mark.parametrize("source", ["", " ", "x" * 5000, "a\0b"])
 def test_a_source_that_is_no_name_adds_nothing(workspace, capsys, source):
-    code, told, said = _run(capsys, "ingest", "typo", source, *FAKE)
+    code, told, said = run_verb(capsys, "ingest", "typo", source, *FAKE)
     assert (code, told, workspace.bases()) == (2, None, [])
     assert "Hint: Name a file, a folder or a URL." in said
 
@@ -86,14 +79,14 @@ def test_a_source_that_is_no_name_adds_nothing(workspace, capsys, source):
 @pytest.mark.parametrize("chunk", ["8" + "0" * 15, "f" * 17, "-1", "0x1", " 1"])
 def test_what_cannot_be_the_id_of_a_passage_is_bad_input(workspace, capsys, chunk):
     add(workspace, workspace.create("notes", QUICK), {"a.txt": "Leave lapses in June."})
-    code, _, said = _run(capsys, "explain", "notes", "leave", f"--chunk={chunk}")
+    code, _, said = run_verb(capsys, "explain", "notes", "leave", f"--chunk={chunk}")
     assert (code, said.splitlines()[0]) == (2, f"Error: {chunk!r} is not the id of a passage.")
 
 
 @pytest.mark.parametrize("url", ["nope://host/x", "oracle://host/x", "sqlite://a:b:c/d"])
 def test_a_database_that_cannot_be_used_is_bad_input(capsys, monkeypatch, url):
     monkeypatch.setenv("TOUCHSTONE_DATABASE_URL", url)
-    code, _, said = _run(capsys, "runs", "notes")
+    code, _, said = run_verb(capsys, "runs", "notes")
     assert code == 2
     assert said.startswith("Error: The database of that URL cannot be used here.\nHint: ")
 
@@ -103,7 +96,7 @@ def test_a_database_that_cannot_be_used_is_bad_input(capsys, monkeypatch, url):
 )
 def test_a_server_that_does_not_answer_is_told_in_two_lines(capsys, monkeypatch, url):
     monkeypatch.setenv("TOUCHSTONE_DATABASE_URL", url)
-    code, _, said = _run(capsys, "runs", "notes")
+    code, _, said = run_verb(capsys, "runs", "notes")
     what, hint = said.splitlines()
     assert code == 2
     assert what.startswith("Error: The database said: ")
@@ -118,7 +111,7 @@ def test_a_terminal_obeys_no_name_of_a_document(workspace, capsys):
         told = capsys.readouterr().out
         assert "\ufffd[31mred\\u202efdp\ufffd.txt" in told
         assert not {"\x1b", "\u202e", "\x07"} & set(told)
-    _, found, _ = _run(capsys, "search", "notes", "When does leave lapse?")
+    _, found, _ = run_verb(capsys, "search", "notes", "When does leave lapse?")
     assert found["hits"][0]["document"] == name
 
 
@@ -132,22 +125,6 @@ def test_long_work_gives_signs_of_life_where_there_is_no_terminal(capsys, monkey
     assert capsys.readouterr().err.splitlines() == ["110 of 300 questions", "220 of 300 questions"]
 
 
-def test_a_knowledge_base_that_another_process_makes_meanwhile_is_used(
-    workspace, tmp_path, capsys, monkeypatch
-):
-    create = Workspace.create
-
-    def slower(self: Workspace, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
-        create(workspace, name, recipe)
-        return create(self, name, recipe)
-
-    monkeypatch.setattr(Workspace, "create", slower)
-    (tmp_path / "leave.md").write_text("Leave lapses in March.")
-    code, told, _ = _run(capsys, "ingest", "notes", str(tmp_path / "leave.md"), *FAKE)
-    assert (code, told["documents"][0]["status"]) == (0, "added")
-    assert [info.name for info in workspace.bases()] == ["notes"]
-
-
 def test_a_new_knowledge_base_that_another_process_fills_stays(
     workspace, tmp_path, capsys, monkeypatch
 ):
@@ -159,7 +136,7 @@ def test_a_new_knowledge_base_that_another_process_fills_stays(
 
     monkeypatch.setattr(printing, "follow", meanwhile)
     (tmp_path / "void.md").write_text("")
-    assert _run(capsys, "ingest", "notes", str(tmp_path / "void.md"), *FAKE)[0] == 2
+    assert run_verb(capsys, "ingest", "notes", str(tmp_path / "void.md"), *FAKE)[0] == 2
     assert [info.name for info in workspace.bases()] == ["notes"]
 
 
@@ -174,30 +151,23 @@ def test_what_a_killed_command_left_is_done_by_the_next(workspace, tmp_path, cap
         leases.take(connection, dead, ["worker"], 30.0)
         if worker:
             leases.take(connection, "elsewhere:1:abcdef01", ["worker"], 30.0)
-    assert _run(capsys, "ingest", "notes", str(tmp_path / "leave.md"))[0] == 0
+    assert run_verb(capsys, "ingest", "notes", str(tmp_path / "leave.md"))[0] == 0
     assert workspace.jobs.get(left).status == ("running" if worker else "done")
-    code, _, said = _run(capsys, "search", "notes", "leave")
+    code, _, said = run_verb(capsys, "search", "notes", "leave")
     assert (code, "is not finished" in said) == (0, worker)
 
 
-def test_a_build_that_cannot_follow_is_told_without_a_traceback(workspace, tmp_path, monkeypatch):
-    workspace.create("handbook", QUICK)
-    away = QUICK.with_fields({"index.embedder": "compatible:m"}).index
-    place = {"TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": "http://127.0.0.1:9"}
-    Workspace(Settings.from_env(place, home=workspace.settings.home)).base(
-        "handbook"
-    ).documents.prepare_build(away)
-    workspace.close()
-    (tmp_path / "leave.md").write_text("Leave lapses in March.")
-    home = str(workspace.settings.home)
-    given = [sys.executable, "-m", "rag", "ingest", "handbook", str(tmp_path / "leave.md")]
-    done = subprocess.run(
-        [*given, "--home", home, "--json"],
-        cwd=ROOT,
-        env=surroundings(workspace.settings.home, **place),
-        capture_output=True,
-        check=False,
-    )
+def test_a_build_that_cannot_follow_is_told_without_a_traceback(home, tmp_path):
+    leave, away = tmp_path / "leave.md", QUICK.with_fields({"index.embedder": "compatible:m"})
+    leave.write_text("Leave lapses in March.")
+    with scripted(Reply(401)) as server:
+        place = {"TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": server.url}
+        workspace = Workspace(Settings.from_env(surroundings(home, **place)))
+        workspace.create("handbook", QUICK).documents.prepare_build(away.index)
+        workspace.close()
+        command = [sys.executable, "-m", "rag", "ingest", "handbook", str(leave), "--json"]
+        environment = surroundings(home, **place)
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
     (row,) = json.loads(done.stdout)["documents"]
     assert (done.returncode, row["status"]) == (0, "added")
     assert row["reason"].startswith("not in the build with compatible:m: ")
@@ -206,8 +176,10 @@ def test_a_build_that_cannot_follow_is_told_without_a_traceback(workspace, tmp_p
 
 
 @pytest.mark.parametrize(("option", "code"), [("--help", 0), ("--port", 2)])
-def test_the_server_explains_its_options_and_ends(option, code):
-    command = [sys.executable, "app.py", option]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert ended.returncode == code
-    assert "usage: app.py" in ended.stdout + ended.stderr
+def test_the_server_explains_its_options_and_ends(option, code, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["app.py", option])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
+    assert ended.value.code == code
+    printed = capsys.readouterr()
+    assert "usage: app.py" in printed.out + printed.err

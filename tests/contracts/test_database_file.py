@@ -24,6 +24,7 @@ from rag.__main__ import main
 from rag.storage import Connection, Database
 from rag.storage.shared import deletion
 from rag.storage.sqlite_file import JOURNAL_LOST
+from tests.verbs import output_of
 from tests.workspaces import DATABASE, QUICK, add, database_at, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,10 +113,9 @@ def test_a_copy_of_an_open_database_without_its_journal_is_told_until_it_is_acce
     shutil.copy(live / DATABASE, copy)
     assert told(caplog, copy)
     assert told(caplog, copy)
-    arguments = ["check", "--home", str(copy), "--json"]
-    assert main(arguments) == 1
-    assert json.loads(capsys.readouterr().out)["problems"][0]["name"] == JOURNAL_LOST
-    assert main([*arguments, "--repair"]) == 0
+    check = ("check", "--home", copy)
+    assert output_of(capsys, *check, code=1)["problems"][0]["name"] == JOURNAL_LOST
+    output_of(capsys, *check, "--repair")
     assert not told(caplog, copy)
     assert [info.name for info in workspace.bases()] == ["notes"]
     assert not told(caplog, live)
@@ -238,8 +238,7 @@ def test_an_older_file_gives_room_back_once_it_was_compacted(tmp_path, monkeypat
     workspace = workspace_at(tmp_path)
     add(workspace, workspace.create("other", QUICK), {"a.md": "# A\n\nOne."})
     workspace.close()
-    assert main(["check", "--compact", "--home", str(tmp_path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = output_of(capsys, "check", "--compact", "--home", str(tmp_path))
     assert full - file.stat().st_size >= told["freed"] > full / 2
     assert [info.documents for info in workspace_at(tmp_path).bases()] == [1]
     with closing(sqlite3.connect(file)) as compacted:

@@ -4,20 +4,19 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
 from rag import ProviderUnavailable, Run, Settings, Workspace, providers
-from rag.__main__ import main
 from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.protocols import DecisionModel
 from rag.providers import RetryPolicy
 from rag.storage.quality import answers
 from rag.storage.quality.answers import StoredJudgement
 from tests.runs import SET, WORDS, handbook
-from tests.servers import Reply, Script, http_server, scripted
+from tests.servers import Handler, Reply, Script, http_server, scripted
+from tests.verbs import output_of
 from tests.workspaces import add
 
 KEY = "dd-secret-0123456789"
@@ -99,22 +98,15 @@ def deciding(
 ) -> Iterator[Workspace]:
     """A workspace with a decision service whose probability depends on the text that is sent."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            text = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+    class Decisions(Handler):
+        def respond(self) -> None:
+            text = json.loads(self.body())["input"]
             requests.append(text)
             value = decide(text)
             reply = value if isinstance(value, Reply) else predicate(value)
-            body = str(reply.body).encode()
-            self.send_response(reply.status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(str(reply.body).encode(), reply.status)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http_server(Handler) as url:
+    with http_server(Decisions) as url:
         monkeypatch.setenv("TOUCHSTONE_DECISIONS_URL", url)
         with closing(Workspace(Settings.from_env(os.environ))) as workspace:
             yield workspace
@@ -177,9 +169,9 @@ def test_labels_of_people_set_the_threshold_and_draw_the_reliability(home, monke
         lines = "\n".join(map(json.dumps, questions))
         base.questions.import_file(SET, "questions.jsonl", lines)
         run = base.runs.evaluate(SET, WORDS).run
-        call = ["judge", "units", SET, "--judge", "decisions:m", "--json"]
-        assert main(call) == 0
-        calibration = json.loads(capsys.readouterr().out)["calibration"]
+        calibration = output_of(capsys, "judge", "units", SET, "--judge", "decisions:m")[
+            "calibration"
+        ]
         assert calibration["fitted"]
         assert 0.7 < calibration["threshold"] < 0.9
         bins = {round(one["predicted"], 2): one for one in calibration["bins"]}

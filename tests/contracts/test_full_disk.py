@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from rag.__main__ import main
 from rag.api.mounting import Api
 from rag.errors import DiskFull
 from rag.services.jobs import runner
+from tests.jobs import ended, until
 from tests.workspaces import QUICK, add
 
 pytestmark = pytest.mark.sqlite("its files are on the disk that is full")
@@ -94,15 +94,10 @@ def test_an_upload_waits_for_room(small_home, monkeypatch, caplog):
     job = base.documents.add_files([Upload("long.md", io.BytesIO(words.encode()))])
     filler = _fill(small_home, leave=200_000)
     workspace.jobs.start()
-    ends = time.monotonic() + 60
-    while "waits" not in caplog.text and time.monotonic() < ends:
-        time.sleep(0.1)
-    assert "waits" in caplog.text
+    until(lambda: "waits" in caplog.text)
     assert workspace.jobs.get(job).active
     assert workspace.not_ready() == ["The disk is full."]
     filler.unlink()
-    ends = time.monotonic() + 120
-    while workspace.jobs.get(job).active and time.monotonic() < ends:
-        time.sleep(0.2)
+    ended(workspace.jobs, job)
     assert [item.status for item in workspace.jobs.items(job)] == ["added"]
     workspace.close()

@@ -13,6 +13,7 @@ from rag import LocalServer, Settings, Workspace
 from rag.__main__ import main
 from rag.providers import local_servers
 from tests.servers import Reply, Script, scripted
+from tests.verbs import output_of
 
 VARIABLES = {
     "ollama": "OLLAMA_HOST",
@@ -182,8 +183,7 @@ def test_real_servers_are_found_by_the_command(
     monkeypatch.setenv("TOUCHSTONE_FIND_MODELS", "1")
     monkeypatch.setenv("TOUCHSTONE_LLAMA_CPP_URL", f"{model_server}/v1")
     monkeypatch.setenv("OLLAMA_HOST", ollama_proxy)
-    assert main(["models", "--json"]) == 0
-    servers = {row["provider"]: row for row in json.loads(capsys.readouterr().out)["servers"]}
+    servers = {row["provider"]: row for row in output_of(capsys, "models")["servers"]}
     assert servers["llamacpp"]["too_small"]
     assert not servers["llamacpp"]["chat_models"]
     assert servers["ollama"]["chat_models"]

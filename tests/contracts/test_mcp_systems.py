@@ -3,9 +3,8 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from rag.errors import ProviderMisbehaved, ProviderRejected
 from rag.experiments.systems import mcp_endpoints
 from rag.experiments.systems.formats.tables import ReturnedText
 from rag.experiments.systems.mcp_endpoints import ask_mcp
-from tests.servers import http_server
+from tests.servers import Handler, http_server
 
 INITIALIZED = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x"}}
 
@@ -68,28 +67,17 @@ class Server:
 def running(tools: Mapping[str, Any], write: Any = as_json) -> Iterator[Server]:
     server = Server(dict(tools), write)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    class Tools(Handler):
+        def respond(self) -> None:
+            message = json.loads(self.body())
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
             if "id" not in message:
-                self.send_response(202)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                self.answer(status=202)
                 return
             kind, body = server.write(server.answer(message))
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Mcp-Session-Id", "s-1")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            with suppress(OSError):
-                self.wfile.write(body)
+            self.answer(body, **{"Content-Type": kind, "Mcp-Session-Id": "s-1"})
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http_server(Handler) as address:
+    with http_server(Tools) as address:
         server.url = f"{address}/mcp"
         yield server
 

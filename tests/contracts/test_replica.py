@@ -1,6 +1,5 @@
 """A replica that searches read, and that takes over when the primary is killed."""
 
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -11,11 +10,11 @@ from sqlalchemy import event, text
 
 from rag import Settings, StorageError, Workspace
 from rag.storage import database as module
+from tests.jobs import until
 from tests.postgres import Server, serving, url_of_both
 from tests.workspaces import QUICK, add, found
 
 GRAPH = QUICK.with_fields({"index.vector_index": "hnsw", "search.mode": "dense"})
-SECONDS = 60
 
 
 @pytest.fixture
@@ -49,15 +48,12 @@ def read_from(statements: list[str]) -> set[str]:
 
 def wait_for(workspace: Workspace, server: Server, name: str) -> None:
     """Until a replica has what the primary has."""
-    deadline = time.monotonic() + SECONDS
     with workspace._services.database.read() as connection:
         wanted = connection.execute(text("SELECT pg_current_wal_lsn()")).scalar_one()
     conninfo = f"host=127.0.0.1 port={server.port} user=touchstone dbname={name}"
     with psycopg.connect(conninfo, autocommit=True) as connection:
         arrived = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
-        while connection.execute(arrived, [wanted]).fetchone() != (True,):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: connection.execute(arrived, [wanted]).fetchone() == (True,))
 
 
 def test_a_replica_is_read_promoted_and_never_behind(servers, tmp_path):
@@ -90,9 +86,7 @@ def test_a_replica_is_read_promoted_and_never_behind(servers, tmp_path):
     with pytest.raises(StorageError):
         workspace.create("nowhere", QUICK)
     replica.tell("SELECT pg_promote()")
-    deadline = time.monotonic() + SECONDS
-    while not _takes_writes(workspace) and time.monotonic() < deadline:
-        time.sleep(0.2)
+    until(lambda: _takes_writes(workspace))
     assert set(found(base, "pumps or hotels", GRAPH)) == {
         "The pump leaks.",
         "Hotels are refunded.",

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -16,6 +15,7 @@ import pytest
 import yaml
 
 from rag import Settings, Workspace
+from tests.jobs import until
 from tests.nginx import free_port
 from tests.workspaces import QUICK, add, found, stocked
 
@@ -91,10 +91,7 @@ def test_the_unit_starts_a_server_that_ends_in_time(tmp_path):
         [sys.executable, *arguments], cwd=ROOT, env={**os.environ, variable: str(tmp_path / "home")}
     )
     try:
-        deadline = time.monotonic() + 180
-        while time.monotonic() < deadline and not _ready(port):
-            time.sleep(0.5)
-        assert _ready(port)
+        until(lambda: _ready(port), 180)
         process.send_signal(signal.SIGTERM)
         process.wait(float(service["TimeoutStopSec"]))
     finally:

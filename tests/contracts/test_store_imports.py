@@ -34,6 +34,7 @@ from rag.stores.existing.qdrant_collection import QdrantCollection
 from rag.types import Vectors
 from tests.postgres import Server
 from tests.read_only_stores import qdrant_with, search_index_with
+from tests.verbs import output_of
 from tests.workspaces import QUICK
 
 KINDS = ("pgvector", "qdrant", "elasticsearch", "opensearch")
@@ -457,8 +458,7 @@ def test_the_verb_previews_and_imports(
         shown = capsys.readouterr().out
         assert "450 rows in qdrant store passages" in shown
         assert "text from 'body'" in shown
-        assert main([*verb, "--json"]) == 0
-        data = json.loads(capsys.readouterr().out)
+        data = output_of(capsys, *verb)
         assert data["documents"] == 448
         assert data["embedder"].startswith("fake#passages-")
         assert main(["import-store", "newer", *verb[2:], "--text", "none"]) == 2

@@ -17,7 +17,6 @@ from rag import (
     local_system,
     system_of,
 )
-from rag.__main__ import main
 from rag.errors import ProviderMisbehaved
 from rag.experiments.systems.endpoints import ask
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
@@ -25,6 +24,7 @@ from rag.network import addresses
 from rag.network.addresses import resolve
 from rag.providers.http_tools import calling
 from tests.servers import Reply, scripted
+from tests.verbs import output_of
 from tests.workspaces import QUICK, add, workspace_at
 
 ANSWERS: dict[str, Any] = {
@@ -242,10 +242,17 @@ def test_documents_are_those_of_the_passages_each_once(workspace):
 
 
 def test_they_are_added_by_their_form_alone(workspace, capsys):
-    home = str(workspace.settings.home)
-    added = ["systems", "manuals", "add", "grep", "--form", "grep", "--home", home, "--json"]
-    assert main([*added, "--question", QUESTION]) == 0
-    told = json.loads(capsys.readouterr().out)
+    added = (
+        "systems",
+        "manuals",
+        "add",
+        "grep",
+        "--form",
+        "grep",
+        "--home",
+        workspace.settings.home,
+    )
+    told = output_of(capsys, *added, "--question", QUESTION)
     assert told["definition"]["protocol"] == "local"
     assert told["trial"]["located"] == len(told["trial"]["results"]) > 0
     with pytest.raises(InvalidInput):

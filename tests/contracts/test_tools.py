@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from rag import Grid, HttpTool, InvalidInput, NotFound, Recipe, Settings, Trace, Workspace
-from rag.__main__ import main
 from rag.retrieval.topic import TopicModel
 from tests.servers import Reply, Script, scripted
+from tests.verbs import run_verb
 from tests.workspaces import QUICK, add, stored_bytes
 
 LEAVE = "Unused leave may be carried over until 30 June."
@@ -195,26 +195,20 @@ def test_a_tool_is_replaced_and_removed(workspace):
         workspace.tools.remove("docs")
 
 
-def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
-    code = main([*arguments, "--json"])
-    told = capsys.readouterr()
-    return code, json.loads(told.out) if told.out else None, told.err
-
-
 def test_the_verbs(workspace, server, capsys):
     url = f"{server.url}/?q={{question}}"
     where = ("--results", "results", "--title", "title", "--link", "link")
     header = ("--header", "X-Key=TOUCHSTONE_TOOL_OTHER")
-    code, said, _ = _run(capsys, "add-tool", "docs", url, *where, *header)
+    code, said, _ = run_verb(capsys, "add-tool", "docs", url, *where, *header)
     assert (code, said["unset"]) == (0, ["TOUCHSTONE_TOOL_OTHER"])
-    code, _, error = _run(capsys, "test-tool", "docs", QUESTION)
+    code, _, error = run_verb(capsys, "test-tool", "docs", QUESTION)
     assert (code, "TOUCHSTONE_TOOL_OTHER, which is not set" in error) == (2, True)
-    assert _run(capsys, "add-tool", "docs", url, *where)[0] == 0
-    code, said, _ = _run(capsys, "test-tool", "docs", QUESTION)
+    assert run_verb(capsys, "add-tool", "docs", url, *where)[0] == 0
+    code, said, _ = run_verb(capsys, "test-tool", "docs", QUESTION)
     assert [row["title"] for row in said["results"]] == ["Pumps", "<b>Leave</b> $x$"]
-    code, said, _ = _run(capsys, "search", "notes", QUESTION, "--set", 'search.tools=["docs"]')
+    code, said, _ = run_verb(capsys, "search", "notes", QUESTION, "--set", 'search.tools=["docs"]')
     assert [hit["knowledge_base"] for hit in said["hits"]] == ["notes", "docs", "docs"]
-    assert [row["name"] for row in _run(capsys, "tools")[1]["tools"]] == ["docs"]
-    assert _run(capsys, "remove-tool", "docs")[1] == {"removed": "docs"}
-    assert _run(capsys, "remove-tool", "docs")[0] == 2
-    assert _run(capsys, "add-tool", "docs", "ftp://x/{question}")[0] == 2
+    assert [row["name"] for row in run_verb(capsys, "tools")[1]["tools"]] == ["docs"]
+    assert run_verb(capsys, "remove-tool", "docs")[1] == {"removed": "docs"}
+    assert run_verb(capsys, "remove-tool", "docs")[0] == 2
+    assert run_verb(capsys, "add-tool", "docs", "ftp://x/{question}")[0] == 2

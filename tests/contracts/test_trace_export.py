@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from threading import Event
 
@@ -19,7 +18,7 @@ from rag.workspace import tracing
 from rag.workspace.tracing import export
 from rag.workspace.tracing.attributes import Content
 from tests.runs import WORDS, handbook
-from tests.servers import http_server
+from tests.servers import Handler, http_server
 from tests.workspaces import surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,17 +31,12 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 def collecting(receive: Callable[[str, bytes], None]) -> Iterator[str]:
     """The address of a collector that hands path and body of what comes to ``receive``."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            receive(self.path, self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    class Collector(Handler):
+        def respond(self) -> None:
+            receive(self.path, self.body())
+            self.answer()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http_server(Handler) as address:
+    with http_server(Collector) as address:
         yield address
 
 

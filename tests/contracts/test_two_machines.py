@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from rag import Settings, Upload, Workspace
 from rag.storage import files as file_parts
+from tests.jobs import ended, until
 from tests.postgres import Server
 from tests.workspaces import QUICK, add, found
 
@@ -142,16 +142,12 @@ def test_a_killed_worker_is_taken_over_while_others_search(url, machine, tmp_pat
                 for n in range(FILES)
             ]
             acknowledged.append(base.documents.add_files(files))
-        deadline = time.monotonic() + 300  # an end, not a promise: the machine may be busy
-        while not _some_done(here, acknowledged) and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: _some_done(here, acknowledged))
         worker.send_signal(signal.SIGKILL)
         worker.wait(120)
         here.jobs.start()
         for job in acknowledged:
-            while here.jobs.get(job).active and time.monotonic() < deadline:
-                time.sleep(0.1)
-            assert here.jobs.get(job).status == "done"
+            assert ended(here.jobs, job).status == "done"
         for searcher in searchers:
             told, _ = searcher.communicate(timeout=300)
             assert searcher.returncode == 0

@@ -1,6 +1,5 @@
 """Votes on two recipes, and the verb for them: the order is random, questions count once."""
 
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +9,9 @@ import numpy as np
 import pytest
 
 from rag import Answer, ArenaSummary, InvalidInput, KnowledgeBase, NotFound, SessionOwner, Trace
-from rag.__main__ import main
 from rag.conversations.arena import by_question
 from rag.evaluation.inference.betting import capital, watched_mean
+from tests.verbs import run_verb
 from tests.workspaces import QUICK, add, workspace_at
 
 OTHER = QUICK.with_fields({"search.top_k": 2})
@@ -164,9 +163,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def run(home: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
-    code = main(["arena", "notes", *arguments, "--home", str(home), "--json"])
-    told = capsys.readouterr()
-    return code, json.loads(told.out) if told.out else None, told.err
+    return run_verb(capsys, "arena", "notes", *arguments, "--home", home)
 
 
 def test_a_pair_is_asked_voted_on_and_summed_up(home, capsys):

@@ -20,6 +20,7 @@ from rag.cli.administration import benchmarks
 from rag.workspace import workspace
 from rag.workspace.workspace import SAMPLE_QUESTIONS
 from tests.bench.sample import KINDS
+from tests.verbs import output_of
 
 TINY: Mapping[str, Mapping[str, Any]] = {
     "deciding": {"collections": ("scifact",), "seeds": 2},
@@ -156,8 +157,9 @@ def test_a_benchmark_measures_something_tiny(
     if "sample" in inspect.signature(module.measure).parameters:
         sizes["sample"] = small_sample
     monkeypatch.setattr(module, "measure", partial(module.measure, **sizes))
-    assert main(["bench", "--only", name, "--data", str(collections), "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)["benchmarks"][name]
+    figures = output_of(capsys, "bench", "--only", name, "--data", str(collections))["benchmarks"][
+        name
+    ]
     assert figures
     assert all(math.isfinite(value) for value in figures.values())
 

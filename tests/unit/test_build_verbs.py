@@ -1,14 +1,13 @@
 """``builds`` and ``remove-build`` on the command line."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rag import KnowledgeBase
 from rag.__main__ import main
 from tests.runs import DOCUMENTS, WORDS, handbook
+from tests.verbs import run_verb
 
 OTHER = WORDS.with_fields({"index.chunk_size": 12})
 
@@ -20,14 +19,8 @@ def base(home: Path) -> KnowledgeBase:
     return base
 
 
-def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code = main([*arguments, "--json"])
-    out = capsys.readouterr().out
-    return code, json.loads(out) if out else None
-
-
 def test_a_build_is_deleted_by_the_beginning_of_its_id(base, capsys):
-    code, told = _run(capsys, "remove-build", "handbook", OTHER.index.hash[:6])
+    code, told, _ = run_verb(capsys, "remove-build", "handbook", OTHER.index.hash[:6])
     assert (code, told) == (0, {"removed": OTHER.index.hash})
     assert [build.hash for build in base.documents.builds()] == [WORDS.index.hash]
     assert base.search("grinding noise", WORDS).hits

@@ -20,17 +20,9 @@ from rag.search import snapshot
 from rag.services.services import Models
 from rag.storage import Database
 from rag.types import Vectors
+from tests.clock import Clock
 from tests.runs import handbook
 from tests.tokenizers import Words
-
-
-class Clock:
-    """Goes on when told."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Counting:

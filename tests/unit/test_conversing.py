@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from rag import Recipe
 from rag.__main__ import main
+from tests.verbs import output_of
 from tests.workspaces import QUICK, stocked, workspace_at
 
 LEAVE = "How long may leave be carried over?"
@@ -24,11 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    def ran(*arguments: str, code: int = 0) -> Any:
-        assert main([*arguments, "--json"]) == code
-        return json.loads(capsys.readouterr().out or "null")
-
-    return ran
+    return partial(output_of, capsys)
 
 
 def test_a_session_is_begun_and_gone_on_with(run, home):

@@ -10,7 +10,7 @@ import pytest
 
 from pages.components.runs.deciding import entries
 from rag import InvalidInput, KnowledgeBase, NotFound, RunDecision, Workspace
-from rag.__main__ import main
+from tests.verbs import run_verb
 from tests.workspaces import QUICK, add, fill_home, workspace_at
 
 SET = "checks"
@@ -223,9 +223,7 @@ def _decide(
     capsys: pytest.CaptureFixture[str], home: Path, run: str, other: str, *rest: str
 ) -> tuple[int, Any, str]:
     arguments = ["decide", "pumps", run, "--against", other, "--metric", P, "--home", str(home)]
-    code = main([*arguments, "--json", *rest])
-    printed = capsys.readouterr()
-    return code, json.loads(printed.out) if printed.out else None, printed.err
+    return run_verb(capsys, *arguments, *rest)
 
 
 def test_the_verb_lists_hits_and_stores_judgements(opened, capsys, tmp_path):

@@ -20,21 +20,7 @@ from rag.evaluation.span_metrics import (
 )
 from rag.types import Evidence
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
-
-
-class Words:
-    """Tokens are words."""
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-    def offsets(self, text: str) -> np.ndarray:
-        spans, place = [], 0
-        for word in text.split():
-            place = text.index(word, place)
-            spans.append((place, place + len(word)))
-            place += len(word)
-        return np.array(spans, np.int64).reshape(-1, 2)
+from tests.tokenizers import Words
 
 
 def _spans(*spans: Span) -> list[Evidence]:

@@ -1,15 +1,13 @@
 """Evaluations as jobs: one run each, whatever happens to the process, the set and the base."""
 
-from collections.abc import Callable
-
 import pytest
 
 from rag import Cancelled, InvalidInput, JobRow, KnowledgeBase, NotFound, Workspace
 from rag.experiments.runs.evaluate_job import evaluate
 from rag.experiments.runs.quality import failing
-from rag.services.jobs import Reporter
 from rag.services.services import Services
 from rag.storage import jobs as rows
+from tests.jobs import Heard
 from tests.runs import SET, VECTORS, WORDS
 from tests.workspaces import workspace_at
 
@@ -19,19 +17,6 @@ pytestmark = pytest.mark.usefixtures("database")
 @pytest.fixture
 def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
     return parts[0]
-
-
-class _Heard(Reporter):
-    """Hears the progress of a handler, and does something when it comes to a question."""
-
-    def __init__(self, at: int = -1, then: Callable[[], object] = lambda: None) -> None:
-        self.told: list[tuple[int, int, str]] = []
-        self._at, self._then = at, then
-
-    def report(self, done: int, total: int, message: str) -> None:
-        self.told.append((done, total, message))
-        if total and done == self._at:
-            self._then()
 
 
 def _services(workspace: Workspace) -> Services:
@@ -93,7 +78,7 @@ def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
 
 
 def test_progress_counts_questions_and_never_goes_back(workspace, base):
-    heard = _Heard()
+    heard = Heard()
     evaluate(_services(workspace), _job(workspace, base), heard)
     assert heard.told[0][:2] == (0, 0)
     # One more than there are questions: the doubt of the one without an answer is a step too.
@@ -106,7 +91,7 @@ def test_an_evaluation_that_is_stopped_stores_nothing(workspace, base):
         raise Cancelled("Stopped.")
 
     with pytest.raises(Cancelled):
-        evaluate(_services(workspace), _job(workspace, base), _Heard(3, stop))
+        evaluate(_services(workspace), _job(workspace, base), Heard(3, stop))
     assert base.runs.list_all() == []
 
 
@@ -118,14 +103,14 @@ def test_it_is_stopped_while_questions_without_an_answer_are_asked(workspace, ba
         raise Cancelled("Stopped.")
 
     with pytest.raises(Cancelled):
-        evaluate(_services(workspace), _job(workspace, base), _Heard(4, stop))
+        evaluate(_services(workspace), _job(workspace, base), Heard(4, stop))
     assert asked == []
     assert base.runs.list_all() == []
 
 
 def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(workspace, base):
     job = _job(workspace, base)
-    heard = _Heard(3, lambda: workspace.delete(base.name))
+    heard = Heard(3, lambda: workspace.delete(base.name))
     with pytest.raises(NotFound, match="The knowledge base is gone"):
         evaluate(_services(workspace), job, heard)
     with pytest.raises(NotFound, match="This job no longer exists"):
@@ -141,7 +126,7 @@ def test_a_set_that_is_deleted_meanwhile_fails_the_job(workspace, base):
 
 
 def test_a_set_that_is_renamed_meanwhile_keeps_its_run(workspace, base):
-    heard = _Heard(3, lambda: base.questions.rename_set(SET, "other"))
+    heard = Heard(3, lambda: base.questions.rename_set(SET, "other"))
     evaluate(_services(workspace), _job(workspace, base), heard)
     assert [run.question_set for run in base.runs.list_all()] == ["other"]
 

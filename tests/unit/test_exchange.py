@@ -11,6 +11,7 @@ import pytrec_eval
 
 from rag import InvalidFile, KnowledgeBase, NotFound
 from rag.__main__ import main
+from tests.verbs import output_of
 from tests.workspaces import DATABASES, QUICK, URL, stocked, workspace_at
 
 SET = "checks"
@@ -246,14 +247,13 @@ def test_the_command_line_tells_forms_by_name(base, home, capsys, monkeypatch):
 
 def test_a_run_is_no_better_for_having_been_exported(base, home, capsys):
     nothing = WORDS.with_fields({"search.threshold": 1.0, "search.matched_words": False})
-    command = ["evaluate", base.name, SET, "--returned", str(home / "x.run"), "--json"]
+    command = ["evaluate", base.name, SET, "--returned", str(home / "x.run")]
     for recipe in (WORDS, nothing):
         evaluation = base.runs.evaluate(SET, recipe)
         missing = sum(not result.ranking for result in evaluation.results)
         assert missing >= 1
         (home / "x.run").write_text(base.questions.export_run(evaluation.run.id))
-        assert main(command) == 0
-        told = json.loads(capsys.readouterr().out)
+        told = output_of(capsys, *command)
         assert (told["complete"], len(told["unasked"])) == (True, missing)
         for name in ("recall@10", "correct_refusal"):
             assert told["metrics"][name] == evaluation.run.metrics[name]
@@ -267,8 +267,9 @@ def test_a_document_that_is_returned_twice_lifts_nothing(
         ranked = ["travel.md", second, "safety.md"]
         lines = [f"q%202 Q0 {name} {rank} {9 - rank} x" for rank, name in enumerate(ranked, 1)]
         (home / "x.run").write_text("\n".join(lines))
-        assert main(["evaluate", base.name, SET, "--returned", str(home / "x.run"), "--json"]) == 0
-        figures.append(json.loads(capsys.readouterr().out))
+        figures.append(
+            output_of(capsys, "evaluate", base.name, SET, "--returned", str(home / "x.run"))
+        )
     twice, once = figures
     assert twice["metrics"] == once["metrics"]
     assert twice["metrics"]["mrr@10"] == pytest.approx(1 / 3)
@@ -281,9 +282,8 @@ def test_a_gate_does_not_pass_by_a_metric_that_cannot_fail(
 ) -> None:
     passages = base.runs.evaluate(SET, WORDS).run.environment["rankable results"]
     for options, code in (([], 1), (["--allow-trivial"], 0)):
-        command = ["gate", base.name, SET, "--min", "recall@10=0", *options, "--json"]
-        assert main(command) == code
-        told = json.loads(capsys.readouterr().out)
+        command = ["gate", base.name, SET, "--min", "recall@10=0", *options]
+        told = output_of(capsys, *command, code=code)
         assert (told["passed"], told["blind"]) == (not code, ["recall@10"] * code)
         assert passages in told["cautions"][0]
     assert main(["gate", base.name, SET, "--min", "recall@1=0", "--json"]) == 0
@@ -300,7 +300,6 @@ def test_a_run_of_another_tool_counts_missing_questions_on_request(
     base, home, options, questions, capsys
 ):
     (home / "x.run").write_text("q1 Q0 travel.md 1 1.0 other\n")
-    command = ["evaluate", base.name, SET, "--returned", str(home / "x.run"), *options]
-    assert main([*command, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    returned = ("--returned", home / "x.run", *options)
+    told = output_of(capsys, "evaluate", base.name, SET, *returned)
     assert (told["questions"], told["complete"]) == (questions, bool(options))

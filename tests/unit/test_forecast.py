@@ -9,6 +9,7 @@ import pytest
 from rag import Upload
 from rag.library.documents import ingestion
 from rag.library.documents.remaining_time import RemainingTime
+from tests.clock import Clock
 from tests.workspaces import QUICK, add, workspace_at
 
 PACES = {"reading pdf": 0.1, "reading": 0.0, "cutting": 0.001, "embedding slow": 0.01, "storing": 0}
@@ -17,19 +18,9 @@ FILE = {"reading": "reading", **WORK}
 PDF = {"reading": "reading pdf", **WORK}
 
 
-class Clock:
-    """A clock that only work moves."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 def left(forecast: RemainingTime) -> float:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rag import Document, InvalidFile, KnowledgeBase
-from rag.__main__ import main
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileLabel, parse, to_csv, to_jsonl
@@ -15,6 +14,7 @@ from rag.experiments.runs.evaluator import IDENTICAL
 from rag.library.documents.ingestion import Ingestion
 from rag.library.questions.reanchoring import spellings
 from rag.types import Page
+from tests.verbs import output_of
 from tests.workspaces import QUICK, workspace_at
 
 FIRST, SECOND = (
@@ -220,8 +220,7 @@ def test_questions_that_nothing_can_be_measured_with_are_counted(base, tmp_path,
     assert base.questions.import_file("s", "s.csv", table).unlabelled == 3
     (tmp_path / "s.csv").write_text(table)
     command = ["import-questions", "rules", str(tmp_path / "s.csv"), "--home"]
-    assert main([*command, str(tmp_path / "home"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["unlabelled_questions"] == 3
+    assert output_of(capsys, *command, str(tmp_path / "home"))["unlabelled_questions"] == 3
 
 
 def test_a_document_named_like_its_question_is_no_result(base):

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from rag import IndexRecipe, InvalidInput, KnowledgeBase, Upload, Workspace
-from rag.services.services import Models
+from rag import IndexRecipe, InvalidInput, KnowledgeBase, Upload, Workspace, providers
 from tests.sample_files import PROSE, html
 from tests.workspaces import QUICK, add, found, workspace_at
 
@@ -285,7 +284,7 @@ def test_vectors_of_another_length_are_computed_again(workspace, home):
 
 
 def test_recutting_embeds_only_new_text(workspace, monkeypatch):
-    embedder = Models(workspace.settings).embedder("fake")
+    embedder = providers.embedder("fake", workspace.settings)
     texts: list[str] = []
 
     class Counting:
@@ -295,7 +294,7 @@ def test_recutting_embeds_only_new_text(workspace, monkeypatch):
             texts.extend(batch if input_type == "document" else [])
             return embedder.embed(batch, input_type)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Models, "embedder", lambda _self, _name: Counting())
+    monkeypatch.setattr(workspace._services.models, "embedder", lambda _name: Counting())
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     assert len(texts) == 2

@@ -19,6 +19,7 @@ from rag.services.jobs import Reporter, reporter
 from rag.services.jobs.reporter import TURN_SECONDS
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
+from tests.clock import Clock
 from tests.jobs import ended
 from tests.workspaces import QUICK, add, database_at, workspace_at
 
@@ -41,16 +42,6 @@ def base_ids(stored: Database) -> tuple[int, int]:
     return one, two
 
 
-class Clock:
-    """Seconds that pass only where a test lets them."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
 class Worker:
     """Does items, each of which takes ``seconds``, and keeps the order in which they were done."""
 
@@ -70,7 +61,7 @@ class Worker:
                 reporter.report(item.position, len(items), item.name)
                 with self._database.write() as connection:
                     rows.set_item(connection, job.id, item.position, "added")
-                self.clock.seconds += self._seconds
+                self.clock.sleep(self._seconds)
                 self.done.append((job.id, item.position))
                 self.after()
                 reporter.give_way()

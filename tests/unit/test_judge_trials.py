@@ -10,6 +10,7 @@ from rag.storage.quality import answers
 from rag.types import Delta, Usage
 from tests.answer_runs import Chat, with_chat
 from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.verbs import output_of
 
 
 class Versioned(Chat):
@@ -100,9 +101,7 @@ def test_a_judge_is_tried_on_passages_that_people_graded(workspace, base, monkey
     base.questions.label(SET, "q3", texts["pump.txt"], start, len(pump), 0)
     chat = Versioned("m-2026-11", "e")  # which all passages have
     with_chat(monkeypatch, chat)
-    call = ["judge", "handbook", SET, "--judge", "openai:m", "--trial", "4", "--json"]
-    assert main(call) == 0
-    trial = json.loads(capsys.readouterr().out)
+    trial = output_of(capsys, "judge", "handbook", SET, "--judge", "openai:m", "--trial", "4")
     assert chat.calls == 4
     assert (trial["relevant"], trial["irrelevant"]) == (2, 2)
     assert (trial["missed"], trial["invented"], trial["agreed"]) == (0, 2, 2)
@@ -114,7 +113,7 @@ def test_a_judge_is_tried_on_passages_that_people_graded(workspace, base, monkey
     assert base.runs.list_all() == []
     with pytest.raises(NotFound):
         base.runs.try_judge("no set", "openai:m")
-    assert main([*call[:-2], "0"]) == 2
+    assert main(["judge", "handbook", SET, "--judge", "openai:m", "--trial", "0"]) == 2
 
 
 def test_an_evaluation_has_what_is_new_judged_and_pauses_at_the_budget(
@@ -122,11 +121,10 @@ def test_an_evaluation_has_what_is_new_judged_and_pauses_at_the_budget(
 ):
     chat = Versioned("m-1")
     with_chat(monkeypatch, chat)
-    call = ["evaluate", "handbook", SET, "--json", "--judge-hits", "openai:m", "--depth", "3"]
-    assert main([*call, "--most", "1"]) == 1
-    assert chat.calls < len(hits_of(base, json.loads(capsys.readouterr().out)["run"]))
-    assert main(call) == 0
-    run = json.loads(capsys.readouterr().out)["run"]
+    call = ["evaluate", "handbook", SET, "--judge-hits", "openai:m", "--depth", "3"]
+    paused = output_of(capsys, *call, "--most", "1", code=1)
+    assert chat.calls < len(hits_of(base, paused["run"]))
+    run = output_of(capsys, *call)["run"]
     with workspace._services.database.read() as connection:
         grades = answers.judgements_of_run(connection, run, "openai:m")
     assert {(grade.question_id, grade.item) for grade in grades} == hits_of(base, run)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Settings, Workspace
-from rag.workspace.maintenance import backup
+from rag import KnowledgeBase, Settings, Workspace, restore_backup
 from tests.workspaces import QUICK, add, workspace_at
 
 TEXT = "Unused leave lapses in March."
@@ -46,7 +45,7 @@ def test_the_next_start_finishes_it(moves, home, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", killed)
         with suppress(KeyboardInterrupt):
-            backup.restore_backup(settings, tmp_path / "kept.zip", force=True)
+            restore_backup(settings, tmp_path / "kept.zip", force=True)
     workspace = Workspace(settings)
     assert [info.name for info in workspace.bases()] == ["manuals"]
     assert texts(workspace.base("manuals")) == [TEXT.encode()]

@@ -12,6 +12,7 @@ from rag import KnowledgeBase, LockedFile, UnreadableDocument, Workspace
 from rag.__main__ import main
 from rag.readers import count_pages, web
 from tests.sample_files import encrypted_pdf, pdf
+from tests.verbs import output_of
 from tests.workspaces import QUICK, add, found, workspace_at
 
 PASSWORD = "gr\u00fcn-Zw3tschge-41"
@@ -119,21 +120,19 @@ def test_the_command_line_reads_passwords_from_a_file(workspace, home, tmp_path,
     file, keys = tmp_path / "leave.pdf", tmp_path / "keys"
     file.write_bytes(_locked_pdf(password=PASSWORD))
     keys.write_text(f"wrong one\n{PASSWORD}\n", "utf-8")
-    asked = ("ingest", "handbook", str(file), *FAKE, "--json")
-    assert main([*asked]) == 2
-    told = json.loads(capsys.readouterr().out)["documents"]
+    asked = ("ingest", "handbook", str(file), *FAKE)
+    told = output_of(capsys, *asked, code=2)["documents"]
     assert [(row["status"], row["reason"]) for row in told] == [
         ("failed", "The PDF is encrypted and opens only with a password.")
     ]
-    assert main([*asked, "--password-file", str(keys)]) == 0
+    assert main([*asked, "--json", "--password-file", str(keys)]) == 0
     output = capsys.readouterr()
     (row,) = json.loads(output.out)["documents"]
     assert (row["name"], row["status"], row["chunks"]) == ("leave.pdf", "added", 1)
     assert PASSWORD not in output.out + output.err
     assert _traces(home, PASSWORD) == []
     keys.write_text("wrong one\n")
-    assert main([*asked, "--password-file", str(keys)]) == 2
-    (row,) = json.loads(capsys.readouterr().out)["documents"]
+    (row,) = output_of(capsys, *asked, "--password-file", keys, code=2)["documents"]
     assert row["reason"] == "The password given does not open this PDF."
 
 
@@ -165,8 +164,10 @@ def test_the_command_line_asks_at_a_terminal(workspace, tmp_path, capsys, monkey
     monkeypatch.setattr("getpass.getpass", typed)
     file = tmp_path / "leave.pdf"
     file.write_bytes(_locked_pdf())
-    assert main(["ingest", "handbook", str(file), *FAKE, "--json"]) == 0
-    assert [row["status"] for row in json.loads(capsys.readouterr().out)["documents"]] == ["added"]
+    assert [
+        row["status"]
+        for row in output_of(capsys, "ingest", "handbook", str(file), *FAKE)["documents"]
+    ] == ["added"]
     assert prompts == ["Password of leave.pdf (empty to leave it out): "] * 2
 
 

@@ -1,12 +1,11 @@
 """The verbs for past interactions, and for how a knowledge base does in use."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rag.__main__ import main
+from tests.verbs import run_verb
 from tests.workspaces import QUICK, add, workspace_at
 
 ASK_LEAVE = "How long may unused leave be carried over?"
@@ -31,18 +30,12 @@ def asked(home: Path) -> Path:
     return home
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
-    code = main([*arguments, "--json"])
-    told = capsys.readouterr()
-    return code, json.loads(told.out) if told.out else None, told.err
-
-
 def test_one_is_shown_corrected_and_deleted(asked, capsys):
-    code, found, _ = run(capsys, "memory", "notes", "correct", "1", "--answer", "In June [1].")
+    code, found, _ = run_verb(capsys, "memory", "notes", "correct", "1", "--answer", "In June [1].")
     assert (code, found["answer"], found["corrected"]) == (0, "In June [1].", True)
-    assert run(capsys, "memory", "notes", "show", "1")[1] == found
-    assert run(capsys, "memory", "notes", "delete", "1")[:2] == (0, {"deleted": 1})
-    code, _, _said = run(capsys, "memory", "notes", "show", "1")
+    assert run_verb(capsys, "memory", "notes", "show", "1")[1] == found
+    assert run_verb(capsys, "memory", "notes", "delete", "1")[:2] == (0, {"deleted": 1})
+    code, _, _said = run_verb(capsys, "memory", "notes", "show", "1")
     assert code == 2
 
 
@@ -57,13 +50,13 @@ def test_one_is_shown_corrected_and_deleted(asked, capsys):
     ],
 )
 def test_what_makes_no_sense_is_refused(asked, capsys, arguments, said):
-    code, found, error = run(capsys, "memory", "notes", *arguments)
+    code, found, error = run_verb(capsys, "memory", "notes", *arguments)
     assert (code, found) == (2, None)
     assert said in error
 
 
 def test_operations_count_what_was_asked(asked, capsys):
-    code, found, _ = run(capsys, "operations", "notes")
+    code, found, _ = run_verb(capsys, "operations", "notes")
     assert (code, found["questions"], found["refused"], found["thumbs_down"]) == (0, 2, 0, 1)
     assert sum(each["questions"] for each in found["periods"]) == 2
     assert sorted(each["id"] for each in found["slowest"]) == [1, 2]

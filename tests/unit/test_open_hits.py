@@ -1,7 +1,6 @@
 """Open hits: verdicts that they could turn, and means from samples with a judge."""
 
 import itertools
-import json
 from dataclasses import replace
 from math import log2
 from pathlib import Path
@@ -27,6 +26,7 @@ from rag.evaluation.pooling.open_hits import open_hits
 from rag.evaluation.pooling.sampling import SampledMean, agreement, sampled_mean
 from tests.api import client
 from tests.half_judged import NEW, OLD, SET, half_judged
+from tests.verbs import output_of
 
 M = "ndcg@10"
 
@@ -97,8 +97,7 @@ def test_the_gate_ends_with_5_where_judging_could_turn_it(opened, capsys, tmp_pa
     (tmp_path / "new.json").write_text(NEW.model_dump_json())
     recipe = ("--recipe", str(tmp_path / "new.json"))
     line = ["gate", base.name, SET, "--baseline", old, "--tolerance", tolerance, *recipe]
-    assert main([*line, "--json"]) == 5
-    told = json.loads(capsys.readouterr().out)
+    told = output_of(capsys, *line, code=5)
     assert (told["outcome"], told["passed"], told["failures"]) == ("unjudged", False, [])
     assert told["paired"]["ndcg@10"]["unjudged"] == [1.0, 0.0]
     assert main(line) == 5

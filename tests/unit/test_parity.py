@@ -1,6 +1,5 @@
 """Parity of two runs: overlap at k, rank-biased overlap and the first rank that differs."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from rag import InvalidInput, KnowledgeBase, NotFound, QuestionResult, Recipe, W
 from rag.__main__ import main
 from rag.storage import runs
 from tests.runs import SET, WORDS, handbook
+from tests.verbs import output_of
 
 
 @pytest.fixture
@@ -91,10 +91,9 @@ def test_runs_without_a_common_question_are_refused(workspace, base):
 def test_the_verb_fails_below_its_minimum(workspace, base, home, capsys):
     one = _stored(workspace, base, "one", [_result("q", "ab", "Where?")])
     other = _stored(workspace, base, "other", [_result("q", "ac", "Where?")])
-    called = ["parity", "handbook", one, other, "--json"]
-    assert main(called) == 0
-    data = json.loads(capsys.readouterr().out)
+    called = ["parity", "handbook", one, other]
+    data = output_of(capsys, *called)
     assert (data["overlap"], data["equal"], data["questions"][0]["first_difference"]) == (0.5, 0, 2)
     assert main([*called, "--min", "0.5"]) == 0
-    assert main([*called[:-1], "--min", "0.6"]) == 1
+    assert main([*called, "--min", "0.6"]) == 1
     assert "  0.5000  from rank 2  Where?" in capsys.readouterr().out

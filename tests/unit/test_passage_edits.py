@@ -7,6 +7,7 @@ import pytest
 
 from rag import InvalidInput, KnowledgeBase, NotFound, Workspace
 from rag.__main__ import main
+from tests.verbs import output_of
 from tests.workspaces import QUICK, add, found, workspace_at
 
 LEAVE = "Unused leave may be carried over until 30 June. It lapses after that day."
@@ -147,8 +148,7 @@ def test_the_command_line_edits_lists_and_takes_back(base, tmp_path, capsys):
     assert main([*verb, "--exclude", OLD, "--split", "It lapses", *at]) == 0
     told = capsys.readouterr().out
     assert f"left out: “{OLD}”" in told
-    assert main([*verb, "--json", *at]) == 0
-    held = json.loads(capsys.readouterr().out)["edits"]
+    held = output_of(capsys, *verb, *at)["edits"]
     assert [each["kind"] for each in held] == ["split", "exclude"]
     assert main([*verb, "--remove", str(held[0]["id"]), "--remove", str(held[1]["id"]), *at]) == 0
     assert main([*verb, "--exclude", "not there", *at]) == 2

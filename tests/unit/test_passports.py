@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rag.__main__ import main
 from tests.runs import SET, handbook
+from tests.verbs import run_verb
 
 LEAVE = {"document": "leave.md", "quote": "carried over until 30 June"}
 ROWS = [
@@ -29,13 +29,8 @@ def base(home, capsys):
     return base
 
 
-def run(capsys, *line):
-    code = main([*line, "--json"])
-    return code, json.loads(capsys.readouterr().out)
-
-
 def test_a_sound_set_passes_and_says_who_made_it(base, capsys):
-    code, passport = run(capsys, "check-questions", "handbook", SET)
+    code, passport, _ = run_verb(capsys, "check-questions", "handbook", SET)
     assert (code, passport["problems"]) == (0, [])
     assert (passport["questions"], passport["unanswerable"]) == (5, 1)
     assert passport["labels_by"] == {"a file": 4}
@@ -43,15 +38,15 @@ def test_a_sound_set_passes_and_says_who_made_it(base, capsys):
     assert (passport["covered"], passport["uncovered"]) == (3, [])
     assert passport["languages"] == {"en": 5}
     assert passport["licence"] == ""
-    _, passport = run(capsys, "check-questions", "handbook", SET, "--licence", "CC BY 4.0")
+    _, passport, _ = run_verb(capsys, "check-questions", "handbook", SET, "--licence", "CC BY 4.0")
     assert (passport["licence"], passport["version"]) == ("CC BY 4.0", 1)
 
 
 def test_what_makes_figures_wrong_is_named_on_import_and_ends_with_1(base, capsys, tmp_path):
     file = tmp_path / "bad.jsonl"
     file.write_text("\n".join(map(json.dumps, ROWS)), "utf-8")
-    _, imported = run(capsys, "import-questions", "handbook", str(file))
-    code, passport = run(capsys, "check-questions", "handbook", "bad")
+    _, imported, _ = run_verb(capsys, "import-questions", "handbook", str(file))
+    code, passport, _ = run_verb(capsys, "check-questions", "handbook", "bad")
     assert code == 1
     assert imported["problems"] == passport["problems"]
     assert passport["duplicates"] == passport["contradictions"] == [["one", "same", "never"]]
@@ -92,7 +87,7 @@ def test_models_and_users_are_makers_of_their_own(base, capsys):
 def test_an_old_version_names_the_one_that_took_its_place(base, capsys):
     before = base.questions.named(SET).version
     base.questions.import_file(SET, "q.jsonl", "\n".join(map(json.dumps, ROWS[:1])))
-    _, listed = run(capsys, "question-versions", "handbook", SET)
+    _, listed, _ = run_verb(capsys, "question-versions", "handbook", SET)
     (old,) = listed["versions"]
     assert (old["version"], old["superseded_by"]) == (before, listed["version"])
     base.questions.restore_version(SET, before)

@@ -1,14 +1,13 @@
 """Members, people, links and the audit log on the command line; how long things are kept."""
 
-import json
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rag import Claims, Principal, ScopedWorkspace, Settings, Workspace
 from rag.__main__ import main
+from tests.verbs import output_of
 from tests.workspaces import QUICK, add, database_at, stocked, workspace_at
 
 
@@ -17,22 +16,19 @@ def workspace(home: Path) -> Workspace:
     return stocked(home, {"leave.md": "Leave is thirty days."}, name="manuals")[0]
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
 def test_members_come_and_go(workspace, capsys):
-    assert told(capsys, "members", "manuals") == {"members": []}
-    told(capsys, "members", "manuals", "add", "Ann@Example.org", "--role", "owner")
-    told(capsys, "members", "manuals", "add", "ben@example.org")
-    assert told(capsys, "members", "manuals", "change", "ben@example.org", "--role", "editor") == {
+    assert output_of(capsys, "members", "manuals") == {"members": []}
+    output_of(capsys, "members", "manuals", "add", "Ann@Example.org", "--role", "owner")
+    output_of(capsys, "members", "manuals", "add", "ben@example.org")
+    assert output_of(
+        capsys, "members", "manuals", "change", "ben@example.org", "--role", "editor"
+    ) == {
         "members": [
             {"email": "ann@example.org", "name": "", "role": "owner"},
             {"email": "ben@example.org", "name": "", "role": "editor"},
         ]
     }
-    assert told(capsys, "members", "manuals", "remove", "ben@example.org")["members"] == [
+    assert output_of(capsys, "members", "manuals", "remove", "ben@example.org")["members"] == [
         {"email": "ann@example.org", "name": "", "role": "owner"}
     ]
     for wrong in (["remove", "ann@example.org"], ["add", "ann"], ["add"], ["remove", "x@y.z"]):
@@ -40,27 +36,27 @@ def test_members_come_and_go(workspace, capsys):
 
 
 def test_people_are_listed_and_deleted(workspace, capsys):
-    told(capsys, "members", "manuals", "add", "ben@example.org")
-    secret = told(capsys, "token", "create", "ci", "--owner", "ben@example.org")["token"]
+    output_of(capsys, "members", "manuals", "add", "ben@example.org")
+    secret = output_of(capsys, "token", "create", "ci", "--owner", "ben@example.org")["token"]
     assert workspace.access.tokens.holder(secret) is not None
     person = {"email": "ben@example.org", "name": "", "administrator": False}
-    assert told(capsys, "people") == {"people": [person]}
+    assert output_of(capsys, "people") == {"people": [person]}
     gone = {"conversations": 0, "votes": 0, "tokens": 1, "memberships": 1}
-    assert told(capsys, "people", "delete", "ben@example.org") == {
+    assert output_of(capsys, "people", "delete", "ben@example.org") == {
         "deleted": "ben@example.org",
         **gone,
     }
     assert workspace.access.tokens.holder(secret) is None
-    assert told(capsys, "people") == {"people": []}
+    assert output_of(capsys, "people") == {"people": []}
 
 
 def test_links_are_made_and_revoked(workspace, capsys):
-    made = told(capsys, "link", "manuals", "create", "fair", "--days", "3")
+    made = output_of(capsys, "link", "manuals", "create", "fair", "--days", "3")
     secret = made.pop("path").removeprefix("/share/")
-    assert told(capsys, "link", "manuals") == {"links": [made]}
+    assert output_of(capsys, "link", "manuals") == {"links": [made]}
     link = workspace.access.link(secret)
     assert (link.name, (link.expires - link.created).days) == ("fair", 3)
-    assert not told(capsys, "link", "manuals", "revoke", made["id"])["links"][0]["valid"]
+    assert not output_of(capsys, "link", "manuals", "revoke", made["id"])["links"][0]["valid"]
     assert workspace.access.link(secret) is None
     assert main(["link", "manuals", "revoke", "nothing"]) == 2
     assert main(["link", "manuals", "create", "--days", "0"]) == 2
@@ -69,15 +65,15 @@ def test_links_are_made_and_revoked(workspace, capsys):
 def test_the_log_is_listed_and_saved(workspace, capsys, tmp_path):
     ann = workspace.access.people.sign_in(Claims("i", "ann", "ann@example.org"))
     ScopedWorkspace(workspace, Principal(ann)).base("manuals").save_recipe(QUICK)
-    (entry,) = told(capsys, "audit", "--kind", "recipe", "--days", "1")["entries"]
+    (entry,) = output_of(capsys, "audit", "--kind", "recipe", "--days", "1")["entries"]
     assert (entry["who"], entry["knowledge_base"], entry["action"]) == (
         "ann@example.org",
         "manuals",
         "save_recipe",
     )
-    assert told(capsys, "audit", "--person", "ben") == {"entries": []}
+    assert output_of(capsys, "audit", "--person", "ben") == {"entries": []}
     file = tmp_path / "log.csv"
-    assert told(capsys, "audit", "-o", str(file)) == {"entries": 1}
+    assert output_of(capsys, "audit", "-o", str(file)) == {"entries": 1}
     assert file.read_text().splitlines()[1].endswith("manuals,recipe,save_recipe,")
 
 

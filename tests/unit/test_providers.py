@@ -1,7 +1,5 @@
 """The table of providers, what a check says, and how requests spare one that fails."""
 
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 
@@ -22,6 +20,7 @@ from rag.providers.endpoint import Busy
 from rag.providers.request_limiter import FAILURES_IN_A_ROW, PAUSE, RequestLimiter
 from rag.providers.table import embedding_row, read_rows, row_named, traits
 from rag.settings import PROJECT
+from tests.clock import Clock
 from tests.servers import Reply, openai_error, openai_vectors, scripted
 
 EMPTY = Settings.from_env({})
@@ -138,19 +137,6 @@ def test_a_changed_model_file_is_not_loaded(monkeypatch):
         minilm.MiniLM().embed(["a"], "query")
 
 
-def test_nothing_heavy_is_imported_before_it_is_used():
-    code = (
-        "import sys; from rag import providers; from rag.settings import Settings;"
-        "s = Settings.from_env({});"
-        "[providers.embedder(n, s) for n in ('minilm', 'wordllama', 'openai', 'ollama')];"
-        "providers.statuses(s);"
-        "print([m for m in ('onnxruntime', 'openvino', 'tokenizers', 'openai', 'ollama',"
-        " 'wordllama', 'safetensors') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_rows_are_values():
     row = row_named("openai")
     assert replace(row, label="x").label == "x"
@@ -182,17 +168,6 @@ def test_a_row_with_a_wrong_key_is_named():
         read_rows("[[provider]\n", "provider", ProviderRow)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
 def care(clock: Clock, at_once: int = 8, per_minute: int = 0) -> RequestLimiter:
     return RequestLimiter("Somebody", at_once, per_minute, clock, clock.sleep)
 
@@ -203,7 +178,7 @@ def fail(bounds: RequestLimiter) -> None:
 
 
 def test_requests_are_spread_over_the_minute():
-    clock = Clock()
+    clock = Clock(100.0)
     bounds = care(clock, per_minute=30)
     assert [bounds.call_paced(clock) for _ in range(4)] == [100.0, 102.0, 104.0, 106.0]
     clock.now = 200.0
@@ -211,7 +186,7 @@ def test_requests_are_spread_over_the_minute():
 
 
 def test_too_long_a_queue_is_refused():
-    clock = Clock()
+    clock = Clock(100.0)
     bounds = RequestLimiter("Somebody", 8, 1, clock, lambda _: None)
     bounds.call_paced(clock)
     bounds.call_paced(clock)
@@ -221,7 +196,7 @@ def test_too_long_a_queue_is_refused():
 
 
 def test_after_failures_in_a_row_it_is_left_alone_and_then_tried_once():
-    clock = Clock()
+    clock = Clock(100.0)
     bounds = care(clock)
     for _ in range(FAILURES_IN_A_ROW):
         fail(bounds)
@@ -238,7 +213,7 @@ def test_after_failures_in_a_row_it_is_left_alone_and_then_tried_once():
 
 
 def test_a_failure_of_the_one_that_tries_closes_it_again():
-    clock = Clock()
+    clock = Clock(100.0)
     bounds = care(clock)
     for _ in range(FAILURES_IN_A_ROW):
         fail(bounds)
@@ -249,7 +224,7 @@ def test_a_failure_of_the_one_that_tries_closes_it_again():
 
 
 def test_an_answer_between_failures_counts_anew():
-    bounds = care(Clock())
+    bounds = care(Clock(100.0))
     for turn in range(3 * FAILURES_IN_A_ROW):
         if turn % 2:
             fail(bounds)
@@ -262,7 +237,7 @@ def test_an_answer_between_failures_counts_anew():
 
 
 def test_no_more_are_under_way_than_may_be():
-    bounds = care(Clock(), at_once=2)
+    bounds = care(Clock(100.0), at_once=2)
     inside, most, peak = threading.Semaphore(0), 0, 0
     lock = threading.Lock()
 

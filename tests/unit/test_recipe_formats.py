@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import IndexRecipe, InvalidRecipe, Recipe, SearchRecipe, changed_recipe
-from rag.__main__ import main
 from rag.recipe.formats import FORMAT, REMOVED, Removed
 from tests.api import client
 from tests.runs import handbook
+from tests.verbs import output_of
 
 FIRST: Mapping[str, Any] = {
     "index": {
@@ -231,8 +231,7 @@ def test_what_a_file_does_not_name_is_as_the_recipe_is_saved(home, tmp_path, cap
         ),
     ]:
         command = ["search", "handbook", "grinding noise", "--recipe", str(path), *options]
-        assert main([*command, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["recipe"] == expected.hash
+        assert output_of(capsys, *command)["recipe"] == expected.hash
 
 
 def test_requests_change_what_they_name_and_nothing_else(home):

@@ -15,6 +15,7 @@ from rag.evaluation.report import charts
 from rag.evaluation.report.markup import element
 from tests.answer_runs import ASKED, PRICED, Chat, evaluated, with_chat
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
+from tests.verbs import output_of
 from tests.workspaces import add, workspace_at
 
 STYLE = Path(charts.__file__).with_name("page.css").read_text()
@@ -270,9 +271,8 @@ def test_markup_escapes_what_is_not_markup():
 def test_the_command_line_writes_the_file(home, tmp_path, capsys):
     base = handbook(home)[1]
     run, target = _run(base), tmp_path / "report.html"
-    assert main(["report", run, "-o", str(target), "--json"]) == 0
+    told = output_of(capsys, "report", run, "-o", target)
     assert target.read_text("utf-8") == base.runs.report(run)
-    told = json.loads(capsys.readouterr().out)
     assert told == {"run": run, "file": str(target), "bytes": target.stat().st_size}
     assert main(["report", run, "--kb", "handbook", "-o", str(target)]) == 0
     assert main(["report", "unknown", "-o", str(target)]) == 2

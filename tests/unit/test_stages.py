@@ -22,9 +22,9 @@ from rag import (
     Workspace,
     stage_rows,
 )
-from rag.__main__ import main
 from rag.retrieval import Candidates, Corpus, SearchQuery, Timeline, select, stages
 from rag.retrieval.hits import Hits, hits_at
+from tests.verbs import output_of
 from tests.workspaces import QUICK, add, workspace_at
 
 QUESTION = "When are pumps checked?"
@@ -121,8 +121,7 @@ def test_a_new_stage_is_in_the_trace_and_in_the_json_of_a_search(base, registere
     names = [stage.name for stage in trace.stages]
     assert names[names.index("fusion") :][:3] == ["fusion", "too_short", "refuse"]
     assert [hit.document for hit in trace.hits] == ["a.md", "c.md"]
-    assert main(["search", "notes", QUESTION, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = output_of(capsys, "search", "notes", QUESTION)
     (stage,) = [stage for stage in told["stages"] if stage["name"] == "too_short"]
     assert (stage["taken"], stage["given"], stage["note"]) == (3, 2, "at least 40 characters")
     assert [drop["reason"] for drop in stage["dropped"]] == ["18 characters, 40 are asked for"]
@@ -159,9 +158,7 @@ def test_a_new_stage_is_measured_by_the_pipeline(base, registered, tmp_path, cap
         base.tuning.tuner("checks").fetch(QUICK)
     grid = tmp_path / "grid.json"
     grid.write_text('{"search.mode": ["dense", "lexical", "hybrid"], "search.top_k": [1, 2]}')
-    arguments = ["sweep", "notes", "checks", "--grid", str(grid), "--verify", "6", "--json"]
-    assert main(arguments) == 0
-    swept = json.loads(capsys.readouterr().out)
+    swept = output_of(capsys, "sweep", "notes", "checks", "--grid", str(grid), "--verify", "6")
     assert swept["verified"] == 6
     for result in swept["results"]:
         recipe = QUICK.with_fields(result["set"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import time
 from collections.abc import Callable
@@ -15,7 +14,6 @@ import pytest
 from sqlalchemy import func, select, text
 
 from rag import Document, KnowledgeBase, NotFound, StorageError, Upload, Workspace, readers
-from rag.__main__ import main
 from rag.cli import inputs
 from rag.errors import DiskFull
 from rag.readers import web
@@ -26,6 +24,7 @@ from rag.storage.files import Files
 from rag.storage.shared import deletion as module
 from rag.storage.shared import segments as portioned
 from rag.storage.tables import knowledge_base
+from tests.verbs import run_verb
 from tests.workspaces import QUICK, add, workspace_at
 
 LEAVE = b"# Leave\n\nUnused leave may be carried over for three months.\n"
@@ -267,7 +266,7 @@ def test_deleting_a_base_is_one_step(workspace, monkeypatch):
 def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(workspace, home, capsys):
     base = workspace.create("here", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
-    code, told = checked(capsys)
+    code, told, _ = run_verb(capsys, "check")
     assert (code, told) == (0, {"problems": [], "left": 0, "freed": 0})
     files = Files(home / "files", workspace._services.database)
     stray = files.path("0" * 64)
@@ -286,7 +285,7 @@ def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(workspa
     with workspace._services.database.write() as connection:
         file_parts.forget_parts(connection, [names(LEAVE)])
     files.path(names(TRAVEL)).write_bytes(b"other bytes")
-    code, told = checked(capsys)
+    code, told, _ = run_verb(capsys, "check")
     kinds = {each["name"]: (each["kind"], each["what"]) for each in told["problems"]}
     lost = f"files/{names(LEAVE)[:2]}/{names(LEAVE)}, the original of leave.md"
     damaged = f"files/{names(TRAVEL)[:2]}/{names(TRAVEL)}"
@@ -301,7 +300,7 @@ def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(workspa
     }
     assert (code, told["left"]) == (1, 7)
     assert all(path.exists() for path in orphans)
-    code, told = checked(capsys, "--repair")
+    code, told, _ = run_verb(capsys, "check", "--repair")
     left = {each["name"] for each in told["problems"] if not each["repaired"]}
     assert (code, left) == (1, {lost, damaged})
     assert not any(path.exists() for path in orphans)
@@ -314,7 +313,7 @@ def test_a_check_leaves_alone_what_is_on_its_way(workspace, home, capsys):
     seen: list[tuple[int, int]] = []
 
     def checks() -> None:
-        code, told = checked(capsys, "--repair")
+        code, told, _ = run_verb(capsys, "check", "--repair")
         seen.append((code, told["left"]))
 
     slow = Interrupted(TRAVEL, checks)
@@ -350,8 +349,3 @@ def started(workspace: Workspace, is_clean: Callable[[], bool]) -> None:
             break
         time.sleep(0.01)
     workspace.jobs.close()
-
-
-def checked(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Any]:
-    code = main(["check", *options, "--json"])
-    return code, json.loads(capsys.readouterr().out)

@@ -34,6 +34,7 @@ from rag.storage import registries as rows
 from tests.people import signed_in, view
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 from tests.servers import Reply, scripted
+from tests.verbs import output_of
 
 NOISE = "Why is there a grinding noise?"
 GRINDING = "The Hollin pump makes a grinding noise when its bearing is dry."
@@ -267,15 +268,13 @@ def test_systems_on_the_command_line(home, capsys, monkeypatch):
         add = ["systems", "handbook", "add", "rival", "--definition", str(file)]
         assert main([*add, "--question", NOISE]) == 0
         assert "pump.txt (exact)" in capsys.readouterr().out
-        assert main(["evaluate", "handbook", SET, "--system", "rival", "--k", "1", "--json"]) == 0
-        result = json.loads(capsys.readouterr().out)
+        result = output_of(capsys, "evaluate", "handbook", SET, "--system", "rival", "--k", "1")
         assert (result["system"]["version"], result["metrics"]["hit@1"]) == (1, 0.25)
         gate = ["gate", "handbook", SET, "--system", "rival", "--against", result["run"]]
         gate += ["--min", "hit@1=0.2"]
         assert main(gate) == 0
         capsys.readouterr()
-    assert main(["systems", "handbook", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["systems"]
+    (row,) = output_of(capsys, "systems", "handbook")["systems"]
     assert (row["name"], row["unset"]) == ("rival", [])
     assert main(["systems", "handbook", "remove", "rival"]) == 0
     assert main(["systems", "handbook", "add", "rival"]) == 2

@@ -24,6 +24,7 @@ from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.experiments.systems.measuring import HopFigures, hop_figures, judged_texts, match_questions
 from rag.types import Evidence
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
+from tests.verbs import output_of
 from tests.workspaces import add
 
 NOISE = "Why is there a grinding noise?"
@@ -121,8 +122,7 @@ def test_a_file_is_measured_on_the_command_line(base, tmp_path, capsys):
     row = {"user_input": NOISE, "retrieved_contexts": [GRINDING], "reference": ""}
     (tmp_path / "file.jsonl").write_text(json.dumps(row))
     arguments = ["evaluate", "handbook", SET, "--returned", str(tmp_path / "file.jsonl")]
-    assert main([*arguments, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = output_of(capsys, *arguments)
     assert (result["questions"], result["metrics"]["hit@1"]) == (1, 1.0)
     assert result["system"]["located"] == {"exact": 1}
     (run,) = base.runs.list_all()

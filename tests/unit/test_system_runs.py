@@ -1,6 +1,5 @@
 """Runs of systems beside runs of recipes: everything that reads runs knows both."""
 
-import json
 from statistics import fmean
 
 import pytest
@@ -12,6 +11,7 @@ from rag.chunking import estimates
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.storage.tables import chunk, cut, foreign_text
 from tests.runs import SET, WORDS, handbook
+from tests.verbs import output_of
 from tests.workspaces import database_at
 
 ELSEWHERE = "Bread is baked at 220 degrees for three quarters of an hour, then left to cool."
@@ -82,8 +82,7 @@ def test_tokens_for_a_model_stand_beside_quality_in_every_comparison(base, capsy
     assert main(["parity", "handbook", longer.id, own.id]) == 0
     assert f"{new}, the other run {old}" in capsys.readouterr().out
     assert f"{new}, the other run {old}" in base.runs.report(longer.id, own.id)
-    main(["runs", "handbook", "--json"])
-    rows = json.loads(capsys.readouterr().out)["runs"]
+    rows = output_of(capsys, "runs", "handbook")["runs"]
     assert {row["run"]: row["context_tokens"] for row in rows} == {
         run.id: run.context_tokens for run in (longer, own)
     }
@@ -137,9 +136,7 @@ def test_texts_go_with_their_run_and_are_not_copied(home):
 
 def test_a_gate_measures_against_a_run_of_a_system(base, capsys):
     run = run_of_system(base, foreign=True)
-    arguments = ["gate", "handbook", SET, "--baseline", run.id, "--json"]
-    assert main(arguments) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = output_of(capsys, "gate", "handbook", SET, "--baseline", run.id)
     assert result["outcome"] == "passed"
     assert result["paired"]["ndcg@10"]["difference"] > 0
 

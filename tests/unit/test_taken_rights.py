@@ -20,8 +20,8 @@ from rag import (
     ScopedWorkspace,
     Workspace,
 )
-from rag.services.services import Models
 from rag.workspace import authorization, scoped
+from tests.answer_runs import with_chat
 from tests.people import signed_in, view
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, stocked
@@ -125,7 +125,7 @@ def test_an_answer_is_not_written_on_for_who_may_not_ask_any_more(workspace, mon
     monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)
     chat = ScriptedChat("Unused leave lapses in March [1].")
-    monkeypatch.setattr(Models, "chat", lambda *_: chat)
+    with_chat(monkeypatch, chat, for_quotes=True)
     if taken == "role":
         signed_in(workspace, "ann")  # who owns it from now on
     base = workspace.base("manuals")

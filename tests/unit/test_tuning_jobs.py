@@ -7,9 +7,9 @@ from rag import Grid, InvalidRecipe, KnowledgeBase, TouchstoneError, Workspace, 
 from rag.experiments.tuning.fit_job import calibrate
 from rag.experiments.tuning.search_job import leaders, search_all
 from rag.experiments.tuning.table_job import build_table
-from rag.services.jobs import Reporter
 from rag.services.services import Services
 from rag.storage.tables import job
+from tests.jobs import Heard
 from tests.runs import SET, WORDS
 from tests.workspaces import workspace_at
 
@@ -23,20 +23,11 @@ def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
     return parts[0]
 
 
-class _Heard(Reporter):
-    def __init__(self) -> None:
-        self.told: list[tuple[int, int]] = []
-        self.result = None
-
-    def report(self, done: int, total: int, message: str) -> None:
-        self.told.append((done, total))
-
-
 def _heard(workspace: Workspace, handler: object, job: int) -> list[tuple[int, int]]:
-    heard = _Heard()
+    heard = Heard()
     assert callable(handler)
     handler(Services.start(workspace.settings), workspace.jobs.get(job), heard)
-    return [each for each in heard.told if each[1]]
+    return [(done, total) for done, total, _ in heard.told if total]
 
 
 def _climbs(told: list[tuple[int, int]]) -> None:
@@ -145,7 +136,7 @@ def test_progress_of_a_search_and_a_fit_only_climbs(workspace, base):
     sweeper.sweep(Grid.parse(grid, WORDS), on_progress=lambda *each: heard.append(each))
     _climbs(heard)
     assert heard[-1][0] == heard[-1][1]
-    fitting = _Heard()
+    fitting = Heard()
     fit = workspace.jobs.get(base.tuning.fits.start(SET, WORDS))
     services = Services.start(workspace.settings)
     with pytest.raises(TouchstoneError, match="Too few labels"):

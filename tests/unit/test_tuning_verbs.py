@@ -10,6 +10,7 @@ import pytest
 from rag import Sweeper
 from rag.__main__ import main
 from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.verbs import run_verb
 
 
 @pytest.fixture
@@ -17,12 +18,6 @@ def grid(tmp_path: Path) -> str:
     fields = {"search.mode": ["lexical", "dense"], "search.threshold": [None, 1.0]}
     (tmp_path / "grid.json").write_text(json.dumps(fields))
     return str(tmp_path / "grid.json")
-
-
-def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code = main([*arguments, "--json"])
-    out = capsys.readouterr().out
-    return code, json.loads(out) if out else None
 
 
 def test_a_sweep_that_is_not_confirmed_ends_with_1(base, grid, capsys, monkeypatch):
@@ -34,28 +29,30 @@ def test_a_sweep_that_is_not_confirmed_ends_with_1(base, grid, capsys, monkeypat
         return found
 
     monkeypatch.setattr(Sweeper, "sweep", wrong)
-    code, told = _run(capsys, "sweep", "handbook", SET, "--grid", grid, "--verify", "1")
+    code, told, _ = run_verb(capsys, "sweep", "handbook", SET, "--grid", grid, "--verify", "1")
     assert (code, told["verified"]) == (1, 1)
     assert {"recipe", "metric", "swept", "evaluated"} == set(told["mismatches"][0])
 
 
 def test_evaluation_sweep_and_report_say_that_k_covers_all_there_is(base, grid, capsys):
     passages = base.runs.evaluate(SET, WORDS).run.environment["rankable results"]
-    _, swept = _run(capsys, "sweep", "handbook", SET, "--grid", grid)
-    _, measured = _run(capsys, "evaluate", "handbook", SET)
+    _, swept, _ = run_verb(capsys, "sweep", "handbook", SET, "--grid", grid)
+    _, measured, _ = run_verb(capsys, "evaluate", "handbook", SET)
     for told in (swept, measured):
         (caution,) = told["cautions"]
         assert f" {passages} " in caution
         assert "recall@10" in caution
         assert "recall@1," not in caution
     assert caution in base.runs.report(measured["run"])
-    _, shallow = _run(capsys, "evaluate", "handbook", SET, "--k", "1")
+    _, shallow, _ = run_verb(capsys, "evaluate", "handbook", SET, "--k", "1")
     assert shallow["cautions"] == []
 
 
 def test_builds_of_a_grid_are_made(base, tmp_path, capsys):
     (tmp_path / "sizes.json").write_text('{"index.chunk_size": [16, 24]}')
-    code, told = _run(capsys, "sweep", "handbook", SET, "--grid", str(tmp_path / "sizes.json"))
+    code, told, _ = run_verb(
+        capsys, "sweep", "handbook", SET, "--grid", str(tmp_path / "sizes.json")
+    )
     assert (code, told["recipes"]) == (0, 2)
     smaller = WORDS.with_fields({"index.chunk_size": 16})
     assert base.documents.missing(smaller.index) == 0
@@ -74,9 +71,9 @@ def test_builds_of_a_grid_are_made(base, tmp_path, capsys):
 def test_ways_to_cut_are_measured_in_tokens_too(base, tmp_path, capsys):
     grid = tmp_path / "sizes.json"
     grid.write_text('{"index.chunk_size": [16, 24]}')
-    code, told = _run(capsys, "sweep", "handbook", SET, "--grid", str(grid), "--by-tokens")
+    code, told, _ = run_verb(capsys, "sweep", "handbook", SET, "--grid", str(grid), "--by-tokens")
     assert code == 0
-    code, run = _run(
+    code, run, _ = run_verb(
         *(capsys, "evaluate", "handbook", SET, "--by-tokens"),
         *("--k", "1,3,5,10,20", "--set", "index.chunk_size=16"),
     )
@@ -111,7 +108,7 @@ def test_bad_input_ends_with_2(base, tmp_path, capsys, content, options, said):
 
 def test_the_gate_ends_with_1_below_a_least_value(base, capsys):
     nothing = ("--set", "search.mode=dense", "--set", "search.threshold=1.0")
-    code, told = _run(capsys, "gate", "handbook", SET, "--min", "mrr@3=0.1", *nothing)
+    code, told, _ = run_verb(capsys, "gate", "handbook", SET, "--min", "mrr@3=0.1", *nothing)
     assert code == 1
     assert told["failures"] == [{"metric": "mrr@3", "value": 0.0, "required": 0.1, "of": "min"}]
 
@@ -120,20 +117,20 @@ def test_the_gate_ends_with_1_below_a_least_value(base, capsys):
 def test_the_gate_passes_exactly_what_is_demanded(base, capsys, more, code):
     mean = base.runs.evaluate(SET, WORDS, (10,)).run.metrics["precision@10"]
     least = f"precision@10={mean + more!r}"
-    assert _run(capsys, "gate", "handbook", SET, "--min", least)[0] == code
+    assert run_verb(capsys, "gate", "handbook", SET, "--min", least)[0] == code
 
 
 def test_the_gate_lists_the_questions_that_got_worse(base, capsys):
     before = base.runs.evaluate(SET, WORDS, (1, 10)).run
     worse = ("gate", "handbook", SET, "--baseline", before.id, "--set", "search.threshold=1.0")
-    code, told = _run(capsys, *worse)
+    code, told, _ = run_verb(capsys, *worse)
     # Four questions lost outright: no test is sure of so few, and neither does it pass.
     assert (code, told["outcome"], told["passed"]) == (3, "undecided", False)
     assert told["paired"]["ndcg@10"]["difference"] == pytest.approx(-before.metrics["ndcg@10"])
     lost = told["regressions"]["ndcg@10"]
     assert {each["id"] for each in lost} == {"q1", "q2", "q3", "q4"}
     assert all(each["before"] > each["after"] == 0.0 for each in lost)
-    assert _run(capsys, *worse, "--tolerance", "1")[0] == 0
+    assert run_verb(capsys, *worse, "--tolerance", "1")[0] == 0
     assert main(list(worse)) == 3
     shown = capsys.readouterr().out
     assert "What may a hotel cost?" in shown
@@ -142,7 +139,7 @@ def test_the_gate_lists_the_questions_that_got_worse(base, capsys):
 def test_the_gate_compares_what_both_were_asked(base, capsys):
     before = base.runs.evaluate(SET, WORDS, (1, 10)).run
     base.questions.delete_questions(SET, ["q1"])
-    code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
+    code, told, _ = run_verb(capsys, "gate", "handbook", SET, "--baseline", before.id)
     found = told["paired"]["ndcg@10"]
     assert (code, told["comparable"], found["difference"], found["left_out"]) == (0, False, 0.0, 1)
     assert "1 question " in told["differences"]
@@ -152,7 +149,7 @@ def test_the_gate_compares_by_the_labels_of_today(base, capsys):
     before = base.runs.evaluate(SET, WORDS, (1, 10)).run
     labels = {item.id: item.labels for item in base.questions.labelled(SET)}
     base.questions.label(SET, "q1", labels["q2"][0].document_id, 0, 20, 3)
-    code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
+    code, told, _ = run_verb(capsys, "gate", "handbook", SET, "--baseline", before.id)
     assert (code, told["outcome"], told["comparable"]) == (0, "passed", True)
     assert told["paired"]["ndcg@10"]["difference"] == 0
     assert "version 2" in told["differences"]
@@ -162,7 +159,7 @@ def test_the_gate_refuses_to_compare_over_other_labels_and_documents(base, capsy
     before = base.runs.evaluate(SET, WORDS, (1, 10)).run
     base.questions.edit_question(SET, "q1", tags=["later"])  # a version without a difference
     base.documents.delete_documents([base.documents.documents(WORDS.index)[0].id])
-    code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
+    code, told, _ = run_verb(capsys, "gate", "handbook", SET, "--baseline", before.id)
     assert (code, told["outcome"]) == (4, "incomparable")
     main(["gate", "handbook", SET, "--baseline", before.id])
     assert "Not comparable: the labels and the documents differ. " in capsys.readouterr().out
