@@ -82,7 +82,7 @@ def test_a_search_waits_for_a_connection_of_the_server(small, tmp_path):
 
 
 def test_who_waits_in_vain_is_told_when_to_come_again(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "_seconds", ContextVar("_seconds", default=0.5))
+    monkeypatch.setattr(database_errors, "_seconds", ContextVar("_seconds", default=0.5))
     with opened(small, tmp_path) as workspace:
         add(workspace, workspace.create("notes", QUICK), {"pump.txt": "The pump leaks."})
         api, asked = client(workspace), {"question": "pump"}
