@@ -23,7 +23,7 @@ from rag import (
 )
 from rag.retrieval import Part, merge_traces
 from rag.types import chunk_key
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, fill_home, workspace_at
 
 COSINE = "cosine of fake"
 RELEVANCES = st.lists(st.floats(-1, 1), max_size=8)
@@ -158,10 +158,15 @@ QUESTION = "How long may unused leave be carried over?"
 
 @pytest.fixture
 def workspace(home: Path) -> Workspace:
+    fill_home(home, three_bases)
+    return workspace_at(home)
+
+
+def three_bases(home: Path) -> None:
     workspace = workspace_at(home)
     for name, text in (("pumps", PUMP), ("policies", LEAVE), ("copies", LEAVE + " Ask us.")):
         add(workspace, workspace.create(name, QUICK), {f"{name}.txt": text})
-    return workspace
+    workspace.close()
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from rag.evaluation.pooling.sampling import SampledMean, agreement, sampled_mean
 from tests.api import client
 from tests.half_judged import NEW, OLD, SET, half_judged
 from tests.verbs import output_of
+from tests.workspaces import fill_home, workspace_at
 
 M = "ndcg@10"
 
@@ -34,9 +35,18 @@ M = "ndcg@10"
 @pytest.fixture
 def opened(home: Path) -> tuple[Workspace, KnowledgeBase, str, str]:
     """A knowledge base, a run whose hits all have labels, and one with hits nobody judged."""
-    workspace, base = half_judged(home)
-    old, new = (base.runs.evaluate(SET, each, (10,)).run.id for each in (OLD, NEW))
+    fill_home(home, evaluated)
+    workspace = workspace_at(home)
+    base = workspace.base("pumps")
+    new, old = (run.id for run in base.runs.list_all())
     return workspace, base, old, new
+
+
+def evaluated(home: Path) -> None:
+    workspace, base = half_judged(home)
+    for recipe in (OLD, NEW):
+        base.runs.evaluate(SET, recipe, (10,))
+    workspace.close()
 
 
 def test_every_place_says_that_nothing_is_decided_and_why(opened):

@@ -141,7 +141,7 @@ def test_progress_of_a_search_and_a_fit_only_climbs(workspace, base):
     services = Services.start(workspace.settings)
     with pytest.raises(TouchstoneError, match="Too few labels"):
         calibrate(services, fit, fitting)
-    _climbs([each for each in fitting.told if each[1]])
+    _climbs([(done, total) for done, total, _ in fitting.told if total])
 
 
 def test_fields_that_a_search_does_not_look_at():
