@@ -11,7 +11,7 @@ from rag.__main__ import main
 from rag.storage.conversations.sessions import turn
 from tests.api import client
 from tests.verbs import output_of
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, stocked
 
 ERRORS = (
     "CV-115 means that the speed sensors disagree. CV-118 means that the rotor was not recognised. "
@@ -24,20 +24,13 @@ LEAVE = "How many days of annual leave do I have per calendar year?"
 RECIPE = QUICK.with_fields({"search.threshold": None, "search.refuse": "off"})
 
 
+DAYS = (2024, 27), (2026, 29)
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    filled = workspace_at(tmp_path)
-    base = filled.create("manuals", RECIPE)
-    add(
-        filled,
-        base,
-        {
-            "errors.md": ERRORS,
-            "leave-policy-2024.md": POLICY.format(days=27),
-            "leave-policy-2026.md": POLICY.format(days=29),
-        },
-    )
-    return filled
+    policies = {f"leave-policy-{year}.md": POLICY.format(days=days) for year, days in DAYS}
+    return stocked(tmp_path, {"errors.md": ERRORS, **policies}, RECIPE, "manuals")[0]
 
 
 @pytest.fixture

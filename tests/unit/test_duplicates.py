@@ -7,7 +7,7 @@ import pytest
 from rag import KnowledgeBase, NotAllowed, Workspace
 from rag.library.documents import copy_job
 from tests.people import signed_in, view
-from tests.workspaces import QUICK, add, found, workspace_at
+from tests.workspaces import QUICK, add, fill_home, found, workspace_at
 
 LEAVE = "Unused leave may be carried over until the end of March."
 TRAVEL = "Trains are booked by the office. Flights need the consent of the board."
@@ -17,8 +17,13 @@ NARROW = QUICK.with_fields({"search.top_k": 3})
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """One of everything that a copy takes along, and of what it does not."""
-    workspace = workspace_at(tmp_path)
+    fill_home(tmp_path, one_of_everything)
+    return workspace_at(tmp_path)
+
+
+def one_of_everything(home: Path) -> None:
+    """Fill a home with one of everything that a copy takes along, and of what it does not."""
+    workspace = workspace_at(home)
     base = workspace.create("manuals", QUICK)
     base.documents.prepare_build(WIDE.index)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
@@ -37,7 +42,7 @@ def workspace(tmp_path: Path) -> Workspace:
     base.questions.save("empty", [])
     workspace.jobs.run(base.runs.start_evaluation("policies", QUICK))
     base.conversations.ask(base.conversations.open(None), "Leave?", QUICK)
-    return workspace
+    workspace.close()
 
 
 def held(base: KnowledgeBase) -> list:  # type: ignore[type-arg]

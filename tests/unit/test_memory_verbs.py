@@ -6,7 +6,7 @@ import pytest
 
 from rag.__main__ import main
 from tests.verbs import run_verb
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, fill_home, workspace_at
 
 ASK_LEAVE = "How long may unused leave be carried over?"
 ASK_PUMP = "Why does the pump make a grinding noise?"
@@ -15,6 +15,11 @@ ASK_PUMP = "Why does the pump make a grinding noise?"
 @pytest.fixture
 def asked(home: Path) -> Path:
     """A home in which two questions were answered, the second with a thumb down."""
+    fill_home(home, two_answers)
+    return home
+
+
+def two_answers(home: Path) -> None:
     workspace = workspace_at(home)
     base = workspace.create("notes", QUICK)
     files = {
@@ -27,7 +32,6 @@ def asked(home: Path) -> Path:
         base.conversations.conclude(turn, base.ask(question, QUICK).answer)
     base.conversations.rate(turn, -1)
     workspace.close()
-    return home
 
 
 def test_one_is_shown_corrected_and_deleted(asked, capsys):

@@ -11,7 +11,7 @@ from rag.protocols import InputType
 from rag.types import Vectors
 from rag.workspace import spending
 from tests.people import signed_in, view
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import stocked
 
 QUESTION = "leave"
 
@@ -35,9 +35,7 @@ class _Paid:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    found = workspace_at(tmp_path)
-    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses. In March."})
-    return found
+    return stocked(tmp_path, {"leave.md": "Unused leave lapses. In March."}, name="manuals")[0]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from rag import InvalidInput, KnowledgeBase, NotFound, Workspace
 from rag.__main__ import main
 from tests.verbs import output_of
-from tests.workspaces import QUICK, add, found, workspace_at
+from tests.workspaces import QUICK, add, found, stocked
 
 LEAVE = "Unused leave may be carried over until 30 June. It lapses after that day."
 OLD = "Until last year it was carried over until 31 March."
@@ -19,14 +19,12 @@ WORDS = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 5, "search.
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return workspace_at(tmp_path / "home")
+    return stocked(tmp_path / "home", {"rules.txt": TEXT}, WORDS, "rules")[0]
 
 
 @pytest.fixture
 def base(workspace: Workspace) -> KnowledgeBase:
-    made = workspace.create("rules", WORDS)
-    assert add(workspace, made, {"rules.txt": TEXT}) == ["added"]
-    return made
+    return workspace.base("rules")
 
 
 def texts(base: KnowledgeBase) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ from rag import (
 )
 from tests.answer_runs import with_chat
 from tests.scripted_chat import ScriptedChat
-from tests.workspaces import QUICK, add
+from tests.workspaces import QUICK, add, stocked
 
 SET = "proposed"
 WITH_MODEL = QUICK.with_fields({"answer.provider": "ollama", "answer.model": "scripted"})
@@ -31,10 +32,13 @@ DOCUMENTS = {
 
 
 @pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return stocked(home, DOCUMENTS, name="plant")[0]
+
+
+@pytest.fixture
 def base(workspace: Workspace) -> KnowledgeBase:
-    made = workspace.create("plant", QUICK)
-    add(workspace, made, DOCUMENTS)
-    return made
+    return workspace.base("plant")
 
 
 def _sentence(messages: Sequence[Message]) -> str:
