@@ -1,5 +1,7 @@
 """What the API says of documents beside their text: tags, the file itself, and the builds."""
 
+from pathlib import Path
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -8,16 +10,20 @@ from rag.storage import files as file_parts
 from tests.api import client
 from tests.contracts.test_api_access import BASES, problem
 from tests.people import signed_in, view
-from tests.workspaces import QUICK, add
+from tests.workspaces import QUICK, add, stocked
 
 LEAVE = "Unused leave may be carried over until the end of March. Café."
 
 
 @pytest.fixture
+def workspace(home: Path) -> Workspace:
+    documents = {"leave.md": LEAVE, "travel.md": "Trains are booked by the office."}
+    return stocked(home, documents, name="manuals")[0]
+
+
+@pytest.fixture
 def manuals(workspace: Workspace) -> str:
-    base = workspace.create("manuals", QUICK)
-    add(workspace, base, {"leave.md": LEAVE, "travel.md": "Trains are booked by the office."})
-    return f"{BASES}/{base.id}"
+    return f"{BASES}/{workspace.base('manuals').id}"
 
 
 def called(api: TestClient, manuals: str, name: str) -> str:

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from rag import Settings, Workspace
 from tests.api import client, served
 from tests.contracts.test_api_access import BASES, problem
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked
 
 LEAVE = "Unused leave may be carried over until the end of March."
 TRAVEL = "Trains are booked by the office. Flights need the consent of the board."
@@ -22,14 +22,12 @@ TRAVEL = "Trains are booked by the office. Flights need the consent of the board
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return workspace_at(tmp_path)
+    return stocked(tmp_path, {"leave.md": LEAVE, "travel.md": TRAVEL}, name="manuals")[0]
 
 
 @pytest.fixture
 def manuals(workspace: Workspace) -> str:
-    base = workspace.create("manuals", QUICK)
-    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
-    return f"{BASES}/{base.id}"
+    return f"{BASES}/{workspace.base('manuals').id}"
 
 
 def events(text: str) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from rag import Grid, HttpTool, InvalidInput, NotFound, Recipe, Settings, Trace,
 from rag.retrieval.topic import TopicModel
 from tests.servers import Reply, Script, scripted
 from tests.verbs import run_verb
-from tests.workspaces import QUICK, add, stored_bytes
+from tests.workspaces import QUICK, stocked, stored_bytes
 
 LEAVE = "Unused leave may be carried over until 30 June."
 QUESTION = "How long may unused leave be carried over?"
@@ -32,9 +32,8 @@ def server() -> Iterator[Script]:
 def workspace(home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("TOUCHSTONE_ALLOW_PRIVATE_URLS", "1")
     monkeypatch.setenv("TOUCHSTONE_TOOL_KEY", "s3cret")
-    workspace = Workspace(Settings.from_env())
-    add(workspace, workspace.create("notes", QUICK), {"leave.txt": LEAVE})
-    return workspace
+    stocked(home, {"leave.txt": LEAVE}, name="notes")[0].close()
+    return Workspace(Settings.from_env())
 
 
 def define(workspace: Workspace, url: str, **fields: Any) -> HttpTool:
