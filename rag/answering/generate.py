@@ -172,7 +172,7 @@ class _Quotes:
 
     @cached_property
     def choice(self) -> ChosenQuotes:
-        """What is quoted, chosen once. Raises ProviderError when a remote embedder fails."""
+        """The quotes, chosen once. Raises ProviderError when a remote embedder fails."""
         return choose_quotes(self._trace, self._embedder, self._reader, self.words)
 
     def answer(self) -> QuotesAnswer:

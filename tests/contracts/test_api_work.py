@@ -158,7 +158,8 @@ def test_a_real_client_hears_of_a_job_and_an_answer_as_they_go_on(workspace, man
 def test_no_request_is_sent_into_a_connection_that_the_server_ends(workspace, manuals):
     secret, _ = workspace.access.tokens.create("test", ["read"])
     given = {"Authorization": f"Bearer {secret}"}
-    with served(workspace) as address, httpx.Client(headers=given, trust_env=False) as real:
+    real = httpx.Client(headers=given, trust_env=False, timeout=60)  # the first request imports
+    with served(workspace) as address, real:
         for path in (manuals, "/mcp", "/api/v1/nothing"):
             with real.stream("GET", address + path) as reply:
                 assert reply.headers["connection"] == "close"
