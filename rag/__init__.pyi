@@ -23,9 +23,11 @@ from .answering.asking.model_answer import general_statement as general_statemen
 from .answering.asking.prompt import Prompt as Prompt
 from .answering.asking.suspicious import suspicions as suspicions
 from .answering.asking.wording import PROMPTS as PROMPTS
+from .answering.citations import answer_and_more as answer_and_more
 from .answering.citations import in_order as in_order
 from .answering.citations import mentions as mentions
 from .answering.citations import quoted_mentions as quoted_mentions
+from .answering.extractive import QuoteFate as QuoteFate
 from .answering.generate import QuotesExplanation as QuotesExplanation
 from .answering.markup import CodeBlock as CodeBlock
 from .answering.markup import code_blocks as code_blocks
@@ -35,8 +37,6 @@ from .answering.markup import inline_markup as inline_markup
 from .answering.markup import styled_words as styled_words
 from .answering.markup import unmarked as unmarked
 from .answering.markup import without_markup as without_markup
-from .answering.quote_fates import QuoteFate as QuoteFate
-from .answering.quoting import answer_and_more as answer_and_more
 from .answering.stream import AnswerStream as AnswerStream
 from .chunking.places import Place as Place
 from .chunking.places import place_of as place_of

@@ -62,7 +62,7 @@ class Growth:
 
 ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.answering.languages:pattern": {"keys": ("months",), "ends": False},
-    "rag.answering.units:names_unit": {"unit": "metre"},
+    "rag.answering.words:names_unit": {"unit": "metre"},
     "rag.answering.checking.figures:_measured": {"unit": "days"},
     "rag.answering.checking.figures:_code_pattern": {"code": "AB-12.3"},
     "rag.answering.checking.figures:says_pair": {"numbers": (3.0, 4.0)},

@@ -1,6 +1,6 @@
 """From what was found to what is said: context, prompt, answer, citations."""
 
-from rag.answering.asking.prompt import Beside, passage_budget
+from rag.answering.asking.prompt import NO_ANSWER, Beside, messages, passage_budget, prompt_text
 from rag.answering.asking.reading_probe import READING_QUESTIONS, right_readings
 from rag.answering.asking.speech import Continuing, renumbered
 from rag.answering.assessing.assess import Sufficiency
@@ -14,7 +14,6 @@ from rag.answering.generate import (
     sentence_prompt,
     words_quotes,
 )
-from rag.answering.prompting import NO_ANSWER, messages, prompt_text
 from rag.answering.reading import PassageReader
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary

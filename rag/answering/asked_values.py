@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 from rag.answering.languages import alternatives, any_of, listed, pattern
 from rag.answering.statements.rows import BETWEEN
-from rag.answering.units import base_unit, unit_at, unit_of
-from rag.answering.words import FIGURE
+from rag.answering.words import FIGURE, base_unit, unit_at, unit_of
 
 SPELT_NUMBER = any_of(
     *("numbers", "tens", "scales", "fractions.2", "multiples", "none", "frequencies")

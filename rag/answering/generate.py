@@ -15,11 +15,10 @@ from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.asking.wording import Wording
 from rag.answering.assessing.assess import Assessor, Sufficiency, with_assessment
 from rag.answering.checking import with_checks
-from rag.answering.extractive import quoted
-from rag.answering.quote_fates import ChosenQuotes, QuoteFate, choose_quotes, quote_fates
-from rag.answering.reading import PassageReader
+from rag.answering.citations import place_citations
+from rag.answering.extractive import ChosenQuotes, QuoteFate, choose_quotes, quote_fates, quoted
+from rag.answering.reading import PassageReader, Sources
 from rag.answering.refusal import of_language, refusal
-from rag.answering.sources import Sources, place_citations
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import ChatModel, Embedder

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.answering.asked_values import asked_value
+from rag.answering.assessing.dates import restrictions
 from rag.answering.assessing.key_terms import codes_in
-from rag.answering.assessing.restrictions import restrictions
 from rag.answering.reading import PassageReader
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import ENDED, Statement

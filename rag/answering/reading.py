@@ -1,10 +1,12 @@
-"""Statements of passages, read in their documents: without headings, and with complete rows."""
+"""Statements of passages, read in their documents: without headings, with whole rows and notes."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from rag.answering.assessing.editions import (
     SAME_TEXT,
@@ -22,14 +24,77 @@ from rag.answering.assessing.editions import (
     words_of,
 )
 from rag.answering.markup import unmarked
-from rag.answering.sources import Sources
-from rag.answering.statements.footnotes import Footnote, footnotes, with_footnotes
 from rag.answering.statements.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
-from rag.answering.statements.sentences import ENDED, Statement, statements
+from rag.answering.statements.sentences import (
+    ENDED,
+    LONGEST_STATEMENT,
+    NOTE_MARK,
+    Statement,
+    statements,
+)
 from rag.chunking.contexts import title_of
 from rag.lexical.references import NUMBERED, Reference
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
+
+BEFORE_NOTE = " … "
+"""Between a statement and its notes."""
+_MARK = re.compile(rf"(?<=\S)(?<!m)({NOTE_MARK})(?![\w*])")
+"""A mark behind a word or sign; "m²" is a unit."""
+_NOTE = re.compile(
+    rf"^[ \t]*\\?(?P<mark>{NOTE_MARK}):?[ \t]*(?P<words>[^\W_].*(?:\n(?![ \t]*\\?{NOTE_MARK}).+)*)",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Footnote:
+    """A note that begins at ``start`` of a document, on a ``page`` if it has any, with its mark."""
+
+    start: int
+    page: int | None
+    mark: str
+    words: str
+
+
+def footnotes(document: Document) -> list[Footnote]:
+    """The notes of a document. A star before several lines marks the items of a list."""
+    notes = [
+        Footnote(match.start(), document.page_at(match.start()), match["mark"], match["words"])
+        for match in _NOTE.finditer(document.text)
+    ]
+    marks = Counter(note.mark for note in notes)
+    return [note for note in notes if note.mark[0] != "*" or marks[note.mark] == 1]
+
+
+def with_footnotes(
+    statements: Sequence[Statement], offset: int, document: Document, notes: Sequence[Footnote]
+) -> Iterator[Statement]:
+    """Yield statements with the notes that their marks refer to.
+
+    A note is the nearest one on the page of its mark, which may draw it first, or else the next one
+    behind; one in Markdown has a name, and may stand anywhere. ``offset`` is where the passage of
+    the statements begins in the document.
+    """
+    for one in statements:
+        start = offset + one.start
+        end = start + len(one.quote)
+        own_notes = list[str]()
+        for mark in dict.fromkeys(_MARK.findall(f"{one.quote} {one.text}")) if notes else ():
+            page = document.page_at(start + max(one.quote.find(mark), 0))
+            places = [
+                (page is None or note.page != page, note.start < end, abs(note.start - end), note)
+                for note in notes
+                if note.mark == mark and not start <= note.start < end
+            ]
+            elsewhere, before, _, note = min(places, default=(True, True, 0, None))
+            if note and not (elsewhere and before and mark[0] != "["):
+                words = " ".join(unmarked(note.words).split())
+                if 0 < len(words) <= LONGEST_STATEMENT:
+                    own_notes.append(words if mark[0] == "[" else f"{mark} {words}")
+        text = BEFORE_NOTE.join((one.text, *own_notes))
+        yield replace(one, text=text, notes=tuple(own_notes))
+
 
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
 """What stands for spaces in names of files: "pump-1.7-manual"."""
@@ -55,6 +120,16 @@ class _ReadDocument:
     mute: tuple[Span, ...]
     page_heads: Mapping[int, str]
     notes: Sequence[Footnote]
+
+
+class Sources(Protocol):
+    """Reads the documents that hits are from."""
+
+    def document(self, hit: Hit) -> Document | None:
+        """The document of a hit; None where it is gone, and for results of tools."""
+
+    def outline(self, hit: Hit) -> Document | None:
+        """The same without its text, which is quick."""
 
 
 class PassageReader:

@@ -8,7 +8,7 @@ from copy import copy
 from itertools import chain
 from math import log
 
-from rag.answering.assessing.validity import dates_in
+from rag.answering.assessing.dates import dates_in
 from rag.answering.statements.sentences import Statement
 from rag.lexical import LexicalIndex, analyzer
 from rag.types import WordCorrection

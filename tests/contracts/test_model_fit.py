@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag import Answer, KnowledgeBase, Recipe, Settings, Workspace
-from rag.answering.prompting import NO_ANSWER
+from rag.answering.asking.prompt import NO_ANSWER
 from rag.search import model_fit
 from tests.handbook import visit
 from tests.servers import Reply, Script, openai_stream, scripted

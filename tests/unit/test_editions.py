@@ -6,6 +6,7 @@ import weakref
 import pytest
 
 from rag.answering import Vocabulary
+from rag.answering.assessing.dates import applies_from, valid_from
 from rag.answering.assessing.editions import (
     are_editions,
     day_of,
@@ -17,7 +18,6 @@ from rag.answering.assessing.editions import (
     on_one_matter,
     repeats,
 )
-from rag.answering.assessing.validity import applies_from, valid_from
 
 
 @pytest.mark.parametrize(

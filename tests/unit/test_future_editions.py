@@ -9,8 +9,7 @@ import pytest
 from rag import Chunk, Citation, Document, Hit
 from rag.answering import PassageReader, Vocabulary, extractive, reading
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
-from rag.answering.extractive import quotes
-from rag.answering.quote_fates import dated
+from rag.answering.extractive import dated, quotes
 from rag.providers.minilm import HashingEmbedder
 from rag.readers import read_text
 

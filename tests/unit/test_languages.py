@@ -161,8 +161,8 @@ asks = "quanto costa"
 """
 ASKING = """
 from rag.answering.asked_values import asked_value
-from rag.answering.assessing.validity import date_in
-from rag.answering.units import unit_at
+from rag.answering.assessing.dates import date_in
+from rag.answering.words import unit_at
 print(asked_value("Quanto costa il biglietto?").name)
 print(date_in("3 marzo 2026")[0], unit_at("3 giorni", 0, 1))
 """

@@ -18,9 +18,9 @@ from rag import (
     without_markup,
 )
 from rag.answering import PassageReader
+from rag.answering.citations import in_quotation_marks, words_of_quotation
 from rag.answering.extractive import OUTDATED, quotes
 from rag.answering.markup import unmarked_cell
-from rag.answering.quoting import in_quotation_marks, words_of_quotation
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
 from rag.answering.statements.sentences import sentence_spans, statements
 from rag.types import Page

@@ -6,7 +6,7 @@ import pytest
 
 from rag import Citation, SentenceCheck, Settings, providers
 from rag.answering.checking import SentenceChecker
-from rag.answering.checking.claims import claims
+from rag.answering.checking.check import claims
 from rag.answering.checking.figures import KnownFigures, figures
 from tests.answers import hits
 

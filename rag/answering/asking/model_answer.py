@@ -9,19 +9,24 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.asking.prompt import GENERAL, Beside, Prompt, prompt_of
+from rag.answering.asking.prompt import (
+    GENERAL,
+    NO_ANSWER,
+    Beside,
+    Prompt,
+    prompt_of,
+    says_no_answer,
+)
 from rag.answering.asking.sourcing import AnswerTool, Sourcing
 from rag.answering.asking.speech import Listener
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.assessing.assess import Assessor, Sufficiency, with_assessment
 from rag.answering.checking import with_checks
 from rag.answering.checking.figures import blank_mentions
-from rag.answering.citations import check, in_order, mentions
+from rag.answering.citations import check, in_order, mentions, place_citations
 from rag.answering.extractive import quotes
-from rag.answering.prompting import NO_ANSWER, says_no_answer
-from rag.answering.reading import PassageReader
+from rag.answering.reading import PassageReader, Sources
 from rag.answering.refusal import of_language, refusal
-from rag.answering.sources import Sources, place_citations
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.errors import ContextOverflow, ProviderError

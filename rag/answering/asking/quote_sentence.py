@@ -16,18 +16,16 @@ from rag.answering.asking.shown_quotes import ShownQuote, answering_quotes, show
 from rag.answering.asking.speech import Listener
 from rag.answering.asking.wording import Wording
 from rag.answering.checking import SentenceChecker
-from rag.answering.checking.check import Evidence, StatementTerms
-from rag.answering.checking.claims import claims
+from rag.answering.checking.check import Evidence, StatementTerms, claims
 from rag.answering.checking.figures import KnownFigures, blank_mentions, figures
-from rag.answering.citations import in_order, mentions
+from rag.answering.citations import in_order, in_quotation_marks, mentions, place_citations
 from rag.answering.extractive import QuoteSelection
 from rag.answering.markup import unmarked
-from rag.answering.quoting import in_quotation_marks
-from rag.answering.sources import Sources, place_citations
+from rag.answering.reading import Sources
 from rag.answering.statements.sentences import sentence_spans
 from rag.answering.stream import AnswerStream
-from rag.answering.units import names_unit
 from rag.answering.vocabulary import Vocabulary
+from rag.answering.words import names_unit
 from rag.errors import ProviderError
 from rag.fences import neutral
 from rag.lexical.languages import SUREST, likeliest

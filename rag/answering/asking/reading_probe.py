@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from rag.answering.asking.prompt import Beside, Count, prompt_of
+from rag.answering.asking.prompt import Beside, Count, prompt_of, says_no_answer
 from rag.answering.asking.speech import Listener
 from rag.answering.citations import mentions
-from rag.answering.prompting import says_no_answer
 from rag.answering.reading import PassageReader
 from rag.protocols import ChatModel
 from rag.recipe import AnswerRecipe

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from rag.answering.asked_values import asked_value
 from rag.answering.assessing.key_terms import words_in
+from rag.answering.citations import with_gap
 from rag.answering.extractive import QuoteSelection
 from rag.answering.quote_candidates import Candidate
-from rag.answering.quoting import with_gap
 from rag.answering.reading import document_words
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.vocabulary import Vocabulary

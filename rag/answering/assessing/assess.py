@@ -16,7 +16,7 @@ from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm, key_terms, nearest_code
 from rag.answering.assessing.model import AnswerModel, answer_model
-from rag.answering.quote_fates import Dated
+from rag.answering.extractive import Dated
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal
 
-from rag.answering.assessing.validity import applies_from, date_in, valid_from
+from rag.answering.assessing.dates import applies_from, date_in, valid_from
 from rag.answering.languages import alternatives, pattern
 from rag.answering.vocabulary import Terms
 from rag.answering.words import DIGITS, LETTERS

@@ -10,8 +10,8 @@ from typing import Literal
 
 from rag.answering.asked_values import asked_value
 from rag.answering.languages import alternatives, any_of, listed
-from rag.answering.units import unit_of
 from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.words import unit_of
 from rag.lexical.analyzers import WORD_CHARACTERS
 from rag.lexical.languages import language, likeliest
 

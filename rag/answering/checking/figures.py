@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.validity import SHORT_MONTHS
+from rag.answering.assessing.dates import SHORT_MONTHS
 from rag.answering.citations import Mention
 from rag.answering.languages import alternatives, any_of, listed, named, numbered
-from rag.answering.units import unit_at
+from rag.answering.words import unit_at
 
 _GAP = r"[ \u00a0\u2009\u202f]"
 _VULGAR = "[¼-¾⅐-⅞]"

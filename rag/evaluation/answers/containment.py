@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from rag.answering.assessing.validity import MONTH_NUMBERS, OF, ORDINAL, SHORT_MONTHS, dates_in
+from rag.answering.assessing.dates import MONTH_NUMBERS, OF, ORDINAL, SHORT_MONTHS, dates_in
 from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
 from rag.answering.languages import alternatives, any_of, listed, numbered
-from rag.answering.units import unit_at
+from rag.answering.words import unit_at
 from rag.lexical import Analyzer, analyzer, function_words
 
 _UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

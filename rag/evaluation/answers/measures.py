@@ -13,7 +13,7 @@ import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from rag.answering.quoting import answer_and_more
+from rag.answering.citations import answer_and_more
 from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.relevance import judged_by_document
 from rag.lexical import analyzer

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from rag.answering.statements.footnotes import BEFORE_NOTE
+from rag.answering.reading import BEFORE_NOTE
 from rag.answering.statements.rows import readable_text, rows_within, tables_within
 from rag.conversations.tours import LONGEST_NOTE, AnswerBasis, TourQuote, TourStop, TourValue
 from rag.conversations.tours.front_matter import front_matter

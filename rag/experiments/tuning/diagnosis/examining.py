@@ -9,7 +9,7 @@ from textwrap import shorten
 
 import numpy as np
 
-from rag.answering.quoting import answer_and_more
+from rag.answering.citations import answer_and_more
 from rag.errors import NotFound
 from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.answers.measures import nearest_part, plain_answer
