@@ -166,6 +166,6 @@ def test_the_process_of_a_job_waits_for_its_connections(small, tmp_path, monkeyp
             job = base.documents.add_files(files)
             workspace.jobs.start()
             time.sleep(database_errors.SECONDS_OF_A_REQUEST + 5)
-        assert ends.get(timeout=60) == 0
+        assert ends.get(timeout=300) == 0
         assert workspace.jobs.get(job).status == "done"
         assert [item.status for item in workspace.jobs.items(job)] == ["added"] * 4
