@@ -17,13 +17,12 @@ from types import MappingProxyType
 from rag.chunking.atoms import Scale, closing_headings, heading_end, read_atoms
 from rag.chunking.contexts import Contexts
 from rag.chunking.estimates import EstimatedTokens
-from rag.chunking.spans import Embed, Policy, added_words, apply_edits, cut, topics
+from rag.chunking.spans import Embed as Embed
+from rag.chunking.spans import Policy, added_words, apply_edits, cut, topics
 from rag.lexical.languages import document_language
 from rag.protocols import Tokenizer
 from rag.recipe import Chunker, IndexRecipe
 from rag.types import Chunk, Document, Span, Vectors, chunk_key
-
-__all__ = ["CHUNKERS", "Cutting", "Embed", "chunks", "length_counter"]
 
 _VISIBLE = re.compile(r"\S")
 

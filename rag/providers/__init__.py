@@ -1,72 +1,36 @@
 """Embedding, chat and reranking models behind protocols; which there are is in ``table.toml``."""
 
-from rag.providers.endpoint import Clients, RetryPolicy
-from rag.providers.local_servers import (
-    WORDING,
-    LocalServer,
-    find_local_servers,
-    parameters,
-)
-from rag.providers.making import (
-    CHAT_RETRIES,
-    STEP_RETRIES,
-    StoredSpace,
-    chat_model,
-    decision_model,
-    embedder,
-    model_key,
-    require_embedder,
-    reranker,
-)
-from rag.providers.prices import Price, embedding_price_of, price_of, read_prices
-from rag.providers.probing import ProviderStatus, check, reranks_here, statuses
-from rag.providers.table import (
-    ROWS,
-    ProviderRow,
-    Variables,
-    default_dense_weight,
-    default_threshold,
-    is_local,
-    languages,
-    may_cost,
-    multilingual_embedders,
-    tokens_read,
-    vector_space,
-)
-
-__all__ = [
-    "CHAT_RETRIES",
-    "ROWS",
-    "STEP_RETRIES",
-    "WORDING",
-    "Clients",
-    "LocalServer",
-    "Price",
-    "ProviderRow",
-    "ProviderStatus",
-    "RetryPolicy",
-    "StoredSpace",
-    "Variables",
-    "chat_model",
-    "check",
-    "decision_model",
-    "default_dense_weight",
-    "default_threshold",
-    "embedder",
-    "embedding_price_of",
-    "find_local_servers",
-    "is_local",
-    "languages",
-    "may_cost",
-    "model_key",
-    "multilingual_embedders",
-    "parameters",
-    "price_of",
-    "read_prices",
-    "require_embedder",
-    "reranker",
-    "reranks_here",
-    "statuses",
-    "tokens_read",
-    "vector_space",
-]
+from rag.providers.endpoint import Clients as Clients
+from rag.providers.endpoint import RetryPolicy as RetryPolicy
+from rag.providers.local_servers import WORDING as WORDING
+from rag.providers.local_servers import LocalServer as LocalServer
+from rag.providers.local_servers import find_local_servers as find_local_servers
+from rag.providers.local_servers import parameters as parameters
+from rag.providers.making import CHAT_RETRIES as CHAT_RETRIES
+from rag.providers.making import STEP_RETRIES as STEP_RETRIES
+from rag.providers.making import StoredSpace as StoredSpace
+from rag.providers.making import chat_model as chat_model
+from rag.providers.making import decision_model as decision_model
+from rag.providers.making import embedder as embedder
+from rag.providers.making import model_key as model_key
+from rag.providers.making import require_embedder as require_embedder
+from rag.providers.making import reranker as reranker
+from rag.providers.prices import Price as Price
+from rag.providers.prices import embedding_price_of as embedding_price_of
+from rag.providers.prices import price_of as price_of
+from rag.providers.prices import read_prices as read_prices
+from rag.providers.probing import ProviderStatus as ProviderStatus
+from rag.providers.probing import check as check
+from rag.providers.probing import reranks_here as reranks_here
+from rag.providers.probing import statuses as statuses
+from rag.providers.table import ROWS as ROWS
+from rag.providers.table import ProviderRow as ProviderRow
+from rag.providers.table import Variables as Variables
+from rag.providers.table import default_dense_weight as default_dense_weight
+from rag.providers.table import default_threshold as default_threshold
+from rag.providers.table import is_local as is_local
+from rag.providers.table import languages as languages
+from rag.providers.table import may_cost as may_cost
+from rag.providers.table import multilingual_embedders as multilingual_embedders
+from rag.providers.table import tokens_read as tokens_read
+from rag.providers.table import vector_space as vector_space

@@ -16,40 +16,25 @@ from typing import BinaryIO
 from rag.errors import TouchstoneError, UnreadableDocument
 from rag.lexical.languages import document_language
 from rag.readers.characters import normalise
-from rag.readers.content import FRESH_COPY, Content, Limits, Source, silent
+from rag.readers.content import FRESH_COPY, Content, Source, silent
+from rag.readers.content import Limits as Limits
 from rag.readers.formats import (
     DESCRIPTIONS,
     HEAD,
-    SUPPORTED,
-    TEXT_EXTENSIONS,
     Format,
     extension_of,
-    format_of,
     kind_of,
     reader_version,
     refusal_of,
     unsupported,
 )
+from rag.readers.formats import SUPPORTED as SUPPORTED
+from rag.readers.formats import TEXT_EXTENSIONS as TEXT_EXTENSIONS
+from rag.readers.formats import format_of as format_of
 from rag.readers.isolation import shared_pool
-from rag.readers.pdf.page_image import Mark, PageImage
+from rag.readers.pdf.page_image import Mark as Mark
+from rag.readers.pdf.page_image import PageImage as PageImage
 from rag.types import Document, Omission, Receipt
-
-__all__ = [
-    "SUPPORTED",
-    "TEXT_EXTENSIONS",
-    "Limits",
-    "Mark",
-    "PageImage",
-    "count_pages",
-    "decrypt",
-    "draw",
-    "format_of",
-    "read",
-    "read_text",
-    "refusal",
-    "size_of",
-    "unpack",
-]
 
 _DEFAULT = Limits()
 _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, while somebody waits

@@ -6,9 +6,7 @@ from urllib.parse import parse_qsl, urldefrag
 
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.protocols import VectorIndex, VectorServer
-from rag.stores.remote_vector_index import RemoteVectorIndex
-
-__all__ = ["KINDS", "RemoteVectorIndex", "empty", "load", "server"]
+from rag.stores.remote_vector_index import RemoteVectorIndex as RemoteVectorIndex
 
 KINDS = ("flat", "hnsw", "ivf")
 _FORMS = (

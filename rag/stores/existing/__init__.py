@@ -5,35 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rag.errors import ProviderRejected
-from rag.stores.existing.definition import STORE_KINDS, ExistingStore, StoreKind
+from rag.stores.existing.definition import STORE_KINDS as STORE_KINDS
+from rag.stores.existing.definition import ExistingStore as ExistingStore
+from rag.stores.existing.definition import StoreKind as StoreKind
 from rag.stores.existing.postgresql_table import PostgresTable
 from rag.stores.existing.qdrant_collection import QdrantCollection
-from rag.stores.existing.rows import (
-    RawRow,
-    ReadableStore,
-    StoreField,
-    StoreLayout,
-    StoreRow,
-    VectorField,
-    chosen,
-    document_row,
-)
+from rag.stores.existing.rows import RawRow as RawRow
+from rag.stores.existing.rows import ReadableStore as ReadableStore
+from rag.stores.existing.rows import StoreField as StoreField
+from rag.stores.existing.rows import StoreLayout as StoreLayout
+from rag.stores.existing.rows import StoreRow as StoreRow
+from rag.stores.existing.rows import VectorField as VectorField
+from rag.stores.existing.rows import chosen as chosen
+from rag.stores.existing.rows import document_row as document_row
 from rag.stores.existing.search_index import SearchIndex
-
-__all__ = [
-    "STORE_KINDS",
-    "ExistingStore",
-    "RawRow",
-    "ReadableStore",
-    "StoreField",
-    "StoreKind",
-    "StoreLayout",
-    "StoreRow",
-    "VectorField",
-    "chosen",
-    "document_row",
-    "open_store",
-]
 
 _KINDS: Mapping[StoreKind, type[PostgresTable] | type[QdrantCollection] | type[SearchIndex]] = {
     "pgvector": PostgresTable,
