@@ -80,7 +80,12 @@ def kind_of_head(head: bytes) -> str:
             return kind
     if b"%PDF-" in head[:1024]:
         return "pdf"
-    return _text_kind(head)
+    encoding = evident_encoding(head)
+    if encoding is None and is_binary(head):
+        return "unknown"
+    text = head.decode(encoding or "latin-1", errors="replace")
+    start = text.lstrip("\ufeff \t\r\n").lower()
+    return "html" if start.startswith(("<!doctype html", "<html", "<head", "<body")) else "text"
 
 
 def _zip_kind(path: Path) -> str:
@@ -107,15 +112,6 @@ def _ole_kind(path: Path) -> str:
     marker = "EncryptedPackage".encode("utf-16-le")
     with path.open("rb") as file:
         return "encrypted_office" if marker in file.read(1_000_000) else "ole"
-
-
-def _text_kind(head: bytes) -> str:
-    encoding = evident_encoding(head)
-    if encoding is None and is_binary(head):
-        return "unknown"
-    text = head.decode(encoding or "latin-1", errors="replace")
-    start = text.lstrip("\ufeff \t\r\n").lower()
-    return "html" if start.startswith(("<!doctype html", "<html", "<head", "<body")) else "text"
 
 
 _TEXT = ("text", "html")

@@ -91,34 +91,17 @@ def source_of(message: Message) -> Source:
 
 def content_message(content: Content) -> Message:
     """A reading that went well."""
-    return {
-        "content": {
-            "text": content.text,
-            "pages": [dataclasses.astuple(page) for page in content.pages],
-            "headings": [dataclasses.astuple(heading) for heading in content.headings],
-            "tables": [dataclasses.astuple(table) for table in content.tables],
-            "metadata": content.metadata,
-            "read": content.read,
-            "left_out": [dataclasses.astuple(omission) for omission in content.left_out],
-        }
-    }
+    return {"content": dataclasses.asdict(content)}
 
 
 def content_of(message: Message) -> Content:
     """The reverse of ``content_message``."""
     body = message["content"]
-    return Content(
-        body["text"],
-        tuple(Page(*page) for page in body["pages"]),
-        tuple(Heading(*heading) for heading in body["headings"]),
-        tuple(
-            Table(start, end, tuple(labels), caption)
-            for start, end, labels, caption in body["tables"]
-        ),
-        body["metadata"],
-        body["read"],
-        tuple(Omission(*omission) for omission in body["left_out"]),
-    )
+    for table in body["tables"]:
+        table["labels"] = tuple(table["labels"])
+    kinds = {"pages": Page, "headings": Heading, "tables": Table, "left_out": Omission}
+    parts = {name: tuple(kind(**one) for one in body[name]) for name, kind in kinds.items()}
+    return Content(**body | parts)
 
 
 def error_message(error: TouchstoneError) -> Message:
@@ -277,7 +260,12 @@ class Worker:
         The program that crashes, hangs or lies is given up; the next caller gets another.
         """
         self.clean = False
-        self._send(request)
+        try:
+            assert self._process.stdin
+            self._process.stdin.write(encode(request))
+            self._process.stdin.flush()
+        except OSError as error:
+            raise damaged(_CRASHED) from error
         retry_policy = _Patience(source.limits)
         while True:
             _stop_if(cancelled)
@@ -310,14 +298,6 @@ class Worker:
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close() if pipe else None
-
-    def _send(self, message: Message) -> None:
-        try:
-            assert self._process.stdin
-            self._process.stdin.write(encode(message))
-            self._process.stdin.flush()
-        except OSError as error:
-            raise damaged(_CRASHED) from error
 
     def _receive(self) -> Message | None:
         """The next message, or None if there is none for a moment."""

@@ -155,13 +155,6 @@ def _without_marks(markup: str) -> str:
     return "".join([*parts, markup[done:]])
 
 
-def _without_closing(title: str) -> str:
-    """A title without the signs that may close it, if white space stands before them."""
-    words = title.strip(" \t")
-    bare = words.rstrip("#")
-    return words if bare and not bare.endswith((" ", "\t")) else bare
-
-
 @dataclass
 class _Scanner:
     """A walk through the lines; ``fence``, ``comment`` and ``paragraph`` are the open block, if
@@ -206,7 +199,10 @@ class _Scanner:
     def _heading(self, line: str, start: int) -> Heading | None:
         atx = _ATX.match(line)
         if atx:
-            title = plain_title(_without_closing(line[atx.end() :]))
+            # A title without the signs that may close it, if white space stands before them
+            words = line[atx.end() :].strip(" \t")
+            bare = words.rstrip("#")
+            title = plain_title(words if bare and not bare.endswith((" ", "\t")) else bare)
             return Heading(start, len(atx.group(1)), title) if title else None
         under = _SETEXT.match(line) if self.paragraph is not None else None
         if under and self.paragraph is not None:

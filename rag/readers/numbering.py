@@ -30,7 +30,7 @@ class Numbering:
         self._levels: dict[str, dict[int, Any]] = {}
         self._restarts: dict[str, dict[int, int]] = {}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
-        if numbering is None:
+        if not len(numbering):
             return
         abstract = {item.get(f"{_W}abstractNumId"): item for item in numbering.iter(_ABSTRACT)}
         linked = {
@@ -112,16 +112,10 @@ def numeral(count: int, form: str) -> str:
     if form.endswith("Letter"):
         text = chr(ord("a") + (count - 1) % 26) * ((count - 1) // 26 + 1)
     elif form.endswith("Roman"):
-        text = roman(count)
+        text = ""
+        for value, letters in _ROMAN:
+            text += letters * (count // value)
+            count %= value
     else:
         text = f"{count:02}" if form == "decimalZero" else str(count)
     return text.upper() if form.startswith("upper") else text
-
-
-def roman(count: int) -> str:
-    """Return a number in small Roman numerals."""
-    text = ""
-    for value, letters in _ROMAN:
-        text += letters * (count // value)
-        count %= value
-    return text

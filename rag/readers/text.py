@@ -109,9 +109,9 @@ def read_csv(source: Source) -> Content:
     """Separated as a first line ``sep=;`` says, or by what cuts the rows most evenly."""
     text, metadata = load(source)
     stated = _STATED.match(text)
-    if stated:  # a line for Excel, and no row
-        return _read(text[stated.end() :], stated.group(1), metadata, source)
-    return _read(text, sniff_delimiter(text), metadata, source)
+    delimiter = stated[1] if stated else sniff_delimiter(text)
+    text = text[stated.end() :] if stated else text  # a line for Excel is no row
+    return _read(text, delimiter, metadata, source)
 
 
 def read_tsv(source: Source) -> Content:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from rag.errors import BlockedAddress, InvalidInput, UnreadableDocument
-from rag.network.requests import FetchLimits, TooLarge, body_of, checked_client, checked_url
+from rag.network.requests import (
+    FetchLimits,
+    TooLarge,
+    body_of,
+    checked_client,
+    checked_url,
+    failures,
+)
 from rag.readers.formats import SUPPORTED, TEXT_EXTENSIONS, extension_of, format_for_media_type
 
 if TYPE_CHECKING:
@@ -144,9 +151,7 @@ def _translated(url: str) -> Iterator[None]:
             "Try again later, or download it yourself and add the file.",
             reason="timed_out",
         ) from error
-    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-        raise _unreachable(f"{url} cannot be reached ({error or type(error).__name__})") from error
-    except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+    except failures() as error:
         raise _unreachable(f"{url} cannot be reached ({error or type(error).__name__})") from error
 
 

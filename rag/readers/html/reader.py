@@ -179,10 +179,7 @@ def _squeezed(text: str) -> str:
 
 
 def _is_beside(element: Any) -> bool:
-    """Whether an element stands beside the main text, or is not shown at all."""
-    style = (element.get("style") or "").replace(" ", "")
-    if element.get("hidden") is not None or "display:none" in style:
-        return True
+    """Whether an element stands beside the main text."""
     if element.tag in _BESIDE or _is_frame(element):
         return True
     is_leaf = element.tag == "div" and not any(child.tag in _BLOCKS for child in element)

@@ -110,34 +110,24 @@ def _is_in_sentence(button: Any, holder: Any, blocks: frozenset[str]) -> bool:
     for node in itertools.chain(
         [button], itertools.takewhile(lambda one: one is not holder, button.iterancestors())
     ):
-        before = before or _has_words_before(node, blocks)
-        behind = behind or _has_words_behind(node, blocks)
+        before = before or _has_words(node, blocks, before=True)
+        behind = behind or _has_words(node, blocks, before=False)
     if holder.tag in _TITLES:
         return before == behind
     return (before and behind) if holder.tag in _CELLS else (before or behind)
 
 
-def _has_words_before(node: Any, blocks: frozenset[str]) -> bool:
-    for other in node.itersiblings(preceding=True):
-        if (other.tail or "").strip():
-            return True
-        if _is_block(other, blocks):
-            return False
-        if other.tag != "button" and any(map(str.strip, other.itertext())):
-            return True
-    return bool((node.getparent().text or "").strip())
-
-
-def _has_words_behind(node: Any, blocks: frozenset[str]) -> bool:
-    if (node.tail or "").strip():
+def _has_words(node: Any, blocks: frozenset[str], *, before: bool) -> bool:
+    """Whether words stand before an element, or behind it, up to the next block."""
+    if not before and (node.tail or "").strip():
         return True
-    for other in node.itersiblings():
+    for other in node.itersiblings(preceding=before):
+        has_tail = bool((other.tail or "").strip())
         if _is_block(other, blocks):
-            return False
-        words = [other.tail or "", *(other.itertext() if other.tag != "button" else ())]
-        if any(map(str.strip, words)):
+            return has_tail and before
+        if has_tail or (other.tag != "button" and any(map(str.strip, other.itertext()))):
             return True
-    return False
+    return before and bool((node.getparent().text or "").strip())
 
 
 def _enclose(

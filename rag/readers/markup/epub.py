@@ -35,7 +35,14 @@ def read_epub(source: Source) -> Content:
     with zipfile.ZipFile(source.path) as archive:
         names = set(archive.namelist())
         if "META-INF/encryption.xml" in names:
-            _refuse_encrypted(_parsed(archive.read("META-INF/encryption.xml")))
+            # Fonts may be veiled; chapters that are encrypted cannot be read
+            for part in _parsed(archive.read("META-INF/encryption.xml")).iter("{*}CipherReference"):
+                if str(part.get("URI", "")).lower().endswith(_PAGES):
+                    raise UnreadableDocument(
+                        "The book is encrypted: its shop lets only its own programs open it.",
+                        "Add a copy without copy protection.",
+                        reason="encrypted",
+                    )
         place = _parsed(archive.read("META-INF/container.xml")).find(".//{*}rootfile")
         book = _parsed(archive.read(place.get("full-path")))
         folder = posixpath.dirname(place.get("full-path"))
@@ -84,14 +91,3 @@ def _body(data: bytes) -> Any:
         return None
     xhtml_to_html(tree)
     return tree.find("body")
-
-
-def _refuse_encrypted(encryption: Any) -> None:
-    """Fonts may be veiled; chapters that are encrypted cannot be read."""
-    for part in encryption.iter("{*}CipherReference"):
-        if str(part.get("URI", "")).lower().endswith(_PAGES):
-            raise UnreadableDocument(
-                "The book is encrypted: its shop lets only its own programs open it.",
-                "Add a copy without copy protection.",
-                reason="encrypted",
-            )

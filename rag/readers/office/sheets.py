@@ -13,6 +13,7 @@ import operator
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -142,59 +143,56 @@ _UNSHOWN = ";;;"
 _KINDS = {"/chart": "chart", "/image": "picture"}
 
 
-def read_xlsx(source: Source) -> Content:
-    """Values as last calculated and saved. The sheet's name is a heading, notes stand after it all.
-
-    Left out, and counted: hidden sheets, rows, columns and cells, struck text, formulas whose value
-    was not saved, pictures and charts.
-    """
+@contextmanager
+def _opened(source: Source, **options: bool) -> Iterator[Any]:
     from openpyxl import load_workbook
 
     check_archive(source)
     with source.path.open("rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # Opened here, because openpyxl judges a path by its extension, which this one has not.
-        return _read_book(
-            load_workbook(file, read_only=True, data_only=True, rich_text=True), source
-        )
+        yield load_workbook(file, read_only=True, data_only=True, **options)
+
+
+def read_xlsx(source: Source) -> Content:
+    """Values as last calculated and saved. The sheet's name is a heading, notes stand after it all.
+
+    Left out, and counted: hidden sheets, rows, columns and cells, struck text, formulas whose value
+    was not saved, pictures and charts.
+    """
+    with _opened(source, rich_text=True) as book:
+        composer, count = Composer(), len(book.worksheets)
+        for number, sheet in enumerate(book.worksheets, start=1):
+            source.tick(number - 1, count)
+            if sheet.sheet_state != "visible":
+                composer.leave_out("hidden_sheet", sheet.title)
+                continue
+            reader = _Sheet(sheet, composer)
+            rows = reader.rows(lambda done=number - 1: source.tick(done, count))
+            add_sheet(composer, number, sheet.title, rows)
+            for note in reader.notes:
+                composer.block(note, "\n")
+                composer.count("comments")
+        source.tick(count, count)
+        title, author = book.properties.title, book.properties.creator
+    day = office_day(source.path)
+    return composer.content(title=title, author=author, date=day, pages=str(count))
 
 
 def first_rows(source: Source) -> list[tuple[int, list[str]]]:
     """The rows of the first sheet that has any, each with its number. Raises UnreadableDocument."""
-    from openpyxl import load_workbook
-
-    check_archive(source)
-    with source.path.open("rb") as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for sheet in load_workbook(file, read_only=True, data_only=True).worksheets:
-            rows = _rows(sheet, source, 0, 1)
-            filled = [(number, cells) for number, cells in enumerate(rows, 1) if any(cells)]
+    with _opened(source) as book:
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # the size that a file claims can be wrong, and hides rows
+            filled = list[tuple[int, list[str]]]()
+            for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+                if number % _TICK_EVERY == 1:
+                    source.tick(0, 1)
+                if any(cells := [cell_text(value) for value in row]):
+                    filled.append((number, cells))
             if filled:
                 return filled
     return []
-
-
-def _read_book(book: Any, source: Source) -> Content:
-    composer, count = Composer(), len(book.worksheets)
-    for number, sheet in enumerate(book.worksheets, start=1):
-        source.tick(number - 1, count)
-        if sheet.sheet_state != "visible":
-            composer.leave_out("hidden_sheet", sheet.title)
-            continue
-        reader = _Sheet(sheet, composer)
-        rows = reader.rows(lambda done=number - 1: source.tick(done, count))
-        add_sheet(composer, number, sheet.title, rows)
-        for note in reader.notes:
-            composer.block(note, "\n")
-            composer.count("comments")
-    source.tick(count, count)
-    properties = book.properties
-    return composer.content(
-        title=properties.title,
-        author=properties.creator,
-        date=office_day(source.path),
-        pages=str(count),
-    )
 
 
 def add_sheet(composer: Composer, number: int, title: str, rows: Iterable[Row]) -> None:
@@ -396,7 +394,11 @@ class _Sheet:
         """The text of a cell; ``out`` says that its row or column is hidden anyway."""
         value, style = cell["value"], cell["style_id"]
         if style not in self._looks:
-            self._looks[style] = self._look(cell)
+            # The number format of a cell, and whether its text is struck
+            from openpyxl.cell.read_only import ReadOnlyCell
+
+            look = ReadOnlyCell(self._sheet, **cell)
+            self._looks[style] = look.number_format or "General", bool(look.font.strike)
         code, struck = self._looks[style]
         kind = "struck_passage" if struck else "hidden_cell" if code == _UNSHOWN else ""
         if value is None:
@@ -410,22 +412,12 @@ class _Sheet:
             text = _formatted(value, code)
         self._name = self._name or text
         if self._comments and not out:
-            self._add_note(cell, text)
+            place = self._place(cell)
+            note = self._comments.pop(place.rpartition("!")[2], "")
+            about = ", ".join(dict.fromkeys(filter(None, (self._name, text)))) or place
+            if note:
+                self.notes.append(f"Note on {about}: {note}")
         return text
-
-    def _look(self, cell: dict[str, Any]) -> tuple[str, bool]:
-        """The number format of a cell, and whether its text is struck."""
-        from openpyxl.cell.read_only import ReadOnlyCell
-
-        look = ReadOnlyCell(self._sheet, **cell)
-        return look.number_format or "General", bool(look.font.strike)
-
-    def _add_note(self, cell: dict[str, Any], text: str) -> None:
-        place = self._place(cell)
-        note = self._comments.pop(place.rpartition("!")[2], "")
-        about = ", ".join(dict.fromkeys(filter(None, (self._name, text)))) or place
-        if note:
-            self.notes.append(f"Note on {about}: {note}")
 
     def _part(self, part: Any, cell: dict[str, Any]) -> str:
         """A part of the text of a cell with a font of its own."""
@@ -448,15 +440,6 @@ def _formatted(value: Any, code: str) -> str:
     if value.time() == datetime.time():
         return formatted_day(value.date(), code)
     return cell_text(value)
-
-
-def _rows(sheet: Any, source: Source, done: int, count: int) -> Iterator[list[str]]:
-    # The size that a file claims can be wrong, and hides rows then.
-    sheet.reset_dimensions()
-    for index, row in enumerate(sheet.iter_rows(values_only=True)):
-        if index % _TICK_EVERY == 0:
-            source.tick(done, count)
-        yield [cell_text(value) for value in row]
 
 
 def cell_text(value: object) -> str:

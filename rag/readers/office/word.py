@@ -10,7 +10,17 @@ from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.numbering import Numbering
 from rag.readers.office.archive import check_archive, section_titles
-from rag.readers.office.word_text import REMOVED, W, WordText, bases, is_on, margins, plain
+from rag.readers.office.word_text import (
+    REMOVED,
+    W,
+    WordText,
+    bases,
+    is_on,
+    margins,
+    part_of,
+    plain,
+    style_of,
+)
 from rag.readers.tables import Row, caption, grid, holds_values, named_rows
 
 _HEADING = re.compile(r"heading (\d)$", re.IGNORECASE)
@@ -58,7 +68,7 @@ class _Reader:
         self._styles = {style.style_id: style.element for style in document.styles}
         self._names = {style.style_id: style.name or "" for style in document.styles}
         self._levels = _levels(document)
-        self._numbering = Numbering(_numbering_of(document))
+        self._numbering = Numbering(part_of(document, "numbering"))
         self._title = ""
         self._sections = iter(document.sections)
         headers = [one.header for one in document.sections if not one.header.is_linked_to_previous]
@@ -99,7 +109,7 @@ class _Reader:
 
     def _add_paragraph(self, paragraph: Any) -> None:
         text = self._text.of(paragraph)
-        level = _level(paragraph, self._levels)
+        level = _outline(paragraph) or self._levels.get(style_of(paragraph), 0)
         label = self._label(paragraph) if text.strip() else None
         if level:
             self.composer.heading(level, f"{label} {text}" if label else text)
@@ -116,10 +126,7 @@ class _Reader:
         the number 0 takes the mark of the style away. Where none of them has any, the name of the
         style tells.
         """
-        style = paragraph.find(f"{W}pPr/{W}pStyle")
-        name = style.get(f"{W}val") if style is not None else ""
-        number = level = None
-        owner = paragraph
+        name, number, level, owner = style_of(paragraph), None, None, paragraph
         for element in (paragraph, *bases(self._styles.get(name))):
             found = element.find(f"{W}pPr/{W}numPr")
             if found is None:
@@ -207,27 +214,22 @@ class _Reader:
         return [" ".join(filter(None, (own, row))) for row in rows or [""]]
 
 
-def _numbering_of(document: Any) -> Any:
-    """The definitions of lists; None where the document has none."""
-    for relation in document.part.rels.values():
-        if relation.reltype.endswith("/numbering") and not relation.is_external:
-            return relation.target_part.element
-    return None
-
-
 def _levels(document: Any) -> dict[str, int]:
     """Heading level by style id. A style named Title is the topmost."""
     levels = {}
     for style in document.styles:
         named = _HEADING.match(style.name or "")
-        outline = style.element.find(f"{W}pPr/{W}outlineLvl")
-        if named:
-            levels[style.style_id] = int(named.group(1))
-        elif (style.name or "").casefold() == "title":
-            levels[style.style_id] = 1
-        elif outline is not None and int(outline.get(f"{W}val", "9")) < 9:
-            levels[style.style_id] = int(outline.get(f"{W}val")) + 1
+        is_title = (style.name or "").casefold() == "title"
+        level = int(named[1]) if named else int(is_title) or _outline(style.element)
+        levels[style.style_id] = level
     return levels
+
+
+def _outline(element: Any) -> int:
+    """The level in the outline that a paragraph or style states; 0 for none."""
+    outline = element.find(f"{W}pPr/{W}outlineLvl")
+    level = int(outline.get(f"{W}val", "9")) if outline is not None else 9
+    return level + 1 if level < 9 else 0
 
 
 def _words(element: Any) -> str:
@@ -245,18 +247,8 @@ def _blocks(parent: Any) -> Iterator[Any]:
 
 def _caption(paragraph: Any, text: str) -> str:
     """The words of a paragraph that is the caption of a table by its style or its beginning."""
-    style = paragraph.find(f"{W}pPr/{W}pStyle")
-    words = caption([text])
-    styled = style is not None and str(style.get(f"{W}val")).casefold() == "caption"
+    words, styled = caption([text]), style_of(paragraph).casefold() == "caption"
     return words if styled or _NUMBERED.match(words) else ""
-
-
-def _level(paragraph: Any, levels: dict[str, int]) -> int:
-    style = paragraph.find(f"{W}pPr/{W}pStyle")
-    outline = paragraph.find(f"{W}pPr/{W}outlineLvl")
-    if outline is not None and int(outline.get(f"{W}val", "9")) < 9:
-        return int(outline.get(f"{W}val")) + 1
-    return levels.get(style.get(f"{W}val"), 0) if style is not None else 0
 
 
 def _lines(table: Any) -> list[list[Any]]:

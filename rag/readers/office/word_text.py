@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.readers.characters import lowered, raised
 from rag.readers.content import Composer
-from rag.readers.numbering import roman
+from rag.readers.numbering import numeral
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -62,7 +62,7 @@ class WordText:
             }
         self._notes: dict[tuple[str, str], Any] = {}
         for kind in _NOTES.values():
-            for note in _part(document, kind):
+            for note in part_of(document, kind):
                 self._notes[kind, note.get(f"{W}id", "")] = note
 
     def of(self, element: Any) -> str:
@@ -105,12 +105,20 @@ class WordText:
             self._composer.leave_out("embedded_object")
             return ""
         if tag in (f"{W}drawing", f"{W}pict"):
-            return self._drawing(child)
+            # The alternative text of a picture, and the words of text boxes
+            kinds = [_DRAWINGS[item.tag] for item in child.iter(*_DRAWINGS)]
+            for kind in kinds:
+                self._composer.leave_out(kind)
+            described = (
+                item.get("descr", "") for item in child.iter() if item.tag.endswith("}docPr")
+            )
+            words = next(described, "").strip() if kinds else ""
+            return (f"[Picture: {words}]" if words else "") + self._inner(child)
         return self._inner(child) + ("\n" if tag == f"{W}p" else "")
 
     def _run(self, run: Any) -> str:
         effects = dict[str, str]()
-        for style in (_style(next(run.iterancestors(f"{W}p"), None), "p"), _style(run, "r")):
+        for style in (style_of(next(run.iterancestors(f"{W}p"), None), "p"), style_of(run, "r")):
             effects |= self._styles.get(style, {})
         effects |= _effects(run)
         out = ""
@@ -149,7 +157,7 @@ class WordText:
             return ""
         self._marks[kind] += 1
         number = self._marks[kind]
-        shown = raised(str(number)) if kind == "footnotes" else f"[{roman(number)}]"
+        shown = raised(str(number)) if kind == "footnotes" else f"[{numeral(number, 'lowerRoman')}]"
         self.notes.append(f"{shown} {words}")
         return shown
 
@@ -158,17 +166,6 @@ class WordText:
         if known is None and chr(code).strip():
             self._composer.leave_out("symbol")
         return known or " "
-
-    def _drawing(self, drawing: Any) -> str:
-        """The alternative text of a picture, and the words of text boxes."""
-        kinds = [_DRAWINGS[item.tag] for item in drawing.iter(*_DRAWINGS)]
-        for kind in kinds:
-            self._composer.leave_out(kind)
-        described = (
-            item.get("descr", "") for item in drawing.iter() if item.tag.endswith("}docPr")
-        )
-        words = next(described, "").strip() if kinds else ""
-        return (f"[Picture: {words}]" if words else "") + self._inner(drawing)
 
 
 def margins(section: Any) -> Iterator[tuple[str, Any]]:
@@ -207,7 +204,8 @@ def is_on(switch: Any) -> bool:
     return switch is not None and switch.get(f"{W}val", "1") not in _OFF
 
 
-def _style(element: Any, kind: str) -> str:
+def style_of(element: Any, kind: str = "p") -> str:
+    """The id of the style of a paragraph or of a run, of the kind "r"; "" for none."""
     style = element.find(f"{W}{kind}Pr/{W}{kind}Style") if element is not None else None
     return style.get(f"{W}val", "") if style is not None else ""
 
@@ -219,8 +217,8 @@ def _effects(element: Any) -> dict[str, str]:
     return {name: item.get(f"{W}val", "1") for name, item in found.items() if item is not None}
 
 
-def _part(document: Any, kind: str) -> Any:
-    """The root of the part with the notes of a kind; empty where the document has none."""
+def part_of(document: Any, kind: str) -> Any:
+    """The root of a part, such as that of notes of a kind; empty where the document has none."""
     from docx.oxml import parse_xml
 
     for relation in document.part.rels.values():

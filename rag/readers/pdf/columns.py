@@ -66,20 +66,8 @@ def columns_of(rows: Sequence[Row], drawn: Drawn) -> Columns:
     left = min(row.left for row in rows)
     right = max(row.right for row in rows)
     height = statistics.median(row.height for row in rows)
-    lines = _lines(rows, drawn, left, right)
-    white = [
-        (first + last) / 2
-        for first, last in _white(rows, left, right, height)
-        if not any(first - height / 2 <= line <= last + height / 2 for line in lines)
-    ]
-    return Columns(sorted(white + lines), lines)
-
-
-def _lines(rows: Sequence[Row], drawn: Drawn, left: float, right: float) -> list[float]:
-    """Return the positions of the vertical lines that separate most of the rows.
-
-    A line may be drawn as a whole or cell by cell.
-    """
+    # The positions of the vertical lines that separate most of the rows. A line may be drawn as a
+    # whole or cell by cell.
     top, bottom = rows[0].top, rows[-1].bottom
     parted: dict[int, float] = {}
     for rule in drawn.down:
@@ -90,7 +78,13 @@ def _lines(rows: Sequence[Row], drawn: Drawn, left: float, right: float) -> list
             )
             place = round(rule.at) if near is None else near
             parted[place] = parted.get(place, 0.0) + shared
-    return sorted(float(at) for at, long in parted.items() if long > _TALL * (bottom - top))
+    lines = sorted(float(at) for at, long in parted.items() if long > _TALL * (bottom - top))
+    white = [
+        (first + last) / 2
+        for first, last in _white(rows, left, right, height)
+        if not any(first - height / 2 <= line <= last + height / 2 for line in lines)
+    ]
+    return Columns(sorted(white + lines), lines)
 
 
 def _white(

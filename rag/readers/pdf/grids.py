@@ -69,17 +69,18 @@ def found_table(rows: Sequence[Row], drawn: Drawn) -> FoundTable | None:
     grid = _without_empty_columns(grid)
     if len(grid) < 2 or len(grid[0].cells) < 2:
         return None
-    count, labels = _header(grid, drawn)
-    if lattice and count:  # below a box over several columns stand their own labels
-        while count < len(grid) - 1 and grid[count - 1].spans:
-            count += 1
-        labels = _labels(grid[:count], _middles(grid), drawn)
+    count, middles = _header_rows(grid), _middles(grid)
+    while lattice and 0 < count < len(grid) - 1 and grid[count - 1].spans:
+        count += 1  # below a box over several columns stand their own labels
+    labels = _labels(grid[:count], middles, drawn)
     named = named_by_groups(
         (row.cells, place >= count and row.filled == [0] and _is_over_all(row, drawn, left, right))
         for place, row in enumerate(grid)
     )
-    heads = () if count or any(map(_has_data, grid)) else _all_heads(grid, drawn)
-    return FoundTable(list(named), tuple(labels) if count else (), tuple(_middles(grid)), heads)
+    above = [row for row in grid if len(row.filled) > 1 and not count]
+    is_header = above and not any(map(_has_data, grid))  # and nothing else, but for a title
+    heads = _labels(above, middles, drawn) if is_header else ()
+    return FoundTable(list(named), labels if count else (), tuple(middles), heads)
 
 
 def _is_over_all(row: GridRow, drawn: Drawn, left: float, right: float) -> bool:
@@ -131,11 +132,11 @@ def _merged(grid: list[GridRow], drawn: Drawn, left: float, right: float) -> lis
         len(grid) > 2 and lines >= _ALL_RULED * (sum(bool(row.cells[0]) for row in grid) - 1) > 0
     )
     ruled = len(grid) > 3 and lines >= _RULED_SHARE * len(steps)
-    joins = _always if whole else _continues_ruled if ruled else _continues
+    joins = _continues_ruled if ruled else _continues
     merged = list[GridRow]()
     for row in grid:
         before = merged[-1] if merged else None
-        if before is not None and not parted(before, row) and joins(before, row):
+        if before is not None and not parted(before, row) and (whole or joins(before, row)):
             before.cells = [
                 joined_lines(*pair) for pair in zip(before.cells, row.cells, strict=True)
             ]
@@ -152,14 +153,6 @@ def _around(one: Place | None, other: Place | None) -> Place | None:
     if one is None or other is None:
         return one or other
     return min(one[0], other[0]), max(one[1], other[1])
-
-
-def _always(_before: GridRow, _row: GridRow) -> bool:
-    """Return True, because rows without a line between them are one row.
-
-    This applies to tables in which lines separate all rows.
-    """
-    return True
 
 
 def _continues_ruled(before: GridRow, row: GridRow) -> bool:
@@ -202,19 +195,8 @@ def _without_empty_columns(grid: list[GridRow]) -> list[GridRow]:
     return grid
 
 
-def _header(grid: Sequence[GridRow], drawn: Drawn) -> tuple[int, list[str]]:
-    """Return the number of rows above the data, and their words, joined, for each column."""
-    count = _header_rows(grid)
-    return count, _labels(grid[:count], _middles(grid), drawn)
-
-
-def _all_heads(grid: Sequence[GridRow], drawn: Drawn) -> tuple[str, ...]:
-    """The labels of a table that is nothing but a header, without its title."""
-    rows = [row for row in grid if len(row.filled) > 1]
-    return tuple(_labels(rows, _middles(grid), drawn)) if rows else ()
-
-
-def _labels(rows: Sequence[GridRow], middles: Sequence[float], drawn: Drawn) -> list[str]:
+def _labels(rows: Sequence[GridRow], middles: Sequence[float], drawn: Drawn) -> tuple[str, ...]:
+    """The words of rows above the data, joined, for each column."""
     labels = [""] * len(middles)
     for number, row in enumerate(rows):
         for index in row.filled:
@@ -222,7 +204,7 @@ def _labels(rows: Sequence[GridRow], middles: Sequence[float], drawn: Drawn) -> 
             for column in _covered(row, index, middles, drawn if over else None):
                 if row.cells[index] != labels[column]:  # a cell over both rows
                     labels[column] = f"{labels[column]} {row.cells[index]}".strip()
-    return labels
+    return tuple(labels)
 
 
 def _covered(
@@ -243,11 +225,7 @@ def _covered(
             under = [n for n, middle in enumerate(middles) if rule.start < middle < rule.end]
             if index in under and 1 < len(under) < len(middles):
                 return under
-    return _centred(row, index, x, middles)
-
-
-def _centred(row: GridRow, index: int, x: float, middles: Sequence[float]) -> Sequence[int]:
-    """The empty columns beside a cell that stands over the middle of them all, not of its own."""
+    # The empty columns beside a cell that stands over the middle of them all, not of its own
     pitch = min(b - a for a, b in itertools.pairwise(middles))
     if abs(x - middles[index]) <= _OFF_CENTRE * pitch:
         return (index,)

@@ -72,7 +72,13 @@ def page_blocks(words: Sequence[Word], drawn: Drawn) -> list[str | PageTable]:
     Columns of prose that are drawn across are read one after the other.
     """
     blocks = list(_blocks(by_column(words, drawn), drawn))
-    usual = _usual_gap(blocks)
+    gaps = [
+        gap
+        for one, other in itertools.pairwise(blocks)
+        if isinstance(one, _Line) and isinstance(other, _Line)
+        if 0 <= (gap := other.words[0].top - one.words[-1].bottom) < _UP * one.height
+    ]
+    usual = statistics.median(gaps) if len(gaps) >= 4 else 0.0
     done: list[str | PageTable] = []
     paragraph = list[str]()
     before: _Block | None = None
@@ -138,17 +144,6 @@ def _goes_on(line: Sequence[Word], word: Word) -> bool:
     if shared <= _ON_LINE * min(last.height, word.height):
         return False
     return word.left >= last.left - _BACK or word.leftwards or last.leftwards
-
-
-def _usual_gap(blocks: Sequence[_Block]) -> float:
-    """Points between two lines of a paragraph, as most lines of the page are apart."""
-    gaps = [
-        gap
-        for one, other in itertools.pairwise(blocks)
-        if isinstance(one, _Line) and isinstance(other, _Line)
-        if 0 <= (gap := other.words[0].top - one.words[-1].bottom) < _UP * one.height
-    ]
-    return statistics.median(gaps) if len(gaps) >= 4 else 0.0
 
 
 def _is_new(before: _Line, line: _Line, usual: float) -> bool:

@@ -69,7 +69,11 @@ def align(text: str, page: str) -> Places:
     places = np.full(len(text), -1, np.int64)
     aligned = np.flatnonzero(positions >= 0)
     places[origins[aligned]] = targets[positions[aligned]]
-    return _unique(places)
+    # A ligature on the page stands for several letters; the first of them keeps it
+    _, first = np.unique(places, return_index=True)
+    unique = np.full(len(places), -1, np.int64)
+    unique[first] = places[first]
+    return unique
 
 
 def _folded(text: str) -> tuple[str, Places]:
@@ -206,14 +210,6 @@ def _longest(gap_text: str, free: str) -> _Run:
     return _Run(match.b, match.a, match.size)
 
 
-def _unique(places: Places) -> Places:
-    """A ligature on the page stands for several letters; the first of them keeps it."""
-    _, first = np.unique(places, return_index=True)
-    unique = np.full(len(places), -1, np.int64)
-    unique[first] = places[first]
-    return unique
-
-
 Boxes = Floats
 """Left, top, right, bottom as shares of the page's width and height, from its top left; (n, 4)."""
 
@@ -245,7 +241,8 @@ def characters(page: PdfPage) -> PageCharacters:
             left, right, bottom, top = (value.value for value in values)
             corners[index] = (*_place(page, left, top), *_place(page, right, bottom))
     text = "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
-    return PageCharacters(text, _upright(corners))
+    points = np.clip(corners, 0.0, 1.0).reshape(-1, 2, 2)
+    return PageCharacters(text, np.hstack([points.min(axis=1), points.max(axis=1)]))
 
 
 def _place(page: PdfPage, x: float, y: float) -> tuple[float, float]:
@@ -255,11 +252,6 @@ def _place(page: PdfPage, x: float, y: float) -> tuple[float, float]:
     across, down = ctypes.c_int(), ctypes.c_int()
     raw.FPDF_PageToDevice(page, 0, 0, _FINE, _FINE, 0, x, y, across, down)
     return across.value / _FINE, down.value / _FINE
-
-
-def _upright(corners: Boxes) -> Boxes:
-    points = np.clip(corners, 0.0, 1.0).reshape(-1, 2, 2)
-    return np.hstack([points.min(axis=1), points.max(axis=1)])
 
 
 def has_ink(boxes: Boxes) -> Mask:
@@ -353,7 +345,8 @@ def draw_page(source: Source, number: int, text: str, marks: Sequence[Mark]) -> 
         try:
             page = document[min(max(number, 1), count) - 1]
             boxes, share = _boxes(page, text, marks)
-            picture = _picture(page)
+            bitmap = page.render(scale=scale(*page.get_size()), may_draw_forms=False)
+            picture: Image = bitmap.to_pil().convert("RGB")
         except (PdfiumError, IndexError) as error:
             raise damaged_pdf() from error
     tuples = tuple(tuple(_tuple(box) for box in mark_boxes) for mark_boxes in boxes)
@@ -383,12 +376,6 @@ def _boxes(page: PdfPage, text: str, marks: Sequence[Mark]) -> tuple[list[Boxes]
 def _tuple(box: Boxes) -> Box:
     left, top, right, bottom = (round(float(value), 6) for value in box)
     return left, top, right, bottom
-
-
-def _picture(page: PdfPage) -> Image:
-    bitmap = page.render(scale=scale(*page.get_size()), may_draw_forms=False)
-    picture: Image = bitmap.to_pil().convert("RGB")
-    return picture
 
 
 def _tinted(picture: Image, boxes: Sequence[Boxes]) -> bytes:

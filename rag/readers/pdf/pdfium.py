@@ -25,6 +25,7 @@ _IMAGE_OBJECT = 3  # FPDF_PAGEOBJ_IMAGE
 _PAGES_LOOKED_AT = 50
 _LONGEST_LABEL = 20
 _MOSTLY = 0.5  # share of a page that pictures cover
+_UNLOADABLE = (RuntimeError, IndexError, ctypes.ArgumentError)  # pdfium's own is a RuntimeError
 _MOST_PIXELS = 40_000_000  # of a page drawn for recognition: more than A2 at 200 dots an inch
 
 
@@ -82,15 +83,13 @@ class PdfiumPages:
 
     def ink(self, index: int) -> PageInk:
         """Return the words and drawings of one page; nothing if the page does not load."""
-        from pypdfium2 import PdfiumError
-
         from rag.readers.pdf.page_objects import drawn_on
 
         if self._broken:
             return NO_INK
         try:
             page = self._open()[index]
-        except (PdfiumError, IndexError, ctypes.ArgumentError):
+        except _UNLOADABLE:
             return NO_INK
         try:
             words, drawn = page_words(page), Drawn()
@@ -109,25 +108,21 @@ class PdfiumPages:
                     valid.append(word)
             lines = drawn if has_gaps(valid) else Drawn()
             return PageInk(replace(words, words=valid), lines, left_out, _has_notes(page))
-        except PdfiumError:
+        except RuntimeError:
             return NO_INK
         finally:
             page.close()
 
     def label(self, index: int) -> str:
         """Return the number printed on a page, as the file states it; "" where it is the same."""
-        from pypdfium2 import PdfiumError
-
         try:
             label = " ".join(str(self._open().get_page_label(index) or "").split())
-        except (PdfiumError, ctypes.ArgumentError):
+        except _UNLOADABLE:
             return ""
         return label if label != str(index + 1) and len(label) <= _LONGEST_LABEL else ""
 
     def is_picture(self, index: int) -> bool:
         """Whether pictures cover most of a page, as on a scan."""
-        from pypdfium2 import PdfiumError
-
         try:
             page = self._open()[index]
             width, height = page.get_size()
@@ -137,23 +132,19 @@ class PdfiumPages:
                 covered += max(0.0, min(right, width) - max(left, 0.0)) * max(
                     0.0, min(top, height) - max(bottom, 0.0)
                 )
-        except (PdfiumError, IndexError, ctypes.ArgumentError):
+        except _UNLOADABLE:
             return False
         return bool(covered >= _MOSTLY * width * height > 0)
 
     def has_objects(self, index: int) -> bool:
         """Whether anything stands on a page."""
-        from pypdfium2 import PdfiumError
-
         try:
             return next(self._open()[index].get_objects(max_depth=1), None) is not None
-        except (PdfiumError, IndexError, ctypes.ArgumentError):
+        except _UNLOADABLE:
             return False
 
     def picture(self, index: int, dpi: float) -> Image | None:
         """A page as it is printed, in grey; None where it does not load, or is no page's size."""
-        from pypdfium2 import PdfiumError
-
         try:
             page = self._open()[index]
             width, height = page.get_size()
@@ -161,19 +152,17 @@ class PdfiumPages:
             if not 0 < width * height * scale**2 < _MOST_PIXELS:
                 return None
             picture: Image = page.render(scale=scale, grayscale=True).to_pil()
-        except (PdfiumError, IndexError, ctypes.ArgumentError):
+        except _UNLOADABLE:
             return None
         return picture
 
     def why_silent(self, pages: int, *, broken: bool) -> UnreadableDocument:
         """The error for a file of which no page gave text; ``broken`` if pypdf gave it up."""
-        from pypdfium2 import PdfiumError
-
         loaded, object_types = 0, set[int]()
         for index in range(min(pages, _PAGES_LOOKED_AT)):
             try:
                 page = self._open()[index]
-            except (PdfiumError, IndexError):
+            except _UNLOADABLE:
                 continue
             loaded += 1
             object_types.update(item.type for item in page.get_objects(max_depth=3))
@@ -182,12 +171,12 @@ class PdfiumPages:
         return _blank() if loaded and not broken else damaged_pdf()
 
     def _open(self) -> PdfDocument:
-        from pypdfium2 import PdfDocument, PdfiumError
+        from pypdfium2 import PdfDocument
 
         if self._document is None:
             try:
                 self._document = PdfDocument(self._source.path, password=self._source.password)
-            except PdfiumError:
+            except RuntimeError:
                 self._broken = True
                 raise
         return self._document

@@ -22,7 +22,6 @@ from rag.readers.pdf.pdfium import (
 )
 from rag.readers.pdf.rows import clean_page
 from rag.readers.pdf.running import (
-    Annotation,
     annotations_of,
     attachments_of,
     running_lines,
@@ -152,8 +151,16 @@ class _Reading:
             if other is None:
                 blocks = page_blocks(with_values(words, notes), ink.drawn)
             if not self._add(blocks):
-                self._leave_out(index)
-            self._add_notes(notes)
+                # Count a page that shows something, but has no text
+                if self._pages.is_picture(index):
+                    self.composer.leave_out("picture_page", f"page {index + 1}")
+                elif self._pages.has_objects(index):
+                    self.composer.leave_out("textless_page", f"page {index + 1}")
+            # Count the values of a page, and add the notes that open on a click
+            for note in notes:
+                self.composer.count(note.kind)
+                if note.box is None:
+                    self.composer.block(f"Note: {note.text}")
 
     def _recognise(
         self, index: int, pictures: dict[int, Recognised], plausible: float = 0.0
@@ -174,20 +181,6 @@ class _Reading:
         if index + 1 in self.unreadable[-1:] and plausibility(recognised.text) >= _READABLE:
             self.unreadable.pop()
         self._above = self._labelled = None
-
-    def _add_notes(self, notes: Sequence[Annotation]) -> None:
-        """Count the values of a page, and add the notes that open on a click."""
-        for note in notes:
-            self.composer.count(note.kind)
-            if note.box is None:
-                self.composer.block(f"Note: {note.text}")
-
-    def _leave_out(self, index: int) -> None:
-        """Count a page that shows something, but has no text."""
-        if self._pages.is_picture(index):
-            self.composer.leave_out("picture_page", f"page {index + 1}")
-        elif self._pages.has_objects(index):
-            self.composer.leave_out("textless_page", f"page {index + 1}")
 
     def _better(self, text: str, index: int) -> str | None:
         """Return pypdf's text of a page if it is more plausible than the text of pdfium, else None.
@@ -224,18 +217,15 @@ class _Reading:
             elif self._labelled is not None and block.is_part_of(self._labelled):
                 block = block.under(self._labelled)
             self._labelled = block if block.table.column_labels else None
-            self._add_table(block)
+            rows = (clean_page(line(cells)) for cells in block.table.rows)
+            above = tuple(map(clean_page, block.caption))
+            labels = tuple(clean_page(label) for label in block.table.labels)
+            grid = Grid(above, labels, rows, len(block.table.rows[0]))
+            self.composer.table(grid, title=block.title)
             has_text = True
             if number == len(blocks) - 1:
                 self._above = block
         return has_text
-
-    def _add_table(self, table: PageTable) -> None:
-        rows = (clean_page(line(cells)) for cells in table.table.rows)
-        above = tuple(map(clean_page, table.caption))
-        labels = tuple(clean_page(label) for label in table.table.labels)
-        grid = Grid(above, labels, rows, len(table.table.rows[0]))
-        self.composer.table(grid, title=table.title)
 
 
 def _is_prose(line: str) -> bool:

@@ -295,10 +295,30 @@ def _is_table(rows: Sequence[Row], drawn: Drawn, width: float) -> bool:
     if _are_contents(several):
         return False
     numeric = sum(_has_figures(row) for row in several)
-    ruled = _is_ruled(rows, drawn, width)
+    top, bottom = rows[0].top - 6, rows[-1].bottom + 6
+    across = {
+        round(rule.at)
+        for rule in drawn.across
+        if top <= rule.at <= bottom and rule.end - rule.start > 0.25 * width
+    }
+    down = {
+        round(rule.at)
+        for rule in drawn.down
+        if rule.end > top + 6 and rule.start < bottom - 6 and rule.end - rule.start > 6
+    }
+    fills = sum(box[1] >= top and box[3] <= bottom for box in drawn.fills)
+    ruled = len(down) >= 2 or len(across) >= 3 or fills >= 2
     if _are_columns_of_prose(several) and numeric < 0.25 * len(several) and not ruled:
         return False
-    aligned = _aligned(several)
+    # Share of the cells behind the first that begin, or end, at one of a few places
+    cells = [segment for row in several for segment in row.segments[1:]]
+    shares = []
+    for places in (
+        Counter(round(cell.left / _GRAIN) for cell in cells),
+        Counter(round(cell.right / _GRAIN) for cell in cells),
+    ):
+        shares.append(sum(count for _, count in places.most_common(6)))
+    aligned = max(shares) / max(1, len(cells))
     if len(several) >= 3 and numeric >= 0.5 * len(several) and aligned >= 0.5:
         return True
     if len(several) >= 2 and ruled and aligned >= 0.5:
@@ -328,31 +348,3 @@ def _are_columns_of_prose(rows: Sequence[Row]) -> bool:
 def _has_figures(row: Row) -> bool:
     rest = row.segments[1:]
     return sum(is_figure(segment.text) for segment in rest) >= max(1, len(rest) * 0.5)
-
-
-def _is_ruled(rows: Sequence[Row], drawn: Drawn, width: float) -> bool:
-    top, bottom = rows[0].top - 6, rows[-1].bottom + 6
-    across = {
-        round(rule.at)
-        for rule in drawn.across
-        if top <= rule.at <= bottom and rule.end - rule.start > 0.25 * width
-    }
-    down = {
-        round(rule.at)
-        for rule in drawn.down
-        if rule.end > top + 6 and rule.start < bottom - 6 and rule.end - rule.start > 6
-    }
-    fills = sum(box[1] >= top and box[3] <= bottom for box in drawn.fills)
-    return len(down) >= 2 or len(across) >= 3 or fills >= 2
-
-
-def _aligned(rows: Sequence[Row]) -> float:
-    """Share of the cells behind the first that begin, or end, at one of a few places."""
-    cells = [segment for row in rows for segment in row.segments[1:]]
-    shares = []
-    for places in (
-        Counter(round(cell.left / _GRAIN) for cell in cells),
-        Counter(round(cell.right / _GRAIN) for cell in cells),
-    ):
-        shares.append(sum(count for _, count in places.most_common(6)))
-    return max(shares) / max(1, len(cells))

@@ -253,7 +253,14 @@ def _letters(textpage: PdfTextPage, turn: Turn) -> _Letters:
     codes = np.array([code_of(handle, index) for index in range(count)], np.int64)
     for index in range(count):
         box_of(handle, index, address + index * step)
-    codes, halves = _joined_halves(codes)
+    # Surrogate pairs, which some systems report, as one character; and which are second halves
+    high = (codes >= 0xD800) & (codes < 0xDC00)
+    low = (codes >= 0xDC00) & (codes < 0xE000)
+    second = low & np.concatenate([[False], high[:-1]])[: len(codes)]
+    first = np.flatnonzero(second) - 1
+    codes[first] = 0x10000 + ((codes[first] - 0xD800) << 10) + (codes[first + 1] - 0xDC00)
+    codes[(codes >= 0xD800) & (codes < 0xE000) & ~second | (codes >= 0x110000)] = 0xFFFD
+    codes, halves = codes, second
     blank = np.isin(codes, _BLANKS) | ~boxes.any(axis=1)
     codes[np.isin(codes, _HYPHENS)] = ord("-")
     visible = ~blank & ~halves
@@ -263,17 +270,6 @@ def _letters(textpage: PdfTextPage, turn: Turn) -> _Letters:
     )
     places = np.flatnonzero(visible)
     return _Letters(codes[visible], turn.boxes(boxes[visible].astype(float)), places, apart, spaced)
-
-
-def _joined_halves(codes: Integers) -> tuple[Integers, Mask]:
-    """Surrogate pairs, which some systems report, as one character; and which are second halves."""
-    high = (codes >= 0xD800) & (codes < 0xDC00)
-    low = (codes >= 0xDC00) & (codes < 0xE000)
-    second = low & np.concatenate([[False], high[:-1]])[: len(codes)]
-    first = np.flatnonzero(second) - 1
-    codes[first] = 0x10000 + ((codes[first] - 0xD800) << 10) + (codes[first + 1] - 0xDC00)
-    codes[(codes >= 0xD800) & (codes < 0xE000) & ~second | (codes >= 0x110000)] = 0xFFFD
-    return codes, second
 
 
 def _without_doubles(letters: _Letters, angle: Callable[[int], float]) -> _Letters:
