@@ -123,3 +123,15 @@ def unpacked_blocks(response: httpx.Response) -> Iterator[bytes]:
 def _declared_length(response: httpx.Response) -> int:
     length = response.headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdigit() else 0
+
+
+def failures(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """The exceptions of a request without an answer, those of time-outs among them, and others."""
+    import httpcore
+    import httpx
+
+    return (
+        *(httpx.HTTPError, httpx.InvalidURL, httpx.StreamError),
+        *(httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException),
+        *others,
+    )

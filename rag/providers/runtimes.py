@@ -119,7 +119,9 @@ class OpenVino:
         graph: Callable[[], Graph] = minilm_graph,
         precision: Precision = "f32",
     ) -> None:
-        _silence()
+        # Keep OpenVINO from telling its makers that it was imported. Its tools send an event to
+        # Google Analytics, unless the package for it is absent: here it is.
+        sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
         try:
             import openvino
         except ImportError as error:
@@ -169,14 +171,6 @@ def _processors() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _silence() -> None:
-    """Keep OpenVINO from telling its makers that it was imported.
-
-    Its tools send an event to Google Analytics, unless the package for it is absent: here it is.
-    """
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 
 log = logging.getLogger(__name__)

@@ -52,7 +52,8 @@ class Parts:
 
     def add(self, name: str, content: IO[bytes], *, with_pictures: bool = False) -> None:
         """Take a file that somebody reads; count what nobody does, and pictures without need."""
-        name = safe_name(name)
+        path = _UNWANTED.sub("", name.replace("\\", "/"))
+        name = "/".join(part for part in path.split("/") if part.strip(". ")) or "file"
         head = content.read(HEAD)
         if extension_of(name) in _PICTURES and not with_pictures:
             self.composer.leave_out("picture", name)
@@ -86,12 +87,6 @@ class Parts:
         return self.composer.content()
 
 
-def safe_name(name: str) -> str:
-    """A path below a folder: neither absolute nor up, and one line."""
-    path = _UNWANTED.sub("", name.replace("\\", "/"))
-    return "/".join(part for part in path.split("/") if part.strip(". ")) or "file"
-
-
 SLACK_FILES = {"users.json", "channels.json"}
 """Files by which an export is known."""
 _DAY = re.compile(r"(.+)/(\d{4}-\d{2}-\d{2})\.json")
@@ -99,7 +94,7 @@ _MARK = re.compile(r"<([@#!]?)([^<>|\n]*)(?:\|([^<>\n]*))?>")
 _NEWS = {"channel_join", "channel_leave", "channel_topic", "channel_purpose", "bot_add"}
 
 
-def slack_people(archive: zipfile.ZipFile) -> dict[str, str]:
+def _slack_people(archive: zipfile.ZipFile) -> dict[str, str]:
     """The names of users by their ids."""
     users = parse_json(archive.read("users.json").decode("utf-8", "replace"))
     named = dict[str, str]()
@@ -112,17 +107,7 @@ def slack_people(archive: zipfile.ZipFile) -> dict[str, str]:
     return named
 
 
-def is_about_slack(name: str) -> bool:
-    """Whether a file of an export is about the workspace: users, channels, logs."""
-    return "/" not in name and name.endswith(".json")
-
-
-def is_slack_day(name: str) -> bool:
-    """Whether a file has the messages of a channel on a day."""
-    return _DAY.fullmatch(name) is not None
-
-
-def slack_day(name: str, data: bytes, people: Mapping[str, str]) -> str:
+def _slack_day(name: str, data: bytes, people: Mapping[str, str]) -> str:
     """The messages of a day as Markdown; a reply in a thread says so. "" for a damaged file."""
     try:
         messages = parse_json(data.decode("utf-8", "replace"))
@@ -183,13 +168,13 @@ def unpack_zip(source: Source) -> Content:
     with zipfile.ZipFile(source.path) as archive:
         members = [member for member in archive.infolist() if _is_file(member)]
         names = {member.filename for member in members}
-        of_slack = slack_people(archive) if names >= SLACK_FILES else None
+        of_slack = _slack_people(archive) if names >= SLACK_FILES else None
         is_site = any(extension_of(name) in ("html", "htm") for name in names)
         for member in members:
             name, extension = _name(member), extension_of(member.filename)
             archives += extension == "zip"
-            if of_slack is not None and is_about_slack(name):
-                continue
+            if of_slack is not None and "/" not in name and name.endswith(".json"):
+                continue  # about the workspace: users, channels, logs
             if is_site and extension in _LOOKS:
                 parts.composer.leave_out("style_or_script", name)
             elif member.flag_bits & _ENCRYPTED:
@@ -198,8 +183,8 @@ def unpack_zip(source: Source) -> Content:
                 parts.composer.leave_out("large_file", name)
             elif extension == "zip" and (depth >= _DEEPEST or archives > _MOST_ARCHIVES):
                 parts.composer.leave_out("archive", name)
-            elif of_slack is not None and is_slack_day(name):
-                text = slack_day(name, archive.read(member), of_slack)
+            elif of_slack is not None and _DAY.fullmatch(name):
+                text = _slack_day(name, archive.read(member), of_slack)
                 parts.add(f"{name.removesuffix('.json')}.md", io.BytesIO(text.encode()))
             else:
                 with archive.open(member) as packed:

@@ -56,14 +56,6 @@ def read_request(form: Format, source: Source) -> Message:
     }
 
 
-def page_request(source: Source, number: int, text: str, marks: Sequence[Mark]) -> Message:
-    """Ask for a page of a PDF to be drawn."""
-    spans = [(mark.start, mark.end) for mark in marks]
-    return read_request(format_of("x.pdf"), source) | {
-        "page": {"number": number, "text": text, "marks": spans}
-    }
-
-
 def page_number(message: Message) -> tuple[int, str, list[Mark]] | None:
     """Number, text and marks of the page that a request is for; None where it wants the text."""
     body = message.get("page")
@@ -74,13 +66,6 @@ def page_message(page: PageImage) -> Message:
     """A page that was drawn."""
     picture = base64.b64encode(page.png).decode("ascii")
     return {"page": dataclasses.asdict(page) | {"png": picture}}
-
-
-def page_of(message: Message) -> PageImage:
-    """The reverse of ``page_message``."""
-    body = message["page"]
-    boxes = tuple(tuple(tuple(box) for box in mark_boxes) for mark_boxes in body["boxes"])
-    return PageImage(**body | {"png": base64.b64decode(body["png"]), "boxes": boxes})
 
 
 def source_of(message: Message) -> Source:
@@ -110,7 +95,7 @@ def error_message(error: TouchstoneError) -> Message:
     return {"error": {"message": error.message, "hint": error.hint, "reason": reason}}
 
 
-def error_of(message: Message) -> UnreadableDocument | InvalidFile:
+def _error_of(message: Message) -> UnreadableDocument | InvalidFile:
     """The reverse of ``error_message``: without a reason it is the file of a question set."""
     body = message["error"]
     if body["reason"] is None:
@@ -160,8 +145,13 @@ class WorkerPool:
 
     def draw(self, source: Source, number: int, text: str, marks: Sequence[Mark]) -> PageImage:
         """Have a page of a PDF drawn, see ``draw_page``. Raises UnreadableDocument."""
-        request = page_request(source, number, text, marks)
-        return page_of(self._ask(request, source, None))
+        spans = [(mark.start, mark.end) for mark in marks]
+        request = read_request(format_of("x.pdf"), source) | {
+            "page": {"number": number, "text": text, "marks": spans}
+        }
+        body = self._ask(request, source, None)["page"]
+        boxes = tuple(tuple(tuple(box) for box in mark_boxes) for mark_boxes in body["boxes"])
+        return PageImage(**body | {"png": base64.b64decode(body["png"]), "boxes": boxes})
 
     def _ask(
         self,
@@ -281,7 +271,7 @@ class Worker:
                 source.tick(*message["progress"])
                 continue
             if "error" in message:
-                failure = error_of(message)
+                failure = _error_of(message)
                 # After running out of memory the process ends itself.
                 self.clean = getattr(failure, "reason", None) != "too_large"
                 raise failure

@@ -85,14 +85,14 @@ def _serve(request: Message, replies: BinaryIO) -> None:
         # What filled the memory may still hold it: the parent starts a fresh process.
         raise SystemExit(1) from None
     except Exception as error:
-        explanation = explain_failure(error, request["extension"])
+        explanation = _explain_failure(error, request["extension"])
         defect = {"defect": "".join(traceback.format_exception(error))}
         last(error_message(explanation) if explanation else defect)
     else:
         last(reply)
 
 
-def explain_failure(error: Exception, extension: str) -> UnreadableDocument | None:
+def _explain_failure(error: Exception, extension: str) -> UnreadableDocument | None:
     """Return the error to show for a file; None for a defect of the program, which must be logged.
 
     Parsers raise any exception on hostile input. An exception from the project's own lines is a

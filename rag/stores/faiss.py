@@ -14,7 +14,7 @@ import faiss as faiss_module
 import numpy as np
 
 from rag.lexical.passage_rows import PassageRows, tidy, total, without
-from rag.stores.given import check_dimension, check_vectors
+from rag.stores.given import best, check_dimension, check_vectors
 from rag.types import Integers, Keys, Mask, Scores, Vectors
 
 SMALLEST_APPROXIMATE = 10_000
@@ -195,7 +195,7 @@ class _VectorSegment(PassageRows):
         # Row by row in float64: the same figure whatever segment a vector is in
         exact = query.astype(np.float64)
         parts = [(self.index.vectors(part) * exact).sum(axis=1) for part in chunks(rows)]
-        return _best(self.keys[rows], np.concatenate([*parts, np.empty(0)]), k)
+        return best(self.keys[rows], np.concatenate([*parts, np.empty(0)]), k)
 
     def _candidates(self, query: Vectors, k: int, mask: Mask, *, exact: bool) -> Integers:
         """Rows of ``mask`` that hold its k nearest; ``exact`` makes that certain in every kind."""
@@ -267,7 +267,7 @@ class FaissIndex:
             return np.empty(0, dtype=np.int64), np.empty(0)
         results = [segment.nearest(vector, k, allowed) for segment in self.segments]
         keys, scores = (np.concatenate(parts) for parts in zip(*results, strict=True))
-        return _best(keys, scores, k)
+        return best(keys, scores, k)
 
     def vectors(self, keys: Keys) -> Vectors:
         """Copies of the vectors of ``keys``, in their order. Raises KeyError for an unknown key."""
@@ -347,8 +347,3 @@ def _merged(kind: str, dimension: int, group: Sequence[_VectorSegment]) -> _Vect
     index = FaissRows.of(kind, total(group), dimension, parts)
     keys = np.concatenate([segment.keys[segment.live] for segment in group])
     return _VectorSegment(keys, np.ones(len(keys), dtype=np.bool_), index)
-
-
-def _best(keys: Keys, scores: Scores, k: int) -> tuple[Keys, Scores]:
-    order = np.lexsort((keys, -scores))[:k]
-    return keys[order], scores[order]

@@ -52,9 +52,14 @@ def nearest(k: int, ask: Callable[[int], Neighbours]) -> Neighbours:
     while True:
         keys, scores = ask(depth)
         if len(keys) < depth or scores[k - 1] > scores[-1]:
-            order = np.lexsort((keys, -scores))[:k]
-            return keys[order], scores[order]
+            return best(keys, scores, k)
         depth *= 2
+
+
+def best(keys: Keys, scores: Scores, k: int) -> Neighbours:
+    """The first ``k`` by falling score, then by key."""
+    order = np.lexsort((keys, -scores))[:k]
+    return keys[order], scores[order]
 
 
 def to_rankings(pairs: list[tuple[int, float]]) -> Neighbours:

@@ -16,7 +16,7 @@ import numpy as np
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from rag.stores.given import check_build
+from rag.stores.given import best, check_build
 from rag.types import Keys, Scores, Vectors
 
 SMALLEST_GRAPH = 10_000
@@ -301,9 +301,7 @@ def _scanned(
 
 def _best(keys: Keys, vectors: Vectors, query: Vectors, k: int) -> tuple[Keys, Scores]:
     """Row by row in float64, as an index in this process does it."""
-    scores = (vectors * query.astype(np.float64)).sum(axis=1)
-    order = np.lexsort((keys, -scores))[:k]
-    return keys[order], scores[order]
+    return best(keys, (vectors * query.astype(np.float64)).sum(axis=1), k)
 
 
 def _half(record: _Build, value: str) -> str:

@@ -183,15 +183,17 @@ class QdrantVectors:
             return
         collection = self._collection(dimension)
         if not self._client.collection_exists(collection):
-            with _made_by_another():
+            vectors = models.VectorParams(size=dimension, distance=models.Distance.DOT)
+            try:
                 self._client.create_collection(
                     collection,
-                    vectors_config=models.VectorParams(
-                        size=dimension, distance=models.Distance.DOT
-                    ),
+                    vectors_config=vectors,
                     shard_number=self._shards,
                     replication_factor=self._replicas,
                 )
+            except UnexpectedResponse as error:  # another process may have made it
+                if error.status_code != _CONFLICT:
+                    raise
         tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
         self._client.create_payload_index(collection, "build", tenant)
         self._client.create_payload_index(collection, "key", models.PayloadSchemaType.INTEGER)
@@ -209,15 +211,6 @@ def _where(builds: list[str], allowed: Keys | None = None) -> models.Filter:
     if allowed is not None:
         must.append(models.FieldCondition(key="key", match=models.MatchAny(any=allowed.tolist())))
     return models.Filter(must=list(must))
-
-
-@contextmanager
-def _made_by_another() -> Iterator[None]:
-    try:
-        yield
-    except UnexpectedResponse as error:
-        if error.status_code != _CONFLICT:
-            raise
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from rag.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from rag.network.requests import TooLarge, body_of, checked_client, checked_url
+from rag.network.requests import TooLarge, body_of, checked_client, checked_url, failures
 from rag.providers.http_tools.definition import (
     QUESTION,
     SECRET,
@@ -238,14 +238,7 @@ def _translated(tool: HttpTool) -> Iterator[None]:
             f"The {tool.label} did not answer within {tool.seconds:g} s.",
             "Try again later, or allow more time.",
         ) from error
-    except (
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        httpx.StreamError,
-        httpcore.NetworkError,
-        httpcore.ProtocolError,
-        InvalidInput,  # a redirect to what is no address
-    ) as error:
+    except failures(InvalidInput) as error:  # or a redirect to what is no address
         raise ProviderUnavailable(
             f"The {tool.label} cannot be reached ({type(error).__name__}).",
             "Check its address, and whether it runs.",

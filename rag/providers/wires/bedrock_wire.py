@@ -8,20 +8,17 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
-
 from rag.protocols import InputType
 from rag.providers.endpoint import (
     CONNECT_SECONDS,
     Clients,
     Endpoint,
-    batches,
     import_required,
     require_configured,
 )
 from rag.providers.request_limiter import limited_call
-from rag.providers.spanned import rerank_with_span
 from rag.providers.tokens import encodable
+from rag.providers.wires.rerank_wire import RerankService
 from rag.types import Delta, Message, Scores, Usage
 
 T = TypeVar("T")
@@ -114,23 +111,12 @@ class BedrockWire:
         return self._clients.of(self._endpoint, partial(_connected, service="bedrock-runtime"))
 
 
-class BedrockReranker:
+class BedrockReranker(RerankService):
     """A reranking model of Bedrock, by the service that its agents use."""
 
     def __init__(self, endpoint: Endpoint, model: str, batch: int) -> None:
-        self._endpoint = endpoint
-        self._model = model
-        self._batch = batch
+        super().__init__(endpoint, model, batch)
         self._clients = Clients()
-
-    def scores(self, question: str, texts: Sequence[str]) -> Scores:
-        """One score for each text, shape (len(texts),). Raises ProviderError."""
-        sent = [encodable(text) or " " for text in texts]
-        parts = [
-            rerank_with_span(self._endpoint, self._model, question, batch, self._ask)
-            for batch in batches(sent, self._batch)
-        ]
-        return np.concatenate(parts) if parts else np.empty(0)
 
     def _ask(self, question: str, texts: Sequence[str]) -> Scores:
         sources = [
@@ -158,14 +144,10 @@ class BedrockReranker:
                     },
                 },
             )["results"]
-        scores = np.full(len(texts), np.nan)
-        for entry in results:
-            if not 0 <= entry["index"] < len(texts):
-                raise self._endpoint.misbehaved("results that do not number the passages")
-            scores[entry["index"]] = entry["relevanceScore"]
-        if not np.isfinite(scores).all():
-            raise self._endpoint.misbehaved(f"{len(results)} scores for {len(texts)} passages")
-        return scores
+        listed = [
+            {"index": entry.get("index"), "score": entry.get("relevanceScore")} for entry in results
+        ]
+        return self._checked(listed, len(texts))
 
 
 def _connected(endpoint: Endpoint, service: str) -> Any:

@@ -150,7 +150,7 @@ def labelled(node: Any, label: str) -> Any:
     return node
 
 
-def tolerant_inliner(tick: Callable[[int], None]) -> Any:
+def _tolerant_inliner(tick: Callable[[int], None]) -> Any:
     """Return the inline parser of docutils, with text for roles that it does not know.
 
     ``tick`` is called with the number of each line that is parsed.
@@ -175,28 +175,19 @@ def tolerant_inliner(tick: Callable[[int], None]) -> Any:
     return inliner
 
 
-def register_unknown(text: str) -> None:
-    """Make docutils read all directives that ``text`` names."""
-    for name in {match["name"].lower() for match in DIRECTIVE.finditer(text)}:
-        if name.rpartition(":")[2] in _CODE:
-            directives.register_directive(name, _Code)
-        elif name not in en.directives:
-            directives.register_directive(name, _Unknown)
-
-
 def without_target(words: str) -> str:
     """Words of a link without the target in angle brackets behind them."""
     titled = _TITLED.fullmatch(words)
     return titled["words"] if titled else words
 
 
-def refused_words(markup: str) -> str:
+def _refused_words(markup: str) -> str:
     """The words of a link, role or substitution without a definition."""
     match = _REFUSED.fullmatch(markup)
     return without_target(match["words"] or match["name"]) if match else markup
 
 
-def salvaged(message: Any) -> list[str]:
+def _salvaged(message: Any) -> list[str]:
     """The lines of a block that docutils refused, without its marks and options."""
     if message["level"] < _ERROR:  # a warning, beside the block itself
         return []
@@ -249,8 +240,13 @@ def read_rst(source: Source) -> Content:
 
 def _page(text: str, tick: Callable[[int], None]) -> str:
     """The HTML of docutils; "" where the text breaks it."""
-    register_unknown(text)
-    parser = Parser(inliner=tolerant_inliner(tick))
+    # Make docutils read all directives that ``text`` names
+    for name in {match["name"].lower() for match in DIRECTIVE.finditer(text)}:
+        if name.rpartition(":")[2] in _CODE:
+            directives.register_directive(name, _Code)
+        elif name not in en.directives:
+            directives.register_directive(name, _Unknown)
+    parser = Parser(inliner=_tolerant_inliner(tick))
     try:
         document = publish_doctree(text, parser=parser, settings_overrides=_SETTINGS)
         _mend(document)
@@ -264,9 +260,9 @@ def _page(text: str, tick: Callable[[int], None]) -> str:
 def _mend(document: Any) -> None:
     """Put words in place of what docutils refused, of images, and of the looks of labels."""
     for node in list(document.findall(nodes.problematic)):
-        _replace(node, nodes.Text(refused_words(node.astext())))
+        _replace(node, nodes.Text(_refused_words(node.astext())))
     for message in list(document.findall(nodes.system_message)):
-        _replace(message, *(nodes.paragraph("", line) for line in salvaged(message)))
+        _replace(message, *(nodes.paragraph("", line) for line in _salvaged(message)))
     for topic in list(document.findall(nodes.topic)):
         if "contents" in topic["classes"]:
             _replace(topic)

@@ -24,7 +24,7 @@ from rag.errors import (
     validation_words,
 )
 from rag.input_rules import storable
-from rag.network.requests import TooLarge, body_of, checked_client, checked_url
+from rag.network.requests import TooLarge, body_of, checked_client, checked_url, failures
 
 if TYPE_CHECKING:
     import httpx
@@ -199,19 +199,9 @@ class HttpStore:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        import httpcore
-        import httpx
-
         try:
             yield
-        except (
-            httpx.HTTPError,
-            httpx.InvalidURL,
-            httpx.StreamError,
-            httpcore.NetworkError,
-            httpcore.ProtocolError,
-            httpcore.TimeoutException,
-        ) as error:
+        except failures() as error:
             raise ProviderUnavailable(
                 f"The {self.store.label} cannot be reached ({type(error).__name__}).",
                 "Check its address, and whether it runs. Nothing was imported.",
