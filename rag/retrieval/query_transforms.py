@@ -171,13 +171,11 @@ def respell_question(
     question: str, lexical: LexicalIndex, timeline: Timeline
 ) -> tuple[str, list[WordCorrection]]:
     """The question with its mistyped words as they were probably meant, and these words."""
-    corrections, result, end = list[WordCorrection](), "", 0
-    for start, stop, word in respellings(question, lexical):
-        corrections.append(WordCorrection(question[start:stop], word))
-        result, end = result + question[end:start] + word, stop
+    words = list(respellings(question, lexical))
+    corrections = [WordCorrection(question[start:end], word) for start, end, word in words]
     note = ", ".join(f"{correction.typed} → {correction.read}" for correction in corrections)
     timeline.passed("spelling", 1, 1, note or NOTHING_CORRECTED)
-    return result + question[end:], corrections
+    return _with_words(question, words), corrections
 
 
 def with_synonyms(
@@ -194,17 +192,22 @@ def with_synonyms(
 
 
 def _with_forms(question: str, forms: Iterable[OtherForm]) -> str:
-    result, end = "", 0
-    for form in forms:
-        result, end = f"{result}{question[end : form.end]} ({form.form})", form.end
-    return result + question[end:]
+    return _with_words(question, ((form.end, form.end, f" ({form.form})") for form in forms))
+
+
+def _with_words(question: str, words: Iterable[tuple[int, int, str]]) -> str:
+    """The question with words in the places of spans of it."""
+    result, done = "", 0
+    for start, end, word in words:
+        result, done = f"{result}{question[done:start]}{word}", end
+    return result + question[done:]
 
 
 def correct_spelling(question: str, corpus: Corpus, timeline: Timeline) -> str:
     """The question as BM25 should read it. Words, not index terms: a stem is no word to show."""
     corrections = corpus.lexical.corrections(question)
     passages = corpus.lookup([correction.key for correction in corrections])
-    words, result, end = list[str](), "", 0
+    words = list[tuple[int, int, str]]()
     for correction in corrections:
         chunk = passages.get(correction.key)
         word = correction.term
@@ -213,8 +216,7 @@ def correct_spelling(question: str, corpus: Corpus, timeline: Timeline) -> str:
             spans = corpus.lexical.analyzer.spans(text)
             written = (text[start:end] for term, start, end in spans if term == word)
             word = next(written, word).lower()
-        words.append(f"{question[correction.start : correction.end]} → {word}")
-        result, end = result + question[end : correction.start] + word, correction.end
-    note = ", ".join(words) or NOTHING_CORRECTED
-    timeline.passed("spelling", 1, 1, note)
-    return result + question[end:]
+        words.append((correction.start, correction.end, word))
+    note = ", ".join(f"{question[start:end]} → {word}" for start, end, word in words)
+    timeline.passed("spelling", 1, 1, note or NOTHING_CORRECTED)
+    return _with_words(question, words)
