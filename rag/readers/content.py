@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import shorten
+from typing import TypeVar
 
 from rag.errors import UnreadableDocument
 from rag.readers.characters import normalise
@@ -41,12 +42,26 @@ class Limits:
     memory_mb: int = 2048
 
 
+T = TypeVar("T")
 FRESH_COPY = "Open it in the program that made it, save a fresh copy, and add that."
 
 
 def damaged(why: str, hint: str = FRESH_COPY) -> UnreadableDocument:
     """The error for a damaged file; ``why`` ends a sentence."""
     return UnreadableDocument(f"The file is damaged: {why}.", hint, reason="damaged")
+
+
+def attempt(work: Callable[[], T], otherwise: T) -> T:
+    """Return what ``work`` returns, or ``otherwise`` where it raises anything but MemoryError.
+
+    Libraries raise any exception on hostile input. What is a bonus must not make a text unreadable.
+    """
+    try:
+        return work()
+    except MemoryError:
+        raise
+    except Exception:
+        return otherwise
 
 
 def silent(done: int, total: int) -> None:

@@ -10,6 +10,8 @@ import zipfile
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from rag.readers.content import attempt
+
 _FIRST = date(1981, 1, 1)
 """The zero dates of computers (1601, 1899, 1904, 1970, 1980) lie before; they mean "unknown"."""
 _AHEAD = timedelta(days=1)  # somewhere it is tomorrow already
@@ -55,16 +57,16 @@ def office_day(path: Path) -> str | None:
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
-    try:
+
+    def stated() -> list[str | None]:
         with zipfile.ZipFile(path) as archive:
             place = _properties_place(_member(archive, "_rels/.rels"), parser)
             properties = etree.fromstring(_member(archive, place), parser)
-    except MemoryError:
-        raise
-    except Exception:  # a date is a bonus: no fault in it makes the text unreadable
-        return None
-    values = (properties.findtext(f"{_TERMS}{name}") for name in ("modified", "created"))
-    return next((day for value in values if (day := stated_day(value))), None)
+        return [properties.findtext(f"{_TERMS}{name}") for name in ("modified", "created")]
+
+    return next(
+        (day for value in attempt(stated, list[str | None]()) if (day := stated_day(value))), None
+    )
 
 
 def _properties_place(relations: bytes, parser: object) -> str:

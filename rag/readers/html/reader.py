@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rag.errors import UnreadableDocument
 from rag.readers.characters import decode, normalise
-from rag.readers.content import Composer, Content, Source
+from rag.readers.content import Composer, Content, Source, attempt
 from rag.readers.dates import stated_day
 from rag.readers.html.repair import lift_blocks, repair
 from rag.readers.html.tables import (
@@ -115,15 +116,12 @@ def _published(tree: Any) -> str:
     from trafilatura.metadata import extract_url
     from trafilatura.settings import set_date_params
 
-    address = "string(//meta[@property='og:url']/@content)"
-    try:
-        url = extract_url(tree) or tree.xpath(address) or None
-        published = find_date(tree, url=url, **set_date_params(extensive=False))
-    except MemoryError:
-        raise
-    except Exception:  # a date is a bonus: no fault in it makes the text unreadable
-        return ""
-    return stated_day(published) or ""
+    def published() -> str | None:
+        url = extract_url(tree) or tree.xpath("string(//meta[@property='og:url']/@content)") or None
+        day: str | None = find_date(tree, url=url, **set_date_params(extensive=False))
+        return day
+
+    return stated_day(attempt(published, None)) or ""
 
 
 def _name_main(tree: Any) -> bool:
@@ -251,13 +249,9 @@ def _main_texts(tree: Any) -> Iterator[str]:
     import trafilatura
 
     named = deepcopy(tree)
+    extract = partial(trafilatura.extract, output_format="markdown", include_comments=False)
     for page in (named, tree) if _name_main(named) else (tree,):
-        try:
-            yield trafilatura.extract(page, output_format="markdown", include_comments=False) or ""
-        except MemoryError:
-            raise
-        except Exception:  # all of the page's text is better than none
-            yield ""
+        yield attempt(partial(extract, page), None) or ""
 
 
 def body_content(markup: str, metadata: dict[str, str], *, tags_tell: bool = False) -> Content:

@@ -16,7 +16,7 @@ from docutils.core import publish_doctree, publish_from_doctree
 from docutils.parsers.rst import Directive, Parser, directives, roles, states
 from docutils.parsers.rst.languages import en
 
-from rag.readers.content import Content, Source
+from rag.readers.content import Content, Source, attempt
 from rag.readers.html.reader import body_content
 from rag.readers.text import load
 from rag.types import Omission
@@ -247,14 +247,13 @@ def _page(text: str, tick: Callable[[int], None]) -> str:
         elif name not in en.directives:
             directives.register_directive(name, _Unknown)
     parser = Parser(inliner=_tolerant_inliner(tick))
-    try:
+
+    def page() -> str:
         document = publish_doctree(text, parser=parser, settings_overrides=_SETTINGS)
         _mend(document)
         return str(publish_from_doctree(document, writer="html5", settings_overrides=_SETTINGS))
-    except MemoryError:
-        raise
-    except Exception:  # such as too deep nesting: text without its structure is better than none
-        return ""
+
+    return attempt(page, "")  # without its structure, where that is nested too deep
 
 
 def _mend(document: Any) -> None:

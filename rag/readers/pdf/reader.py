@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import UnreadableDocument
-from rag.readers.content import Composer, Content, Source
+from rag.readers.content import Composer, Content, Source, attempt
 from rag.readers.dates import stated_day
 from rag.readers.pdf.layout import PageTable, page_blocks
 from rag.readers.pdf.pdfium import (
@@ -191,7 +191,8 @@ class _Reading:
         mine = plausibility(text)
         if mine >= _GOOD:
             return None
-        other = _page_text(self._reader, index)
+        pages = self._reader.pages if self._reader else []
+        other = attempt(lambda: str(pages[index].extract_text()), "")
         theirs = plausibility(other)
         best, score = (other, theirs) if theirs > mine + _BETTER or not text else (text, mine)
         if best.strip() and score < _READABLE:
@@ -254,17 +255,6 @@ def open_reader(source: Source) -> PdfReader | None:
     return reader
 
 
-def _page_text(reader: PdfReader | None, index: int) -> str:
-    if reader is None:
-        return ""
-    try:
-        return str(reader.pages[index].extract_text())
-    except MemoryError:
-        raise
-    except Exception:  # as in open_reader: one bad page must not lose the others
-        return ""
-
-
 def _headings(reader: PdfReader | None, content: Content) -> Iterator[Heading]:
     """Entries of the outline where their titles stand, in the order of the text."""
     pages = {page.number: page for page in content.pages}
@@ -316,13 +306,8 @@ def title_offset(title: str, page: str, after: int) -> tuple[int, int]:
 
 
 def _information(reader: PdfReader | None, key: str) -> str | None:
-    try:
-        value = reader.metadata.get(key) if reader and reader.metadata else None
-        return " ".join(str(value).split()) if value else None
-    except MemoryError:
-        raise
-    except Exception:  # like the outline: a bonus
-        return None
+    about = attempt(lambda: reader.metadata if reader else None, None)
+    return attempt(lambda: " ".join(str(about.get(key) or "").split()) if about else None, None)
 
 
 def unmapped_share(text: str) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rag.readers.content import attempt
 from rag.readers.pdf.rows import Row, rows_of
 from rag.readers.pdf.words import PageWords, Turn, Word
 
@@ -184,24 +185,13 @@ class Annotation:
 
 def annotations_of(reader: PdfReader | None, index: int, turn: Turn) -> list[Annotation]:
     """Return the values and notes of a page; none where its annotations are damaged."""
-    if reader is None:
-        return []
-    try:
-        return list(_annotations(reader.pages[index], turn))
-    except MemoryError:
-        raise
-    except Exception:  # pypdf raises anything on damaged files: the text does without its notes
-        return []
+    pages = reader.pages if reader else []
+    return attempt(lambda: list(_annotations(pages[index], turn)), [])
 
 
 def attachments_of(reader: PdfReader | None) -> list[str]:
     """Return the names of the files that a PDF carries."""
-    try:
-        return list(reader.attachments) if reader else []
-    except MemoryError:
-        raise
-    except Exception:  # as above
-        return []
+    return attempt(lambda: list(reader.attachments) if reader else [], [])
 
 
 def _annotations(page: Any, turn: Turn) -> Iterator[Annotation]:
