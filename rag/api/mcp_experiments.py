@@ -381,12 +381,11 @@ def compare_runs(
             f"{len(comparison.differences)} tuning questions. {price} {_NO_CLAIM}"
         )
         return VerdictData(**_verdict(comparison, sentence, "none", "", tokens=tokens))
-    looked = base.runs.compare_on_unseen(run, baseline, metric)
-    comparison = looked.comparison
+    comparison, attempt = base.runs.compare_on_unseen(run, baseline, metric)
     better = comparison.verdict == "better"
     advice = "" if better else " No change is justified."
     sentence = f"{comparison.headline}{advice} {price} {comparison.evidence}"
-    log = looked.attempt.sentence
+    log = attempt.sentence
     return VerdictData(**_verdict(comparison, sentence, comparison.verdict, log, tokens=tokens))
 
 

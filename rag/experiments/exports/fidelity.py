@@ -170,12 +170,8 @@ class Statement:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class EngineExport:
-    """The statements for an engine, and the fidelity of the fields that they contain."""
-
-    statements: tuple[Statement, ...]
-    rules: Mapping[str, Rule]
+EngineExport = tuple[tuple[Statement, ...], Mapping[str, Rule]]
+"""The statements for an engine, and the fidelity of the fields that they contain."""
 
 
 VECTOR, TEXT, ID = "{{vector}}", "{{text}}", "{{id}}"

@@ -19,7 +19,7 @@ def pgvector_export(recipe: Recipe, dimension: int, threshold: float | None) -> 
     Vectors have length one, so the negative inner product ``<#>`` is the negative cosine.
     """
     words = _configuration(recipe.index.analyzer)
-    return EngineExport(
+    return (
         (
             Statement("Create the table", "", _table(words, dimension)),
             Statement(

@@ -142,7 +142,7 @@ def _export(framework: _Framework, recipe: Recipe, threshold: float | None) -> E
     ]
     embedder = recipe.index.embedder
     printed = AS_PRINTED["words" if words else "dense"]
-    return EngineExport(
+    return (
         (
             Statement(f"Save as recipe_retriever.py; needs {packages}", "", "\n\n\n".join(parts)),
             Statement(

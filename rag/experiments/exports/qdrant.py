@@ -41,7 +41,7 @@ def qdrant_export(recipe: Recipe, dimension: int, threshold: float | None) -> En
         "payload": {"text": TEXT},
     }
     query = _query(search, _document(_language(recipe)), threshold)
-    return EngineExport(
+    return (
         (
             request("Create the collection", "PUT /collections/passages", collection),
             request("Load one passage", "PUT /collections/passages/points", {"points": [point]}),

@@ -158,6 +158,6 @@ class RecipeExports:
         models = self._services.models
         threshold = models.threshold(recipe.index.embedder, recipe.search)
         dimension = models.embedder(recipe.index.embedder).dimension
-        made = EXPORT_TARGETS[target](recipe, dimension, threshold)
-        fields = exported_fields(recipe, threshold, made.rules)
-        return RecipeExport(target, recipe.hash, made.statements, fields)
+        statements, rules = EXPORT_TARGETS[target](recipe, dimension, threshold)
+        fields = exported_fields(recipe, threshold, rules)
+        return RecipeExport(target, recipe.hash, statements, fields)

@@ -44,7 +44,7 @@ def elasticsearch_export(recipe: Recipe, dimension: int, threshold: float | None
         _load(),
         request("Ask one question", _ASK, {**query, "_source": ["text"]}),
     )
-    return EngineExport(statements, _rules(search, "elasticsearch_linear"))
+    return statements, _rules(search, "elasticsearch_linear")
 
 
 def opensearch_export(recipe: Recipe, dimension: int, threshold: float | None) -> EngineExport:
@@ -63,7 +63,7 @@ def opensearch_export(recipe: Recipe, dimension: int, threshold: float | None) -
         _load(),
         request("Ask one question", ask, {**query, "_source": ["text"]}),
     )
-    return EngineExport(statements, _rules(search, "opensearch_min_max"))
+    return statements, _rules(search, "opensearch_min_max")
 
 
 def _uses_lists(search: SearchRecipe) -> bool:

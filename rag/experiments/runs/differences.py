@@ -270,12 +270,15 @@ def source_chips(before: Run, run: Run) -> tuple[str, ...]:
     return (f"{before.source} → {run.source}",)
 
 
-def recipe_chips(before: Recipe, recipe: Recipe) -> tuple[str, ...]:
-    """Return the retrieval changes of ``recipe``, one per field: ``"dense weight 0.6 → 0.8"``."""
+def recipe_chips(before: Recipe, recipe: Recipe, *, answers: bool = False) -> tuple[str, ...]:
+    """Return the changes of ``recipe``, one per field: ``"dense weight 0.6 → 0.8"``.
+
+    Those of ``answers`` only if they are wanted.
+    """
     return tuple(
         f"{phrase(name)} {setting(old)} → {setting(new)}"
         for name, (old, new) in before.differences(recipe).items()
-        if not name.startswith("answer.")
+        if answers or not name.startswith("answer.")
     )
 
 

@@ -30,7 +30,7 @@ from rag.experiments.runs.version import code_version
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import CONTEXT, EDITS, PIPELINE, RANKABLE, QuestionResult, Run
-from rag.retrieval import Corpus, Nearness, Selection, Timeline, gather, select
+from rag.retrieval import Nearness, Timeline, gather, select
 from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
 from rag.services.indexing.index import Index
 from rag.services.services import Services
@@ -266,9 +266,9 @@ class Evaluator:
         for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
             on_progress(place, len(questions))
             timeline = Timeline()
-            selection, all_keys = _select(
-                question.text, query, search, searched, threshold, timeline
-            )
+            _, candidates = gather(question.text, search, searched, timeline, query)
+            nearness, all_keys = Nearness(candidates.keys, searched.dense.vectors), candidates.keys
+            selection = select(candidates, search, threshold, searched.calibration, nearness)
             fallbacks.note(timeline.stages)
             fallbacks.require(len(questions))
             # Everything above the threshold, best first: cut later, by passage or by document.
@@ -396,23 +396,6 @@ def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:
     if search.mode != "hybrid":
         candidates = max(depth, candidates)
     return search.model_copy(update={"top_k": depth, "candidates": candidates})
-
-
-def _select(
-    question: str,
-    query: Vectors,
-    search: SearchRecipe,
-    searched: Corpus,
-    threshold: float | None,
-    timeline: Timeline,
-) -> tuple[Selection, Keys]:
-    """Return the selection from the candidates of a question, and their keys."""
-    _, candidates = gather(question, search, searched, timeline, query)
-    nearness = Nearness(candidates.keys, searched.dense.vectors)
-    return (
-        select(candidates, search, threshold, searched.calibration, nearness),
-        candidates.keys,
-    )
 
 
 def code_and_machine(settings: Settings) -> dict[str, str]:

@@ -44,26 +44,17 @@ _ORDER: tuple[Outcome, ...] = ("failed", "incomparable", "unjudged", "undecided"
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A metric that fell short. ``baseline`` tells what ``required`` was taken from."""
+class Demand:
+    """A metric and what was required of it; ``baseline`` tells what that was taken from."""
 
     metric: str
     value: float
     required: float
-    baseline: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Minimum:
-    """A minimum of a metric, and the mean that was measured."""
-
-    metric: str
-    value: float
-    required: float
+    baseline: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether the mean reaches the minimum."""
+        """Whether the mean reaches a minimum."""
         return self.value >= self.required - _ROUNDING
 
 
@@ -179,12 +170,12 @@ class GateResult:
     """
 
     evaluation: Evaluation
-    failures: tuple[Failure, ...]
+    failures: tuple[Demand, ...]
     regressions: Mapping[str, Sequence[QuestionDifference]]
     differences: RunDifferences | None = None
     paired: Mapping[str, PairedGate] = field(default_factory=dict)
     decisions: tuple[RunDecision, ...] = ()
-    minimums: tuple[Minimum, ...] = ()
+    minimums: tuple[Demand, ...] = ()
     blind: tuple[str, ...] = ()
     too_many_calls: tuple[Trace, ...] = ()
 
@@ -261,13 +252,9 @@ def checked(
     evaluation = measure(_cutoffs(named))
     measured = evaluation.run.metrics
     minimums = tuple(
-        Minimum(name, _measured(name, measured), value) for name, value in least.items()
+        Demand(name, _measured(name, measured), value) for name, value in least.items()
     )
-    failures = [
-        Failure(one.metric, one.value, one.required, baseline=False)
-        for one in minimums
-        if not one.passed
-    ]
+    failures = [one for one in minimums if not one.passed]
     run = evaluation.run
     rankable = run.environment.get(RANKABLE)
     blind = blind_metrics(metrics, None if rankable is None or allow_trivial else int(rankable))
@@ -280,7 +267,7 @@ def checked(
         name: PairedGate(compared_run.figures, tolerance) for name, compared_run in compared.items()
     }
     failures += [
-        Failure(name, gate.comparison.mean, gate.comparison.baseline, baseline=True)
+        Demand(name, gate.comparison.mean, gate.comparison.baseline, baseline=True)
         for name, gate in paired.items()
         if gate.outcome == "failed"
     ]

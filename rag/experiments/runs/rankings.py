@@ -191,15 +191,19 @@ class Pooling(StoredRuns):
             return None
         with self._database.read() as connection:
             run, other = (Loaded.read(connection, self._base_id, key) for key in (run_id, other_id))
-            all_questions, questions = _questions(connection, self._base_id, run.run)
-            questions = [item for item in questions if only is None or item.id in only]
+            _, all_questions = questions_of_set(connection, self._base_id, run.run.question_set)
+            questions = [
+                item
+                for item in all_questions
+                if item.answerable and (only is None or item.id in only)
+            ]
             rankings = _judged(connection, self._base_id, run, other, questions)
         if not rankings:
             return None
         return pooled_difference(
             metric,
             rankings,
-            same_cut=_same_cut(run.run, other.run),
+            same_cut=run.run.cut == other.run.cut,
             highest=highest_grade(all_questions),
             unlabelled=len(questions) - len(rankings),
         )
@@ -220,30 +224,13 @@ def with_open_hits(
     if not comparisons:
         return {}
     try:
-        _, questions = _questions(connection, base_id, run.run)
+        _, all_questions = questions_of_set(connection, base_id, run.run.question_set)
     except NotFound:
         return dict(comparisons)
+    questions = [item for item in all_questions if item.answerable]
     judged = _judged(connection, base_id, run, other, questions)
-    same_cut = _same_cut(run.run, other.run)
+    same_cut = run.run.cut == other.run.cut
     return open_hits.with_open_hits(comparisons, judged, groups, same_cut=same_cut)
-
-
-def _questions(
-    connection: Connection, base_id: int, run: Run
-) -> tuple[Sequence[Question], Sequence[Question]]:
-    """The questions of a run's set as they are today, and those that have an answer."""
-    _, all_questions = questions_of_set(connection, base_id, run.question_set)
-    return all_questions, [item for item in all_questions if item.answerable]
-
-
-def _same_cut(run: Run, other: Run) -> bool:
-    return run.cut == other.cut
-
-
-def _spans(connection: Connection, base_id: int, run: Run, questions: Sequence[Question]) -> Spans:
-    ids = sorted({item.document_id for question in questions for item in question.evidence})
-    cut_id = builds.cut_id(connection, base_id, run.cut)
-    return passages.spans(connection, base_id, cut_id, ids)
 
 
 def _judged(
@@ -254,26 +241,25 @@ def _judged(
     questions: Sequence[Question],
 ) -> dict[str, JudgedRankings]:
     """The questions of both runs that have a relevant label, by id."""
-    mine = _spans(connection, base_id, run.run, questions)
-    same_cut = _same_cut(run.run, other.run)
-    theirs = mine if same_cut else _spans(connection, base_id, other.run, questions)
+    documents_of_labels = sorted(
+        {label.document_id for item in questions for label in item.evidence}
+    )
+    same_cut = run.run.cut == other.run.cut
     judged = {}
+    spans = list[Spans]()
+    for side in (run,) if same_cut else (run, other):
+        cut_id = builds.cut_id(connection, base_id, side.run.cut)
+        spans.append(passages.spans(connection, base_id, cut_id, documents_of_labels))
     for question in questions:
         name = question.id
         if name not in run.results or name not in other.results:
             continue
-        grades = others = with_zeros(*graded(question, mine, _returned(run, name)))
-        if not same_cut:
-            others = with_zeros(*graded(question, theirs, _returned(other, name)))
-        if any(grade > 0 for grade in grades.values()):
-            judged[name] = JudgedRankings(_ids(run, name), _ids(other, name), grades, others)
+        ids = [[key for key, *_ in side.results[name].ranking] for side in (run, other)]
+        # Of the passages of a system, nothing but its results is known.
+        grades = [
+            with_zeros(*graded(question, cut, ids_of_side if side.run.system else None))
+            for side, cut, ids_of_side in zip((run, other), spans, ids, strict=False)
+        ]
+        if any(grade > 0 for grade in grades[0].values()):
+            judged[name] = JudgedRankings(ids[0], ids[1], grades[0], grades[-1])
     return judged
-
-
-def _returned(run: Loaded, question_id: str) -> list[str] | None:
-    """All that is known of the passages of a system; None for a recipe."""
-    return _ids(run, question_id) if run.run.system else None
-
-
-def _ids(run: Loaded, question_id: str) -> list[str]:
-    return [key for key, *_ in run.results[question_id].ranking]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from rag.answering.markup import unmarked
@@ -130,6 +130,7 @@ class RunFigures(StoredRuns):
         return plan(labelled, measured, metric)
 
 
+_OTHER_LABELS = "The questions or their labels have changed since this run."
 _MISSES = 6
 _SHOWN = 3  # passages beside the evidence
 _SPANS = 3  # labels of one question
@@ -166,7 +167,12 @@ class Reports(RunHistory, RunFigures, Pooling):
             bad.sort(key=lambda one: (not wrong_answer(one), one.metrics.get(metric, 0)))
             worst = bad[:_MISSES]
             answers = answer_rows.answers_of_run(connection, self._base_id, run.id)
-            labels = self._labels(connection, run)
+            sets = questions.list_question_sets(connection, self._base_id)
+            question_set = next((one for one in sets if one.name == run.question_set), None)
+            labels = {}
+            if question_set is not None:
+                labelled = questions.list_labelled_questions(connection, question_set.id)
+                labels = {item.id: item for item in labelled}
             texts = self._texts(connection, run, worst)
             misses = [
                 Miss(
@@ -180,7 +186,9 @@ class Reports(RunHistory, RunFigures, Pooling):
                 for item in worst
             ]
             built = builds.passages_of(connection, self._base_id, run.cut)
-            notes = self._notes(connection, run)
+            same_labels = question_set and question_set.version == run.set_version
+            notes = [] if same_labels else [_OTHER_LABELS]
+            notes += self._changes_of_documents(connection, run)
             groups = groups_of_set(connection, self._base_id, run.question_set)
             name = bases.by_id(connection, self._base_id).name
         return RunReport(
@@ -192,7 +200,7 @@ class Reports(RunHistory, RunFigures, Pooling):
             metric=metric,
             misses=misses,
             baseline=self._baseline(run, baseline_id, metric) if baseline_id else None,
-            notes=notes,
+            notes=tuple(notes),
             unjudged=self._unjudged_share(run, metric),
             calibrated=self._calibrated(run.recipe) if run.recipe else None,
             groups=groups,
@@ -263,34 +271,15 @@ class Reports(RunHistory, RunFigures, Pooling):
             return ()
         return (pooled.sentence,) if pooled and pooled.sentence else ()
 
-    def _notes(self, connection: Connection, run: Run) -> tuple[str, ...]:
-        notes = []
-        sets = {
-            question_set.name: question_set
-            for question_set in questions.list_question_sets(connection, self._base_id)
-        }
-        question_set = sets.get(run.question_set)
-        if question_set is None or question_set.version != run.set_version:
-            notes.append("The questions or their labels have changed since this run.")
+    def _changes_of_documents(self, connection: Connection, run: Run) -> Iterator[str]:
         ids = documents.ids_by_name(connection, self._base_id).values()
         edits = passage_edits.digest(connection, self._base_id)
         if documents_hash(ids, edits) != run.documents_hash:
-            notes.append("The documents have changed since this run.")
+            yield "The documents have changed since this run."
         elif run.recipe and run.filter_digest != filter_digest(
             run.recipe.search, partial(documents.traits, connection, self._base_id)
         ):
-            notes.append("Tags or dates that its recipe filters by have changed since this run.")
-        return tuple(notes)
-
-    def _labels(self, connection: Connection, run: Run) -> dict[str, LabelledQuestion]:
-        sets = {
-            question_set.name: question_set.id
-            for question_set in questions.list_question_sets(connection, self._base_id)
-        }
-        if run.question_set not in sets:
-            return {}
-        labelled = questions.list_labelled_questions(connection, sets[run.question_set])
-        return {item.id: item for item in labelled}
+            yield "Tags or dates that its recipe filters by have changed since this run."
 
     def _texts(
         self, connection: Connection, run: Run, results: Sequence[QuestionResult]

@@ -41,14 +41,6 @@ class TuningFigures:
     worst: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenVerdict:
-    """A run against a baseline on the held-out questions, and which look at them this is."""
-
-    comparison: Comparison
-    attempt: Attempt
-
-
 class UnseenQuestions(RunHistory):
     """The two parts of question sets, for those who tune by one and are judged by the other."""
 
@@ -92,7 +84,9 @@ class UnseenQuestions(RunHistory):
         return self._compared(run_id, baseline_id, metric, parts.tuning, "tuning")
 
     @operation("editor", audit="evaluation")
-    def compare_on_unseen(self, run_id: str, baseline_id: str, metric: str) -> UnseenVerdict:
+    def compare_on_unseen(
+        self, run_id: str, baseline_id: str, metric: str
+    ) -> tuple[Comparison, Attempt]:
         """Compare two runs on the held-out questions; each pair and metric is one look.
 
         Raises NotFound, InvalidInput for a set that is too small to be split.
@@ -121,7 +115,7 @@ class UnseenQuestions(RunHistory):
         verdict = self._compared(
             run_id, baseline_id, metric, parts.held_out, "held-out", attempt.level
         )
-        return UnseenVerdict(verdict, attempt)
+        return verdict, attempt
 
     @operation("editor", audit="evaluation")
     def note_trial(self, set_name: str, recipe_hash: str, metric: str) -> int:

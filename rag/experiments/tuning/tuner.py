@@ -19,7 +19,13 @@ from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
 from rag.experiments.runs.evaluator import deepened
 from rag.experiments.tuning.calibrator import FEATURES
 from rag.experiments.tuning.candidates import refuse_steps
-from rag.experiments.tuning.grid_search import Best, OpenHitsReader, judged, plainest, settle
+from rag.experiments.tuning.grid_search import (
+    Best,
+    judged,
+    plainest,
+    settle,
+    with_open_hits,
+)
 from rag.experiments.tuning.sweeper import SWEEP_CUTOFFS, Sweeper, WeightedProgress
 from rag.library.questions.groups import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
@@ -53,7 +59,6 @@ class Tuner:
         self._lock = threading.Lock()
         self._sweeper = Sweeper(services, question_set)
         self._tuning_sweeper: Sweeper | None = None
-        self._open_hits = OpenHitsReader(services, self._sweeper)
 
     @property
     def split(self) -> Split | None:
@@ -139,7 +144,9 @@ class Tuner:
     ) -> dict[str, Comparison]:
         """Comparisons of a recipe with another one by metric, undecided where open hits matter."""
         with self._lock:
-            return self._open_hits.with_open_hits(comparisons, recipe, baseline, _silent)
+            return with_open_hits(
+                self._services, self._sweeper, comparisons, recipe, baseline, _silent
+            )
 
     def threshold_curve(self, recipe: Recipe) -> ThresholdCurve:
         """Return the effect of every threshold on the candidates of a recipe, before top-k.

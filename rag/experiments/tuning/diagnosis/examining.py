@@ -53,6 +53,8 @@ from rag.storage.quality import answers as answer_rows
 from rag.storage.quality.answers import RunAnswer
 from rag.types import LOST, Chunk, Document, Evidence, Floats, Keys, ProgressCallback, Question
 
+_Place = tuple[str, str, int | None]
+"""The id of a passage, its document and page; "" where there is none."""
 _NEAR = 5  # passages that may have the words of a lost label
 _SHOWN = 160  # characters of an expected answer, and of one that was given
 _MOST_WORDS = 60  # of a lost label, that are searched
@@ -118,12 +120,16 @@ class Examination:
         examined = list[FailedQuestion]()
         for done, (number, failure) in enumerate(failed):
             on_progress(done, len(failed))
+            question, score = self.questions[number], float(self.scores[number])
+            place: _Place = ("", "", None)
             if failure == "doubtful" and ranked[number]:
-                examined.append(self._doubted(number))
+                message = f"The search finds its passage (nDCG {score:.2f}), and its answer is "
+                finding = Finding("doubted", f"{message}doubtful.")
             elif failure == "unexpected" and ranked[number]:
-                examined.append(self._unexpected(number))
+                finding, place = self._unexpected(number)
             else:
-                examined.append(self._examined(number))
+                finding, place = self._examined(number)
+            examined.append(FailedQuestion(question.id, question.text, score, finding, *place))
         return examined
 
     def _flagged(self, questions: Sequence[Question], on_progress: ProgressCallback) -> set[str]:
@@ -160,18 +166,12 @@ class Examination:
         with self._services.database.read() as connection:
             return answer_rows.answers_of_run(connection, self._base_id, self.scored_run)
 
-    def _doubted(self, number: int) -> FailedQuestion:
-        """A question whose passage is found, and whose answer is refused or doubtful."""
-        question, score = self.questions[number], float(self.scores[number])
-        message = f"The search finds its passage (nDCG {score:.2f}), and its answer is doubtful."
-        return FailedQuestion(question.id, question.text, score, Finding("doubted", message))
+    def _unexpected(self, number: int) -> tuple[Finding, _Place]:
+        """The cause of a question whose passage is found, and whose answer lacks the expected one.
 
-    def _unexpected(self, number: int) -> FailedQuestion:
-        """A question whose passage is found, and whose answer lacks the expected one.
-
-        The passage of the outcome is the first result that has the expected answer.
+        The place is the first result that has the expected answer.
         """
-        question, score = self.questions[number], float(self.scores[number])
+        question = self.questions[number]
         stored = self._answers.get(question.id)
         answer = stored.text if stored else ""
         is_folded = contains_answer(plain_answer(answer), question.answer, question.text)
@@ -193,24 +193,20 @@ class Examination:
                         "has other words."
                     )
                 finding = Finding("unexpected", message, {"rank": float(rank)})
-                return FailedQuestion(
-                    question.id, question.text, score, finding, chunk.id, name, chunk.page
-                )
-        return FailedQuestion(question.id, question.text, score, Finding("unexpected", message))
+                return finding, (chunk.id, name, chunk.page)
+        return Finding("unexpected", message), ("", "", None)
 
-    def _examined(self, number: int) -> FailedQuestion:
+    def _examined(self, number: int) -> tuple[Finding, _Place]:
         question, searched = self.questions[number], self.searched[number]
-        score = float(self.scores[number])
         if not question.answerable:
-            return FailedQuestion(question.id, question.text, score, self._answered(searched))
+            return self._answered(searched), ("", "", None)
         missing = self._missing_parts(question, searched)
         if missing:
             evidence = [item for item in question.evidence if item.nugget in missing]
             question = replace(question, evidence=tuple(evidence))
         keys = self._relevant(question)
         if not len(keys):
-            finding = self._unindexed(question)
-            return FailedQuestion(question.id, question.text, score, finding)
+            return self._unindexed(question), ("", "", None)
         rankings = Rankings.of(question, self.source.queries[number], self._setting)
         key = self._nearest(question, searched, rankings, keys)
         looked_up = self._setting.corpus.lookup([key])
@@ -222,9 +218,7 @@ class Examination:
         if missing:
             parts = ", ".join(f"“{part}”" for part in missing)
             finding = replace(finding, evidence=f"Not found: {parts}. {finding.evidence}")
-        return FailedQuestion(
-            question.id, question.text, score, finding, chunk.id, name, chunk.page
-        )
+        return finding, (chunk.id, name, chunk.page)
 
     def _missing_parts(self, question: Question, searched: Searched) -> list[str]:
         """The named parts of the answer that no result has, in order; none without names."""

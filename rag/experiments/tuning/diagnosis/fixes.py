@@ -13,14 +13,14 @@ from rag.errors import InvalidInput, InvalidRecipe
 from rag.evaluation.comparison import Comparison, Figures, compare_pairs
 from rag.evaluation.intervals import signed
 from rag.evaluation.metric_titles import metric_title
-from rag.evaluation.report.words import counted, setting
+from rag.evaluation.report.words import counted
 from rag.evaluation.splits import Split
+from rag.experiments.runs.differences import recipe_chips
 from rag.experiments.tuning.diagnosis.case import have_ndcg, scores, search_all
 from rag.experiments.tuning.diagnosis.causes import Cause, FailedQuestion
 from rag.experiments.tuning.diagnosis.checks import folder_of
 from rag.experiments.tuning.diagnosis.examining import Examination
 from rag.recipe import Recipe
-from rag.recipe.captions import phrase
 from rag.search.corpus import threshold_rule
 from rag.services.services import Services
 from rag.types import Floats, Mask, ProgressCallback
@@ -165,11 +165,7 @@ def calibration_note(causes: Iterable[Cause], recipe: Recipe) -> str:
 
 def described_changes(recipe: Recipe, changes: Changes) -> str:
     """Describe changes as ``threshold 0.5 → off``."""
-    changed = recipe.differences(recipe.with_fields(changes))
-    return ", ".join(
-        f"{phrase(name)} {setting(before)} → {setting(after)}"
-        for name, (before, after) in changed.items()
-    )
+    return ", ".join(recipe_chips(recipe, recipe.with_fields(changes), answers=True))
 
 
 def _changes_it(recipe: Recipe, change: Changes) -> bool:
@@ -381,7 +377,10 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
     search = recipe.search
     match cause:
         case "filter":
-            yield _unfiltered()
+            yield {
+                **{f"search.{name}": () for name in ("documents", "types", "tags")},
+                **{f"search.{name}": "" for name in ("pages", "after", "before", "heading")},
+            }
         case "language":
             yield {"search.other_languages": "words"}
             yield {"search.mode": "lexical", "search.threshold": None}
@@ -404,7 +403,9 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield from ({"search.threshold": round(least + step, 2)} for step in (0.1, 0.2))
         case "threshold":
             yield {"search.threshold": None}
-            yield from _lower(threshold)
+            if threshold is not None and threshold > 0:
+                for share in (0.75, 0.5):
+                    yield {"search.threshold": round(threshold * share, 2)}
         case "duplicates":
             yield {"search.duplicates": None}
             yield {"search.duplicates": 0.99}
@@ -442,23 +443,6 @@ def _index_proposals(cause: Cause, recipe: Recipe) -> Iterator[Changes]:
             yield {"index.chunk_overlap": overlap}
     elif cause == "table_row":
         yield {"index.context": "table"}
-
-
-def _unfiltered() -> Changes:
-    return {
-        "search.documents": (),
-        "search.types": (),
-        "search.tags": (),
-        "search.pages": "",
-        "search.after": "",
-        "search.before": "",
-        "search.heading": "",
-    }
-
-
-def _lower(threshold: float | None) -> Iterator[Changes]:
-    if threshold is not None and threshold > 0:
-        yield from ({"search.threshold": round(threshold * share, 2)} for share in (0.75, 0.5))
 
 
 def _weights(recipe: Recipe, steps: Sequence[float]) -> Iterator[Changes]:
