@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from rag import Question
 from rag.library.questions import groups
-from rag.library.questions.similar_sets import similar_sets
+from rag.library.questions.groups import similar_sets
 from rag.types import Evidence, Integers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +78,7 @@ def _check(questions: Sequence[Question]) -> None:
 @given(SETS, st.sampled_from([0.5, 0.8, 0.75, 1.0]), st.sampled_from([1, 3, 200_000]))
 def test_chains_are_those_of_every_pair(sets, least, block):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rag.library.questions.similar_sets._BLOCK", block)
+        patch.setattr("rag.library.questions.groups._BLOCK", block)
         found = similar_sets(sets, least)
     assert _partition(found) == _partition(_chains_of_every_pair(sets, least))
 

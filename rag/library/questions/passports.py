@@ -12,9 +12,8 @@ from rag.evaluation.formats.question_files import folded
 from rag.evaluation.report.words import counted
 from rag.input_rules import storable
 from rag.lexical.languages import language_name, languages
-from rag.library.questions.groups import SAME_WORDS
+from rag.library.questions.groups import SAME_WORDS, similar_sets
 from rag.library.questions.sets import StoredQuestions
-from rag.library.questions.similar_sets import similar_sets
 from rag.operation import operation
 from rag.storage import documents, labels
 from rag.storage import questions as rows
