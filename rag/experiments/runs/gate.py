@@ -249,11 +249,13 @@ def checked(
     _check(set_name, least, baseline, tolerance, has_other_demands=has_other_demands)
     metrics = tuple(least) or (() if has_other_demands and baseline is None else (LEADING,))
     named = [*metrics, *(baseline.metrics if baseline else ())]
-    evaluation = measure(_cutoffs(named))
+    # Those of the baseline too, so that both runs measure the same
+    cutoffs = {int(match[1]) for name in named if (match := _CUTOFF.search(name))}
+    evaluation = measure(sorted(cutoffs or DEFAULT_CUTOFFS))
     measured = evaluation.run.metrics
-    minimums = tuple(
-        Demand(name, _measured(name, measured), value) for name, value in least.items()
-    )
+    if lacking := next((name for name in least if name not in measured), None):
+        raise InvalidInput(f"{lacking!r} was not measured.", "There are: " + ", ".join(measured))
+    minimums = tuple(Demand(name, measured[name], value) for name, value in least.items())
     failures = [one for one in minimums if not one.passed]
     run = evaluation.run
     rankable = run.environment.get(RANKABLE)
@@ -330,15 +332,3 @@ def _check_metric(name: str) -> None:
         if nearest
         else f"There are: {', '.join((*(f'{one}@k' for one in _RANKED), *_UNRANKED))}.",
     )
-
-
-def _cutoffs(named: Sequence[str]) -> list[int]:
-    """Return the cutoffs of the baseline's metrics, so that both runs measure the same."""
-    cutoffs = {int(match[1]) for name in named if (match := _CUTOFF.search(name))}
-    return sorted(cutoffs or DEFAULT_CUTOFFS)
-
-
-def _measured(name: str, metrics: Mapping[str, float]) -> float:
-    if name not in metrics:
-        raise InvalidInput(f"{name!r} was not measured.", "There are: " + ", ".join(metrics))
-    return metrics[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -40,6 +41,7 @@ from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.storage import Connection, registries, runs
 from rag.storage.quality import answers
+from rag.types import Question
 
 LEADING = "ndcg@10"
 """The metric that runs are ranked by, unless another is asked for."""
@@ -440,38 +442,21 @@ def common_ground(
 ) -> _Ground:
     """Return the questions, ``among`` some by id, that edits between two runs leave as they were.
 
-    All of them, with the obstacle, where the edits leave none.
+    All of them, with the obstacle, where the edits leave none with a label, or the set is gone.
     """
-    outside = _questions_outside(connection, run, between.edited, among)
-    if outside is None:
+    outside = list[Question]()
+    if between.edited:
+        with suppress(NotFound):
+            _, questions = questions_of_set(connection, run.base_id, run.question_set)
+            outside = [
+                question
+                for question in questions
+                if (among is None or question.id in among)
+                and not any(label.document_id in between.edited for label in question.evidence)
+            ]
+    if not any(question.answerable for question in outside):
         return _Ground(among, between.obstacle)
-    return _Ground(outside, between.without_edits().obstacle)
-
-
-def _questions_outside(
-    connection: Connection,
-    run: Run,
-    document_ids: Collection[str],
-    among: Collection[str] | None,
-) -> set[str] | None:
-    """Return the ids of the questions of a run's set without a label in any of the documents.
-
-    None if there are no documents, no such question with a label, or no such set any more.
-    """
-    if not document_ids:
-        return None
-    try:
-        _, questions = questions_of_set(connection, run.base_id, run.question_set)
-    except NotFound:
-        return None
-    outside = [
-        question
-        for question in questions
-        if (among is None or question.id in among)
-        and not any(label.document_id in document_ids for label in question.evidence)
-    ]
-    labelled = any(question.answerable for question in outside)
-    return {question.id for question in outside} if labelled else None
+    return _Ground({question.id for question in outside}, between.without_edits().obstacle)
 
 
 def _comparison(
@@ -482,27 +467,23 @@ def _comparison(
     attempt: Attempt,
     groups: Groups,
 ) -> RunComparison:
-    rows = [
-        _difference(run.results[name], baseline.results[name], figures.metric, difference)
-        for name, difference in figures.differences.items()
-    ]
+    metric, rows = figures.metric, list[QuestionDifference]()
+    for name, difference in figures.differences.items():
+        before, after = baseline.results[name], run.results[name]
+        rows.append(
+            QuestionDifference(
+                question_id=name,
+                text=after.text,
+                tags=after.tags,
+                before=figure_of(before, metric) or 0.0,
+                after=figure_of(after, metric) or 0.0,
+                difference=difference,
+                gain=0.0 - difference if lower_is_better(metric) else difference,
+                first_before=before.first_relevant,
+                first_after=after.first_relevant,
+                cut_before=before.cut_rank,
+                cut_after=after.cut_rank,
+            )
+        )
     rows.sort(key=lambda row: abs(row.difference), reverse=True)
     return RunComparison(run.run, baseline.run, figures, tuple(rows), between, attempt, groups)
-
-
-def _difference(
-    after: QuestionResult, before: QuestionResult, metric: str, difference: float
-) -> QuestionDifference:
-    return QuestionDifference(
-        question_id=after.question_id,
-        text=after.text,
-        tags=after.tags,
-        before=figure_of(before, metric) or 0.0,
-        after=figure_of(after, metric) or 0.0,
-        difference=difference,
-        gain=0.0 - difference if lower_is_better(metric) else difference,
-        first_before=before.first_relevant,
-        first_after=after.first_relevant,
-        cut_before=before.cut_rank,
-        cut_after=after.cut_rank,
-    )

@@ -77,9 +77,15 @@ class Rankings(StoredRuns):
         least half of the shorter. Its other rank is looked for in the whole stored ranking.
         """
         with self._database.read() as connection:
-            after = self._ranking(connection, run_id, question_id)
-            before = self._ranking(connection, baseline_id, question_id)
-            chunks = [self._chunks(connection, run, result) for run, result in (before, after)]
+            before, after = (
+                self._ranking(connection, key, question_id) for key in (baseline_id, run_id)
+            )
+            chunks = [
+                passages.passages_by_id(
+                    connection, self._base_id, run.cut, [entry[0] for entry in result.ranking]
+                )
+                for run, result in (before, after)
+            ]
             ids = {entry[0] for result in (before[1], after[1]) for entry in result.ranking}
             ids |= {chunk.document_id for by_key in chunks for chunk in by_key.values()}
             names = documents.names(connection, self._base_id, sorted(ids))
@@ -108,10 +114,6 @@ class Rankings(StoredRuns):
                 return run, result
         raise NotFound(f"Run {run_id} did not measure question {question_id!r}.")
 
-    def _chunks(self, connection: Connection, run: Run, result: QuestionResult) -> dict[str, Chunk]:
-        ids = [entry[0] for entry in result.ranking]
-        return passages.passages_by_id(connection, self._base_id, run.cut, ids)
-
 
 def _foreign(connection: Connection, run: Run, result: QuestionResult) -> dict[str, str]:
     """Texts of the results that no document contains, by id; "" where none is stored."""
@@ -126,15 +128,12 @@ def _ranked(
     names: dict[str, str],
     foreign: dict[str, str],
 ) -> tuple[RankedPassage, ...]:
-    passages = []
-    for index, (name, score, grade) in enumerate(result.ranking):
-        chunk = chunks.get(name)
+    ranked = []
+    for rank, (name, score, grade) in enumerate(result.ranking, start=1):
+        chunk, other, text = chunks.get(name), others[rank - 1], foreign.get(name)
         document = names.get(chunk.document_id if chunk else name, "")
-        text = foreign.get(name)
-        passages.append(
-            RankedPassage(index + 1, score, grade, document, chunk, others[index], text)
-        )
-    return tuple(passages)
+        ranked.append(RankedPassage(rank, score, grade, document, chunk, other, text))
+    return tuple(ranked)
 
 
 def ranked_span(name: str, chunks: dict[str, Chunk]) -> RankedSpan:

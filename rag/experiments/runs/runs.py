@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from statistics import fmean
 
 from rag.errors import InvalidInput
@@ -133,15 +134,8 @@ def _agreement(
         *key,
         len(set(names) & set(others)) / longer if longer else 1.0,
         rank_biased_overlap(names, others),
-        _first_difference(names, others),
+        next((n for n, (a, b) in enumerate(zip_longest(names, others), 1) if a != b), None),
     )
-
-
-def _first_difference(one: Sequence[str], other: Sequence[str]) -> int | None:
-    shorter = min(len(one), len(other))
-    ranks = (rank for rank in range(shorter) if one[rank] != other[rank])
-    first = next(ranks, shorter)
-    return None if first == len(one) == len(other) else first + 1
 
 
 _SCORED = "correct_decision"  # the metric of a run that scored answers
