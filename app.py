@@ -44,14 +44,17 @@ from pages.components.shell.cookies import (
     LEFT,
     SHARED,
     SIGN_OUT,
+    VISITOR,
+    is_key,
     is_secret,
     kept,
     last_base,
     left,
+    new_key,
     sets_sign_in,
     sign_in_key,
+    visitor_cookie,
 )
-from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError, write_log_lines
 from rag.api.connections import Hosts, Sockets, bound_connections, misdirected
 from rag.api.mounting import Api
@@ -330,9 +333,9 @@ def _new_visitor(scope: Scope) -> str:
     if "text/html" not in Headers(scope=scope).get("accept", ""):
         return ""
     request = HTTPConnection(scope)
-    if is_key(request.cookies.get(COOKIE, "")):
+    if is_key(request.cookies.get(VISITOR, "")):
         return ""
-    return cookie(new_key(), secure=_by_tls(request))
+    return visitor_cookie(new_key(), secure=_by_tls(request))
 
 
 def _secured(name: bytes, value: bytes) -> tuple[bytes, bytes]:

@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components.chat import branches, follow_up, session_settings, turn_view
+from pages.components.chat import follow_up, turn_view
 from pages.components.chat.answer_text import answer_text, citation_clicks
-from pages.components.chat.branches import Again
 from pages.components.chat.conversations import (
     CONVERSATION,
     conversations_menu,
     current,
     forget_address,
+    keep_settings,
     latest,
+    note_settings_of,
+    page_settings,
     remember,
+    restore_settings,
+    settings_note,
     start_anew,
 )
-from pages.components.chat.newest_question import newest_in_view
-from pages.components.chat.streaming import unhurried
+from pages.components.chat.follow_up import Again
+from pages.components.chat.streaming import newest_in_view, unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.local_models import model_offer
@@ -31,16 +35,14 @@ from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import for_question, working
 from pages.components.runs.next_step import what_next
 from pages.components.shell.buttons import action_button
-from pages.components.shell.guard import guard, show_error
+from pages.components.shell.guard import guard, later, show_error
 from pages.components.shell.job_progress import (
     POLL_SECONDS,
     has_to_resume,
     loading_note,
     reading,
 )
-from pages.components.shell.notices import later
-from pages.components.shell.permission import guest
-from pages.components.shell.session import ASKED_ANEW, KEPT, QUESTION
+from pages.components.shell.session import ASKED_ANEW, KEPT, QUESTION, guest
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from rag import (
@@ -79,17 +81,17 @@ def main() -> None:
     talk = _conversation(base)
     conversation_id = talk.id if talk else None
     if talk is not None:
-        session_settings.opened(base, talk)
+        restore_settings(base, talk)
     _heading(base, talk)
     empty = retrieval.is_empty(base)
     loading_note(base.id, empty=empty)
     recipe, also = _recipe(base)
     if talk is not None:
-        session_settings.keep(base, talk, also)
+        keep_settings(base, talk, also)
     scripts = st.container(gap=None)
     turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
-    again = branches.requested()
-    for turn in latest(branches.before(turns, again)):
+    again = follow_up.requested()
+    for turn in latest(follow_up.before(turns, again)):
         with st.container():
             turn_view.stored_turn(base, turn)
     offer = st.container()
@@ -137,7 +139,7 @@ def _heading(base: KnowledgeBase, talk: Conversation | None) -> None:
         conversations_menu(base, talk)
         action_button("New conversation", "chat_new", "add_comment", start_anew, base)
     what_next("chat")
-    session_settings.note(base, talk)
+    settings_note(base, talk)
 
 
 def _conversation(base: KnowledgeBase) -> Conversation | None:
@@ -215,7 +217,7 @@ def _answer(
     conversation_id = base.conversations.open(conversation_id)
     st.query_params[CONVERSATION] = str(remember(base, conversation_id))
     turn_view.open_source("")  # it belongs to an earlier question
-    session_settings.belongs(base, conversation_id)
+    note_settings_of(base, conversation_id)
     goes_on = again.turn if again and again.goes_on else None
     turn = (
         goes_on.id
@@ -226,11 +228,11 @@ def _answer(
             recipe,
             list(map(str, also)),
             instead_of=again.turn.id if again else None,
-            settings=session_settings.of_page(base, also),
+            settings=page_settings(base, also),
         )
     )
     st.session_state.pop(follow_up.RETRY, None)
-    branches.taken()
+    follow_up.taken()
     column, beside = st.columns([3, 2], gap="medium")
     quick = _is_quick(recipe)
     with beside:

@@ -4,15 +4,14 @@ import streamlit as st
 
 from pages.components.documents.add import add_area, sample_button, upload_status
 from pages.components.documents.bases import bases_view
-from pages.components.documents.builds import folded_builds
 from pages.components.documents.chunk_preview import chunk_preview
 from pages.components.documents.examination import examination_view
 from pages.components.documents.table import documents_table
+from pages.components.recipe.index_builds import folded_builds
 from pages.components.runs.next_step import page_title
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import reading
-from pages.components.shell.permission import refusal
-from pages.components.shell.session import base
+from pages.components.shell.session import base, refusal
 from rag import KnowledgeBase, counted
 
 

@@ -9,20 +9,27 @@ from streamlit.navigation.page import Page
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_chip
 from pages.components.shell import job_progress
-from pages.components.shell.base_picker import base_picker, close_sidebar, gone_note
-from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
-from pages.components.shell.guard import guard
-from pages.components.shell.notices import later, notices
-from pages.components.shell.palette import DARK, palette
-from pages.components.shell.permission import guest, link_tour
+from pages.components.shell.charts import DARK, palette
+from pages.components.shell.door import (
+    base_picker,
+    bound_address,
+    close_sidebar,
+    gone_note,
+    let_in,
+    role_note,
+    who_is_in,
+)
+from pages.components.shell.guard import guard, later, notices
 from pages.components.shell.render_queue import DRAWING
-from pages.components.shell.run_cache import run_cache
 from pages.components.shell.session import (
     base,
     chosen_info,
+    guest,
+    link_tour,
     look_up,
     note_address,
     restore_address,
+    run_cache,
     start_work,
     workspace,
 )

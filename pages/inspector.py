@@ -9,14 +9,19 @@ from functools import cache, partial
 import streamlit as st
 
 from pages.components.inspector import retrieval
-from pages.components.inspector.candidate_chart import candidate_chart, clicked
-from pages.components.inspector.candidates import Candidate, at_step, candidates
-from pages.components.inspector.explanations import explainer, quotes_explanation
-from pages.components.inspector.funnel import STEP, funnel
+from pages.components.inspector.candidates import (
+    STEP,
+    Candidate,
+    at_step,
+    candidate_chart,
+    candidates,
+    clicked,
+    funnel,
+)
+from pages.components.inspector.explanations import explainer, outlook, quotes_explanation
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
-from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
 from pages.components.inspector.lost_labels import lost_labels_of_question
-from pages.components.inspector.outlook import outlook
+from pages.components.inspector.retrieval import HitSources, result_view, search_notes
 from pages.components.inspector.trace_details import trace_details
 from pages.components.inspector.what_if import (
     PASSAGE,
@@ -25,21 +30,19 @@ from pages.components.inspector.what_if import (
     forget_expected,
     open_passage,
 )
-from pages.components.labels.evidence_dialog import evidence_button
-from pages.components.labels.grading import Grading, grading_bar
+from pages.components.labels.grading import Grading, evidence_button, grading_bar
 from pages.components.metrics import readings
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel, what_it_means
 from pages.components.recipe.working_recipe import for_question
-from pages.components.runs.labelling import labelling_line, suggested_questions
-from pages.components.runs.next_step import page_title
+from pages.components.runs.next_step import labelling_line, page_title, suggested_questions
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import question_sets, show
 from pages.components.shell.text import plain
 from pages.components.source.places import place, tables_of
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
-from pages.components.tours.add_dialog import tour_button
+from pages.components.tours import tour_button
 from rag import (
     Hit,
     KnowledgeBase,

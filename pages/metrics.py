@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.components.documents.add import sample_button
 from pages.components.inspector.lost_labels import lost_labels
 from pages.components.labels import question_sets
-from pages.components.labels.judge_popover import judge_popover
+from pages.components.labels.judging import judge_popover
 from pages.components.labels.question_sets import (
     FAILURES,
     SETS,
@@ -24,38 +24,38 @@ from pages.components.labels.question_sets_view import (
     question_sets_view,
 )
 from pages.components.metrics import readings
-from pages.components.metrics.answers import ANSWER_METRICS, answer_cards, answer_notes
 from pages.components.metrics.cards import (
+    ANSWER_METRICS,
     CARDS,
     DOUBTED,
     DOUBTED_WRONGLY,
     Ranges,
+    answer_cards,
+    answer_notes,
     answers_comparison,
     beyond_top_k,
     cards,
     comparison,
     cutoffs,
+    earlier_answers,
+    earlier_run,
     figures_table,
     first_run,
+    same_search,
 )
-from pages.components.metrics.charts import against_k, first_ranks
-from pages.components.metrics.earlier_runs import earlier_answers, earlier_run, same_search
+from pages.components.metrics.charts import against_k, first_ranks, tag_table
 from pages.components.metrics.failures import failures_table, headline
-from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import documents_changed, downloads
 from pages.components.runs.diagnosis import diagnosis_view
-from pages.components.runs.labelling import label_button
-from pages.components.runs.next_step import chosen_set, page_title
+from pages.components.runs.next_step import chosen_set, label_button, page_title
 from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
-from pages.components.shell.permission import offered
 from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import keep
-from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, duration
+from pages.components.shell.session import keep, offered
+from pages.components.shell.text import ago, duration, plain
 from rag import (
     Comparison,
     Interval,

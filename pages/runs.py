@@ -9,14 +9,14 @@ import streamlit as st
 from pages.components.chat.arena import arena
 from pages.components.labels import question_sets
 from pages.components.runs.actions import actions, delete_button
-from pages.components.runs.agents import agents
 from pages.components.runs.comparison import comparison
-from pages.components.runs.decisions_table import decisions_table
-from pages.components.runs.ledger import ledger
+from pages.components.runs.deciding import decisions_table
 from pages.components.runs.next_step import chosen_set, page_title
 from pages.components.runs.systems import systems_view
 from pages.components.runs.table import (
     SELECTED,
+    agents,
+    ledger,
     metric_names,
     rows,
     run_names,
@@ -24,8 +24,8 @@ from pages.components.runs.table import (
 )
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import guest
 from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import guest
 from pages.components.shell.session import question_sets as sets_of
 from rag import (
     KnowledgeBase,

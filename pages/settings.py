@@ -8,18 +8,20 @@ import streamlit as st
 
 from pages.components.recipe.local_models import local_servers_view
 from pages.components.runs.next_step import page_title
-from pages.components.settings.account import account_view, people_view
 from pages.components.settings.audit import audit_log
-from pages.components.settings.data_locations import shown_database, size
-from pages.components.settings.members import links_view, members_view
-from pages.components.settings.prompts import prompts_view
-from pages.components.settings.providers import providers_view
-from pages.components.settings.tokens import tokens_view
+from pages.components.settings.members import (
+    account_view,
+    links_view,
+    members_view,
+    people_view,
+    tokens_view,
+)
+from pages.components.settings.providers import prompts_view, providers_view
 from pages.components.settings.tools import tools_view
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base, bases, workspace
-from pages.components.shell.text import plain
+from pages.components.shell.text import plain, shown_database, size
 from rag import VERSION, counted, percent
 
 

@@ -15,12 +15,10 @@ from pages.components.shell.buttons import (
     filled_button,
 )
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import guest, link_tour, refusal
 from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import to_url
+from pages.components.shell.session import guest, link_tour, refusal, to_url
 from pages.components.shell.text import plain
-from pages.components.tours.answers import changes_since
-from pages.components.tours.stop_view import stop_view
+from pages.components.tours import changes_since, stop_view
 from rag import KnowledgeBase, NotFound, Tour, counted, tour_html
 
 TOUR = "tour"  # the URL's parameter: the id of the tour

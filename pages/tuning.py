@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.documents.builds import builds_view
 from pages.components.labels import question_sets
 from pages.components.metrics import readings
 from pages.components.recipe import working_recipe
+from pages.components.recipe.index_builds import builds_view
 from pages.components.recipe.panel import recipe_panel
 from pages.components.runs.next_step import FEW, chosen_set, page_title
 from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import loading_note
 from pages.components.shell.session import base as chosen_base
-from pages.components.tuning.bench import Bench, bench, left_out_note, meaning, tuner
+from pages.components.tuning.bench import (
+    Bench,
+    Missing,
+    bench,
+    follow,
+    left_out_note,
+    meaning,
+    tuner,
+)
 from pages.components.tuning.cards import cards
 from pages.components.tuning.curves import curves
-from pages.components.tuning.fetching import Missing, follow
 from pages.components.tuning.indexes import indexes
 from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel

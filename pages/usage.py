@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from pages.components.chat.review import review
-from pages.components.memory.overview import memory
-from pages.components.operations.overview import operations
 from pages.components.recipe import working_recipe
 from pages.components.runs.next_step import page_title
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import refusal
 from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import refusal
+from pages.components.usage.memory import memory
+from pages.components.usage.operations import operations
+from pages.components.usage.review import review
 
 TAB = "usage"  # the URL's parameter
 

@@ -76,8 +76,8 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.api.mounting:routes": {"rest": Mount("/api", routes=[])},
     "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
-    "pages.components.labels.evidence_dialog:chosen": {"words": "Two words"},
-    "pages.components.shell.wording:lacking": {"term": "10 000"},
+    "pages.components.labels.grading:chosen": {"words": "Two words"},
+    "pages.components.shell.text:lacking": {"term": "10 000"},
     "rag.evaluation.answers.containment:has_code": {"code": "/run/secrets"},
 }
 """Examples of what those functions are called with that make expressions of words."""

@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import session
-from pages.components.tuning import fetching
+from pages.components.tuning import bench
 from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,9 +38,9 @@ def checked(app: AppTest) -> AppTest:
 
 def with_figures(draw: Callable[[], AppTest]) -> AppTest:
     """A page that is drawn, and again when the candidates are there that it began to look for."""
-    before = set(fetching._under_way.values())
+    before = set(bench._under_way.values())
     app = checked(draw())
-    begun = set(fetching._under_way.values()) - before
+    begun = set(bench._under_way.values()) - before
     for fetch in begun:
         fetch.wait()
     return checked(app.run()) if begun else app

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from pages.components.tuning import fetching
+from pages.components.tuning import bench
 from rag import QuestionResult, Recipe, Run, Settings, Workspace
 from rag.storage import runs
 from tests.reruns import ROOT, at_home, checked, timed
@@ -69,7 +69,7 @@ def _timed(page: str) -> dict[str, float]:
 
 def _wait_for_figures(app: AppTest) -> AppTest:
     """The thread that finds candidates, and the run that draws what follows from them."""
-    for fetch in list(fetching._under_way.values()):
+    for fetch in list(bench._under_way.values()):
         fetch.wait()
     return checked(app.run())
 

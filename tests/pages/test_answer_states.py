@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from streamlit.testing.v1.element_tree import Markdown
 
-from pages.components.chat.answer_state import state_heading
+from pages.components.chat.answer_text import state_heading
 from rag import AnswerState, Assessment, Workspace
 from rag.services.services import Models
 from tests.handbook import LEAVE, ask, texts, visit

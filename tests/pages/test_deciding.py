@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.runs import agreement, verdict_meter
+from pages.components.runs import agreement, deciding
 from pages.components.runs.deciding import next_hit
-from pages.components.shell.palette import DARK, LIGHT
+from pages.components.shell.charts import DARK, LIGHT
 from rag import HitToJudge, KnowledgeBase, QuestionParity, RunDecision, RunParity, Workspace
 from rag.evaluation.deciding.verdict import Decision, Step
 from rag.experiments.runs import decisions
@@ -55,7 +55,7 @@ def test_the_verdict_comes_first(verdict, more, words):
 
 def test_the_meter_has_interval_zone_and_forecast():
     for colours in (LIGHT, DARK):
-        chart = verdict_meter.figure(_decision("open", STEPS, 3), "<New>", "Old", colours)
+        chart = deciding.figure(_decision("open", STEPS, 3), "<New>", "Old", colours)
         high, low, line = chart.data
         assert (list(high.y), list(low.y)) == ([0.6, 0.5, 0.4], [-0.4, -0.1, 0.02])
         assert list(line.y) == [0.1, 0.2, 0.25]
@@ -63,9 +63,9 @@ def test_the_meter_has_interval_zone_and_forecast():
         assert (zone.y0, zone.y1) == (-0.05, 0.05)
         assert forecast.x0 == 5
         assert chart.layout.annotations[0].text == "&lt;New> is better"
-    far = verdict_meter.figure(_decision("open", STEPS, 500), "New", "Old", LIGHT)
+    far = deciding.figure(_decision("open", STEPS, 500), "New", "Old", LIGHT)
     assert len(far.layout.shapes) == 1
-    assert verdict_meter.rows(_decision("open", STEPS, 3))[0] == {
+    assert deciding.meter_rows(_decision("open", STEPS, 3))[0] == {
         "Labels": 2, "Difference": 0.25, "Low": 0.02, "High": 0.4
     }  # fmt: skip
 

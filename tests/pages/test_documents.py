@@ -6,7 +6,7 @@ from io import BytesIO
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Expander
 
-from pages.components.source.passages import segments, windows
+from pages.components.documents.first_upload import segments, windows
 from rag import Chunk, Recipe, Upload, readers
 from rag.library.documents.ingestion import Ingestion
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill

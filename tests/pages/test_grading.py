@@ -6,10 +6,9 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.inspector.candidate_chart import figure
-from pages.components.inspector.candidates import candidates
-from pages.components.labels.evidence_dialog import chosen, sentences
-from pages.components.shell.palette import LIGHT
+from pages.components.inspector.candidates import candidates, figure
+from pages.components.labels.grading import chosen, sentences
+from pages.components.shell.charts import LIGHT
 from rag import Chunk, InvalidInput, KnowledgeBase, Label, LabelledQuestion
 from tests.handbook import LEAVE, texts, visit
 

@@ -6,9 +6,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.inspector.candidate_chart import takeaway
-from pages.components.inspector.candidates import candidates
-from pages.components.inspector.funnel import steps
+from pages.components.inspector.candidates import candidates, steps, takeaway
 from pages.components.recipe.panel import what_it_means
 from rag import Stage, WordCorrection
 from tests.handbook import LEAVE, make, marked, texts, unfold, visit

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.inspector.explanations import explainer
 from pages.components.inspector.rank_flow import columns, figure, flows, takeaway
 from pages.components.inspector.recipe_comparison import fields
-from pages.components.shell.palette import LIGHT
+from pages.components.shell.charts import LIGHT
 from rag import Chunk, InvalidRecipe, KnowledgeBase
 from rag.operation import operation
 from tests.handbook import LEAVE, texts, visit

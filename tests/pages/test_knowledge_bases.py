@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.recipe.index_form import embedders
+from pages.components.recipe.index_builds import embedders
 from rag import IndexRecipe, Recipe, Workspace
 
 OpenPage = Callable[..., AppTest]

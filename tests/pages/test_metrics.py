@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.labels.question_editor import read_rows
 from pages.components.labels.question_sets import EXAMPLES
+from pages.components.labels.question_sets_view import read_rows
 from pages.components.metrics.cards import refusals_card
 from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first

@@ -66,7 +66,7 @@ def test_thumbs_down_are_counted_in_whole_numbers_above_zero(base):
 
 
 def _charts(periods: list) -> None:
-    from pages.components.operations.charts import charts
+    from pages.components.usage.operations import charts
 
     charts(periods)
 

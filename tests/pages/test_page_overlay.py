@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 import streamlit as st
 
-from pages.components.inspector.page_overlay import overlay_spans, picture, printed_pages
-from pages.components.shell.palette import LIGHT
+from pages.components.inspector.recipe_comparison import overlay_spans, picture, printed_pages
+from pages.components.shell.charts import LIGHT
 from rag import KnowledgeBase
 from tests.handbook import RECIPE, visit
 from tests.sample_files import pdf

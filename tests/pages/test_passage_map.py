@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 from pages.components.inspector.passage_map import Drawing, figure, takeaway
-from pages.components.shell.palette import DARK, LIGHT
+from pages.components.shell.charts import DARK, LIGHT
 from rag import Chunk, Hit, KnowledgeBase, PassageMap, Placed, Workspace
 from tests.handbook import LEAVE, make, texts, visit
 

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import session
-from pages.components.shell.run_cache import cached_per_run, run_cache
+from pages.components.shell.session import cached_per_run, run_cache
 from rag import KnowledgeBase
 from rag.operation import operation
 from tests.handbook import LEAVE, visit
@@ -70,7 +70,7 @@ def test_a_page_of_cards_asks_for_the_version_of_its_documents_once(base, monkey
     app = visit("inspector.py", q=LEAVE)
     places, asked = places_of(app), list[int]()
     versions = KnowledgeBase.version
-    pages = ("pages/components/shell/session.py", "pages/components/shell/run_cache.py")
+    pages = "pages/components/shell/session.py"
 
     @operation("guest")
     def counted(self: KnowledgeBase) -> int:

@@ -10,11 +10,16 @@ from urllib.parse import unquote
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.metrics.interval_picture import interval_picture, scale
-from pages.components.runs.difference_chart import figure, sorted_by_gain, takeaway
-from pages.components.runs.table import rows, run_names
-from pages.components.runs.traces import card, moved_from, moved_to
-from pages.components.shell.palette import DARK, LIGHT
+from pages.components.runs.questions import (
+    card,
+    figure,
+    moved_from,
+    moved_to,
+    sorted_by_gain,
+    takeaway,
+)
+from pages.components.runs.table import interval_picture, rows, run_names, scale
+from pages.components.shell.charts import DARK, LIGHT
 from pages.components.shell.text import plain
 from rag import (
     AgentCall,

@@ -7,8 +7,8 @@ from streamlit import config
 from streamlit.runtime.secrets import Secrets
 from streamlit.testing.v1 import AppTest
 
-from pages.components.settings.data_locations import shown_database
 from pages.components.shell import session
+from pages.components.shell.text import shown_database
 from rag import VERSION
 from tests.servers import Reply, scripted
 

@@ -14,8 +14,15 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.source import whole_text as whole_text_module
 from pages.components.source.element import table_block
-from pages.components.source.table import marked_lines, names_of, row_kinds
-from pages.components.source.whole_text import MOST, blocks, pieces, window
+from pages.components.source.whole_text import (
+    MOST,
+    blocks,
+    marked_lines,
+    names_of,
+    pieces,
+    row_kinds,
+    window,
+)
 from rag import Document, KnowledgeBase, Table
 from rag.types import Heading
 from tests.handbook import RECIPE, marked, row_words, texts, visit

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import read_values
 from pages.components.shell.text import plain
-from pages.components.tuning import bench, fetching
+from pages.components.tuning import bench
 from rag import (
     InvalidInput,
     PromiseCurves,
@@ -347,7 +347,7 @@ def test_candidates_of_many_questions_are_found_while_the_page_is_there(
     assert app.selectbox(key="set").value == "checks"
     assert app.sidebar.slider(key="threshold").label == "Threshold"
     assert _cards(app) == {}
-    [under_way] = fetching._under_way.values()
+    [under_way] = bench._under_way.values()
     go_on.set()
     under_way.wait()
     assert _cards(app.run()) == _evaluated(labelled, labelled.base("notes").recipe())
@@ -369,11 +369,11 @@ def test_what_ends_the_search_for_candidates_is_said_and_it_begins_anew(
     monkeypatch.setattr(Tuner, "fetch", failing)
     app = open_page("tuning.py")
     go_on.set()
-    for fetch in fetching._under_way.values():
+    for fetch in bench._under_way.values():
         fetch.wait()
     assert "The model is away" in app.run().error[0].value
     app.run()
-    for fetch in fetching._under_way.values():
+    for fetch in bench._under_way.values():
         fetch.wait()
     assert _cards(app.run()) == _evaluated(labelled, labelled.base("notes").recipe())
 

@@ -108,7 +108,7 @@ def _importing(base: object, content: str) -> None:
     import streamlit as st
 
     from pages.components.labels import question_sets
-    from pages.components.shell.notices import notices
+    from pages.components.shell.guard import notices
 
     notices()
     if st.button("Import", key="import"):

@@ -6,9 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.shell.text import lines, marked, plain, shorten_leaders, tinted
-from pages.components.shell.wording import clipped, difference, duration, kind, token_note
-from pages.components.source.snippets import snippet, with_columns
+from pages.components.shell.text import (
+    clipped,
+    difference,
+    duration,
+    kind,
+    lines,
+    marked,
+    plain,
+    shorten_leaders,
+    tinted,
+    token_note,
+)
+from pages.components.source.places import snippet, with_columns
 from rag import IndexRecipe, counted
 
 JOINER = "\u2060"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.components.shell.palette import DARK, LIGHT, template
+from pages.components.shell.charts import DARK, LIGHT, template
 
 CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 THEMES = {"light": LIGHT, "dark": DARK}

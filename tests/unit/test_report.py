@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pages.components.shell.palette import DARK, LIGHT
+from pages.components.shell.charts import DARK, LIGHT
 from rag import KnowledgeBase, NotFound, Recipe, unmarked
 from rag.__main__ import main
 from rag.evaluation.report import charts

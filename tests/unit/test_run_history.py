@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pages.components.metrics.cards import style
-from pages.components.runs.difference_chart import sorted_by_gain, takeaway
+from pages.components.runs.questions import sorted_by_gain, takeaway
 from rag import VERSION, InvalidInput, KnowledgeBase, NotFound, Recipe, comparison_stop
 from rag.experiments.runs.differences import differences, recipe_chips
 from rag.results import EDITED, EDITS

@@ -15,8 +15,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app import Guard
-from pages.components.shell.visitor import is_loopback, visitor_of
-from pages.components.shell.visitor_key import COOKIE, is_key, new_key, stored_key
+from pages.components.shell.identity import is_loopback, visitor_of
+from pages.components.shell.cookies import VISITOR, is_key, new_key, stored_key
 from rag import LOCAL, Claims, NotAllowed, SessionOwner, Settings, Workspace
 from rag.storage import Connection
 from rag.storage.access import people
@@ -129,7 +129,7 @@ def test_a_new_browser_gets_a_key_and_keeps_it(client):
     given = client.get("/chat", headers=PAGE).headers["set-cookie"]
     assert "; HttpOnly; SameSite=Lax" in given
     assert "Secure" not in given
-    assert is_key(client.cookies[COOKIE])
+    assert is_key(client.cookies[VISITOR])
     assert "set-cookie" not in client.get("/chat", headers=PAGE).headers
 
 
@@ -145,18 +145,18 @@ def test_what_is_no_page_gives_no_key(client, accept):
 
 @pytest.mark.parametrize("held", ["", "x", "a" * 42, "a" * 44, "a" * 42 + ";"])
 def test_a_key_that_was_not_made_here_is_replaced(client, held):
-    answer = client.get("/", headers={**PAGE, "cookie": f"{COOKIE}={held}"})
-    assert COOKIE in answer.headers["set-cookie"]
+    answer = client.get("/", headers={**PAGE, "cookie": f"{VISITOR}={held}"})
+    assert VISITOR in answer.headers["set-cookie"]
 
 
 def test_a_visitor_from_elsewhere_sees_only_what_the_key_has():
     far = {"Origin": "https://kb.example", "Host": "kb.example"}
-    assert visitor_of(far, {COOKIE: KEY}, "10.0.0.7") == SessionOwner(MINE, (MINE,))
+    assert visitor_of(far, {VISITOR: KEY}, "10.0.0.7") == SessionOwner(MINE, (MINE,))
     assert KEY not in MINE
 
 
 def test_a_browser_on_this_machine_sees_what_the_command_line_asked():
-    assert visitor_of(HERE, {COOKIE: KEY}, None) == SessionOwner(MINE, (MINE, LOCAL.key))
+    assert visitor_of(HERE, {VISITOR: KEY}, None) == SessionOwner(MINE, (MINE, LOCAL.key))
     assert visitor_of({}, {}, None) == LOCAL
 
 
@@ -170,11 +170,11 @@ def test_a_browser_on_this_machine_sees_what_the_command_line_asked():
     ],
 )
 def test_a_proxy_on_this_machine_is_no_browser_on_it(headers, address):
-    assert visitor_of(headers, {COOKIE: KEY}, address).keys == (MINE,)
+    assert visitor_of(headers, {VISITOR: KEY}, address).keys == (MINE,)
 
 
 def test_browsers_without_cookies_are_strangers_to_each_other():
-    one, other = visitor_of(HERE, {}, "10.0.0.7"), visitor_of(HERE, {COOKIE: "?"}, "10.0.0.7")
+    one, other = visitor_of(HERE, {}, "10.0.0.7"), visitor_of(HERE, {VISITOR: "?"}, "10.0.0.7")
     assert one.key != other.key
     assert one.keys == (one.key,)
 

@@ -9,8 +9,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from pages.components.inspector.candidates import candidates, cuts
-from pages.components.inspector.funnel import steps
+from pages.components.inspector.candidates import candidates, cuts, steps
 from rag import (
     Dropped,
     InvalidInput,

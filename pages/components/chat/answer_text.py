@@ -1,20 +1,36 @@
-"""The text of an answer: its Markdown as typography, its citations as links to their sources."""
+"""The text of an answer: its Markdown as typography, its citations as links to their sources.
+
+The heading of an answer: its state, said before the text.
+
+Details of an answer: decisions, token budget, and the quotes that it doesn't cite.
+
+Notes under an answer about sentences without support or source.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.text import lines, plain
+from pages.components.shell.text import SIGNS, budget_lines, lacking, lines, plain, shortened
 from rag import (
+    STATE_TITLES,
+    AnswerState,
     CodeBlock,
+    Decision,
     SentenceCheck,
+    StoredCitation,
+    Turn,
     code_blocks,
+    counted,
     general_statement,
     inline_markup,
     mentions,
+    money,
+    page_name,
     quoted_mentions,
 )
 
@@ -167,3 +183,148 @@ def _styled(text: str) -> str:
             pieces.append(f"{sign}{_styled(inner)}{sign}")
         last = mark.end
     return "".join([*pieces, lines(text[last:])])
+
+
+BADGES: Mapping[AnswerState, str] = {
+    "answered": ":green-badge[:material/check_circle: answered]",
+    "doubtful": ":orange-badge[:material/help: doubtful]",
+    "refused": ":orange-badge[:material/block: refused]",
+    "conflicting": ":violet-badge[:material/compare_arrows: conflicting]",
+}
+
+
+def state_heading(turn: Turn) -> str:
+    """The state of an answer with its reason, as Markdown; "" where it was not assessed."""
+    assessment = turn.details.assessment
+    if assessment is None:
+        return ""
+    heading = f"##### {SIGNS[assessment.state]} {STATE_TITLES[assessment.state]}"
+    if assessment.state == "refused":
+        return heading  # what came nearest, and why, stands below
+    reason = plain(assessment.reason)
+    if assessment.state == "answered" and reason:
+        reason = f":small[:gray[{reason}]]"  # the quote below says it
+    lines = [heading, reason, lacking(assessment)]
+    if assessment.state == "conflicting":
+        lines += [
+            "\n".join(
+                f"- [{edition.n}] {plain(edition.document)}"
+                + (f", {plain(edition.day)}" if edition.day else "")
+                + (" :green-badge[in force]" if edition.in_force else "")
+                for edition in assessment.editions
+            )
+        ]
+    return "\n\n".join(filter(None, lines))
+
+
+def is_doubtful_quote(turn: Turn) -> bool:
+    """Whether the quotes of an answer are only the nearest passages."""
+    assessment = turn.details.assessment
+    return assessment is not None and assessment.state == "doubtful" and turn.mode == "quotes"
+
+
+def how_answered(turn: Turn) -> None:
+    """Draw the decisions, the token budget and the examples of an answer.
+
+    Draw nothing if there are none, as for an answer that only quotes.
+    """
+    details = turn.details
+    asks_none = turn.mode == "quotes" and not details.written
+    unread = ("evidence", "quotes") if asks_none else ()  # a doubt is worded by no model
+    rows = [_decision(one) for one in details.decisions if (one.step, one.chosen) != unread]
+    if details.suspicious and turn.mode != "quotes":  # quotes go to no model
+        rows.append(
+            f":orange[:material/gpp_maybe:] {counted(details.suspicious, 'passage')} with "
+            "text that reads like instructions. The prompt tells models to treat it as text."
+        )
+    if details.budget:
+        rows += budget_lines(details.budget)
+    rows += [
+        f":green[:material/psychology: example] {plain(shortened(example.question, 90))} "
+        f":gray[· asked before, cosine {example.similarity:.2f}]"
+        for example in turn.examples
+    ]
+    if spent := _spent(turn.metrics):
+        rows.append(f":gray[{plain(spent)}]")
+    if details.prompt_version:
+        rows.append(f":gray[prompt {plain(details.prompt_version)}]")
+    if rows:
+        st.caption("  \n".join(rows))
+
+
+def _spent(metrics: Mapping[str, Any]) -> str:
+    """Tokens as the provider reports them, and money where the price is known; "" for quotes."""
+    tokens = (metrics.get("prompt_tokens") or 0) + (metrics.get("completion_tokens") or 0)
+    if not tokens:
+        return ""
+    amount = metrics.get("cost")
+    cost = "cost unknown" if amount is None else money(amount, str(metrics.get("currency")))
+    unread = metrics.get("unread_tokens")
+    cut = f", {unread:,} or more of the prompt not read" if unread else ""
+    return f"{counted(tokens, 'token')}{cut}, {cost}"
+
+
+def quotes_beside(turn: Turn) -> None:
+    """Draw what the passages say beside an answer that cites none of them, or words them folded.
+
+    What a model wrote that they do not bear out is folded below the quotes.
+    """
+    quotes = turn.details.quotes
+    if turn.details.written:
+        with st.expander("What the model wrote", icon=":material/edit_off:"):
+            st.markdown(lines(turn.details.written))
+    if not quotes:
+        return
+    if turn.mode == "sentence":
+        with st.expander(counted(len(quotes), "quote"), icon=":material/format_quote:"):
+            st.markdown("\n".join(map(_quote, quotes)))
+        return
+    with st.container(border=True, gap="xsmall"):
+        st.caption(":material/format_quote: The answer cites nothing. What the passages say:")
+        st.markdown("\n".join(map(_quote, quotes)))
+
+
+def _quote(quote: StoredCitation) -> str:
+    page = page_name(quote.document, quote.page, before=", ", label=quote.page_label)
+    where = f"{plain(shortened(quote.document, 60))}{page}"
+    text = " · ".join(filter(None, map(str.strip, (quote.quote or quote.text).split("\t"))))
+    return f"- “{plain(text)}” :gray[{where}]"
+
+
+def _decision(decision: Decision) -> str:
+    icon = ":orange[:material/warning:]" if decision.failed else ":material/alt_route:"
+    why = f": {plain(decision.why)}" if decision.why else ""
+    return f"{icon} {_STEPS[decision.step]}**{plain(decision.chosen)}**{why}"
+
+
+_STEPS = {
+    "sources": "from ",
+    "tool": "tool ",
+    "citations": "citations: ",
+    "context": "prompt too long: ",
+    "general": "",
+    "evidence": "the model reads ",
+}
+
+_SENTENCES = 4
+_LONGEST_SENTENCE = 140  # characters of a sentence
+
+
+def sentence_notes(turn: Turn) -> None:
+    """Name the sentences without support or source, each with its reasons; nothing where all is
+    supported."""
+    doubted = [check for check in turn.sentences if not check.borne_out]
+    if not doubted:
+        return
+    checked = counted(len(turn.sentences), "sentence")
+    st.caption(
+        f":orange[:material/warning:] **{len(doubted)} of {checked} "
+        f"{'is' if len(doubted) == 1 else 'are'} not supported by what is cited:**\n"
+        + "\n".join(_doubted(turn, check) for check in doubted[:_SENTENCES])
+        + (f"\n- and {len(doubted) - _SENTENCES} more" if len(doubted) > _SENTENCES else "")
+    )
+
+
+def _doubted(turn: Turn, check: SentenceCheck) -> str:
+    sentence = shortened(" ".join(turn.answer[check.start : check.end].split()), _LONGEST_SENTENCE)
+    return f"- “{plain(sentence)}”: {plain('; '.join(check.reasons))}"

@@ -8,11 +8,10 @@ import streamlit as st
 
 from pages.components.chat.answer_text import answer_text
 from pages.components.inspector import retrieval
-from pages.components.recipe.choices import recipe_choices
+from pages.components.recipe.working_recipe import recipe_choices
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import show_error
-from pages.components.shell.text import lines, plain
-from pages.components.shell.wording import shortened
+from pages.components.shell.text import lines, plain, shortened
 from rag import (
     Answer,
     ArenaComparison,

@@ -1,22 +1,36 @@
-"""Conversations of a visitor: the one that goes on, and those of before."""
+"""Conversations of a visitor: the one that goes on, and those of before.
+
+Settings of a conversation: stored with it, and restored when it is opened.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
-from pages.components.chat import session_settings, turn_view
+from pages.components.recipe import federation, working_recipe
 from pages.components.shell.buttons import action_button, confirm_button, download_button
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import offered
-from pages.components.shell.session import show
-from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, clipped
-from rag import Conversation, KnowledgeBase, Turn, counted
+from pages.components.shell.session import guest, offered, show
+from pages.components.shell.text import ago, clipped, plain
+from rag import (
+    URL_PARAMETERS,
+    Conversation,
+    FurtherBase,
+    InvalidRecipe,
+    KnowledgeBase,
+    Turn,
+    counted,
+    model_name,
+)
 
-CONVERSATION = turn_view.TALK
+CONVERSATION = "talk"  # the URL's parameter: the conversation
+OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
 _CHOICES = "chat_choices"  # how often another conversation was chosen
 _DELETING = "chat_deleting"  # whether the dialog that deletes is to be opened
 _FIRST_SHOWN = "chat_first_shown"  # the first turn that is drawn
@@ -68,7 +82,7 @@ def conversations_menu(base: KnowledgeBase, talk: Conversation | None) -> None:
     with menu:
         if talk is not None:
             _this_one(base, talk)
-        session_settings.sources_switch()
+        sources_switch()
         _others(base, talk)
 
 
@@ -155,8 +169,8 @@ def _open(base: KnowledgeBase, conversation_id: int) -> None:
     forget_address()
     talk = base.conversations.find(conversation_id)
     if talk is not None and talk.settings:
-        session_settings.bring_back(base, talk.settings)
-    session_settings.belongs(base, conversation_id)
+        bring_back(base, talk.settings)
+    note_settings_of(base, conversation_id)
 
 
 def latest(turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -172,7 +186,7 @@ def latest(turns: Sequence[Turn]) -> Sequence[Turn]:
     if not older:
         return turns
     key = f"chat_older_{older[0].id}"
-    opened = st.query_params.get(turn_view.OPEN, "").partition(".")[0]
+    opened = st.query_params.get(OPEN, "").partition(".")[0]
     if st.session_state.get(key) or any(str(turn.id) == opened for turn in older):
         return turns
     with st.container(horizontal_alignment="center"):
@@ -184,10 +198,118 @@ def latest(turns: Sequence[Turn]) -> Sequence[Turn]:
 
 def forget_address() -> None:
     """Take the conversation and its open source out of the URL."""
-    for name in (CONVERSATION, turn_view.OPEN):
+    for name in (CONVERSATION, OPEN):
         st.query_params.pop(name, None)
 
 
 def _open_by_base() -> dict[int, int]:
     last_opened: dict[int, int] = st.session_state.setdefault(_OPEN_BY_BASE, {})
     return last_opened
+
+
+_OPENED = "chat_settings_of"  # whose settings the working recipe has, by knowledge base
+_HIDDEN = "chat_sources_hidden"
+_NAMED_FIELDS = 4  # fields that are named under the title
+
+
+def page_settings(base: KnowledgeBase, also: Sequence[FurtherBase]) -> dict[str, Any]:
+    """The current settings of the page, in their stored form."""
+    changes = working_recipe.differences(base)
+    settings = {
+        "recipe": {name: value for name, (_saved, value) in changes.items()},
+        "also": [str(base_name) for base_name in also],
+        "sources": shows_sources(),
+    }
+    stored: dict[str, Any] = json.loads(json.dumps(settings, default=list))
+    return stored
+
+
+def restore_settings(base: KnowledgeBase, talk: Conversation) -> None:
+    """Bring the settings of a conversation back that an address or another page led to.
+
+    An address that has a recipe of its own means that one.
+    """
+    if _opened().get(base.id) == talk.id or guest():
+        return
+    note_settings_of(base, talk.id)
+    if talk.settings and not _in_address() and bring_back(base, talk.settings):
+        st.rerun()  # the sidebar stands there with the recipe of before
+
+
+def note_settings_of(base: KnowledgeBase, conversation_id: int) -> None:
+    """Note that the page has the settings of a conversation."""
+    _opened()[base.id] = conversation_id
+
+
+def bring_back(base: KnowledgeBase, settings: Mapping[str, Any]) -> bool:
+    """Make settings those of the page; tell whether the recipe is another one then.
+
+    What no longer makes sense, such as an index that was deleted, is left out.
+    """
+    before = working_recipe.working(base)
+    recipe = saved = working_recipe.saved(base)
+    for field, value in settings.get("recipe", {}).items():
+        with suppress(InvalidRecipe):
+            recipe = recipe.with_fields({field: value})
+    if recipe.index != saved.index and base.documents.missing(recipe.index):
+        recipe = recipe.model_copy(update={"index": saved.index})
+    federation.choose(base, settings.get("also", ()))
+    st.session_state[_HIDDEN] = not settings.get("sources", True)
+    return working_recipe.replace(base, recipe) != before
+
+
+def keep_settings(base: KnowledgeBase, talk: Conversation, also: Sequence[FurtherBase]) -> None:
+    """Store what changed since; a conversation without settings gets them with a question."""
+    if talk.settings is None:
+        return
+    now = page_settings(base, also)
+    if now != talk.settings:
+        base.conversations.keep(talk.id, now)
+
+
+def settings_note(base: KnowledgeBase, talk: Conversation | None) -> None:
+    """Say that the conversation is asked with a recipe that is not the saved one."""
+    changes = working_recipe.differences(base) if talk is not None else {}
+    if not changes:
+        return
+    named = [
+        f"{plain(name)} {plain(_shown(name, value))}"
+        for name, (_saved, value) in list(changes.items())[:_NAMED_FIELDS]
+    ]
+    more = len(changes) - len(named)
+    st.caption(
+        f":material/tune: This conversation is asked with {', '.join(named)}"
+        + (f" and {more:,} more." if more else ".")
+        + " It keeps that; *Reset* in the sidebar goes back to the saved recipe."
+    )
+
+
+def _shown(name: str, value: object) -> str:
+    text = "off" if value is None else str(value)
+    return model_name(text) if name == "answer.model" else text
+
+
+def shows_sources() -> bool:
+    """Whether sources stand below answers."""
+    return not st.session_state.get(_HIDDEN, False)
+
+
+def sources_switch() -> None:
+    """The switch that hides the sources below answers; citations stay links."""
+    key = "chat_sources_switch"
+    st.session_state[key] = shows_sources()
+
+    def switched() -> None:
+        st.session_state[_HIDDEN] = not st.session_state[key]
+
+    st.toggle("Sources below answers", key=key, on_change=switched)
+
+
+def _in_address() -> bool:
+    names = (*URL_PARAMETERS, working_recipe.CUT, working_recipe.THRESHOLD)
+    return any(name in st.query_params for name in (*names, working_recipe.BUILD))
+
+
+def _opened() -> dict[int, int]:
+    opened: dict[int, int] = st.session_state.setdefault(_OPENED, {})
+    return opened

@@ -1,16 +1,45 @@
-"""Thumbs under an answer, and why one is down."""
+"""Thumbs under an answer, and why one is down.
+
+From a chat to a question set: the question, and which of the passages answer it, or none.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
+from pages.components.labels.grading import (
+    ALL_GRADES,
+    MEANING,
+    grade_name,
+    labels_in_words,
+    targets,
+)
+from pages.components.labels.question_sets import SET as SET_PARAMETER
 from pages.components.shell.buttons import confirm_button
-from pages.components.shell.guard import guard
-from pages.components.shell.notices import later
+from pages.components.shell.guard import guard, later
+from pages.components.shell.session import offered, question_sets
 from pages.components.shell.text import plain
-from rag import FEEDBACK_REASONS, SHOULD_ANSWER, SHOULD_REFUSE, KnowledgeBase, Turn
+from pages.components.source.places import is_here, place, snippet
+from rag import (
+    FEEDBACK_REASONS,
+    FROM_USERS,
+    LONGEST_QUESTION,
+    SHOULD_ANSWER,
+    SHOULD_REFUSE,
+    Hit,
+    InvalidInput,
+    KnowledgeBase,
+    PassageGrade,
+    StoredCitation,
+    Turn,
+    page_name,
+    unmarked,
+)
 
 _LONGEST = 4000
 _SEEN = (
@@ -82,3 +111,209 @@ def _rate(base: KnowledgeBase, turn_id: int) -> None:
             ("Sent. People who review this knowledge base can see this question and its answer."),
             icon=":material/check:",
         )
+
+
+SET = "chat_collect_set"
+ADDED = "chat_collected"
+LONGEST = 160  # characters of a passage in the list
+_MOST_UNSCROLLED = 3
+_TALLEST = 260  # pixels of the list
+
+Retrieved = Callable[[], Sequence[Hit]]
+"The retrieved passages of the question, or the nearest candidates."
+
+
+@dataclass(frozen=True, slots=True)
+class _Gradable:
+    """A span of a document that can be graded; ``key`` tells it from the others of its turn."""
+
+    key: str
+    label: str
+    document_id: str
+    start: int
+    end: int
+
+
+def collect_button(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
+    """A button that opens the choice for an answer; the next run says what was added."""
+    added = st.session_state.pop(f"{ADDED}_{turn.id}", "")
+    if added:
+        st.toast(added, icon=":material/playlist_add_check:")
+    if st.button(
+        "Add to questions",
+        key=f"chat_collect_{turn.id}",
+        icon=":material/playlist_add:",
+        type="tertiary",
+        **offered(
+            base,
+            "questions.collect_with_grades",
+            help="Adds this question to a question set.",
+        ),
+    ):
+        _choose(base, turn, retrieved)
+
+
+@st.dialog("Add to questions", icon=":material/playlist_add:", width="large", dismissible=False)
+def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
+    st.text_area(
+        "Question",
+        turn.complete,
+        key=_question(turn),
+        max_chars=LONGEST_QUESTION,
+        height=80,
+        help="Write the question so that it is clear without the conversation.",
+    )
+    names, first = targets(base)
+    st.selectbox(
+        "Question set",
+        names,
+        index=first,
+        key=SET,
+        accept_new_options=True,
+        placeholder="Choose one, or type a name",
+        help="Type a name to start a new one.",
+    )
+    name = str(st.session_state[SET] or "").strip()
+    if name and name not in {item.name for item in question_sets(base)}:
+        st.caption(f"*Add* creates the question set *{plain(name)}*.")
+    answered = not st.checkbox(
+        "No answer: these documents do not answer the question",
+        turn.reason == SHOULD_REFUSE,
+        key=_unanswerable(turn),
+        help="The correct result is then to retrieve nothing.",
+    )
+    if answered:
+        st.text_area(
+            "Expected answer (optional)",
+            turn.correction,
+            key=_expected(turn),
+            height=80,
+            help="Answers are compared with it.",
+            persist_state="page",
+        )
+    passages = [*_cited(base, turn), *_others(base, turn, retrieved())]
+    if answered and passages:
+        st.caption(
+            "Grade the passages that answer the question. Passages without a grade get no label."
+        )
+        # Many passages scroll in a part of the dialog, so that its buttons stay on the screen.
+        height: int | Literal["content"] = "content"
+        if len(passages) > _MOST_UNSCROLLED:
+            height = _TALLEST
+        with st.container(height=height, key="chat_collect_passages"):
+            for passage in passages:
+                st.segmented_control(
+                    passage.label,
+                    ALL_GRADES,
+                    format_func=grade_name,
+                    key=_grade_key(turn, passage),
+                    help=MEANING,
+                    persist_state="page",  # while "No answer" is ticked and they are not drawn
+                )
+    if answered:
+        _elsewhere(turn, name)
+    key = f"chat_collect_store_{turn.id}"
+    confirm_button("Add", key, _store, base, turn, passages, cancel=True)
+
+
+def _elsewhere(turn: Turn, set_name: str) -> None:
+    """The way to a passage that was not retrieved."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(
+            "None of them answers it? Paste the words under *Expected something else?*",
+            width="content",
+        )
+        parameters = {"q": turn.complete} | ({SET_PARAMETER: set_name} if set_name else {})
+        st.page_link(
+            "inspector.py",
+            label="Look in the inspector",
+            icon=":material/frame_inspect:",
+            query_params=parameters,
+        )
+
+
+def _cited(base: KnowledgeBase, turn: Turn) -> list[_Gradable]:
+    """The quoted words of the citations whose documents are here."""
+    return [
+        _Gradable(
+            str(citation.n),
+            f"**{citation.n}** {_described(citation.document, citation.page, _words(citation))}",
+            citation.document_id,
+            *_span(citation),
+        )
+        for citation in turn.citations
+        if citation.base in ("", base.name) and is_here(base, citation.document_id)
+    ]
+
+
+def _others(base: KnowledgeBase, turn: Turn, hits: Sequence[Hit]) -> list[_Gradable]:
+    """The retrieved passages of this knowledge base that the answer doesn't cite."""
+    cited = {citation.chunk_id for citation in turn.citations}
+    return [
+        _Gradable(
+            hit.chunk.id,
+            _described(hit.document, place(base, hit.chunk).page, hit.chunk.text),
+            hit.chunk.document_id,
+            hit.chunk.start,
+            hit.chunk.end,
+        )
+        for hit in hits
+        if hit.chunk.id not in cited and hit.base in ("", base.name)
+    ]
+
+
+def _described(document: str, page: int | None, text: str) -> str:
+    where = page_name(document, page, before=", ")
+    words = " ".join(unmarked(text).split())
+    return f"{plain(document)}{where}: {snippet(words, (), LONGEST)}"
+
+
+def _question(turn: Turn) -> str:
+    return f"chat_collect_question_{turn.id}"
+
+
+def _unanswerable(turn: Turn) -> str:
+    return f"chat_collect_unanswerable_{turn.id}"
+
+
+def _expected(turn: Turn) -> str:
+    return f"chat_collect_expected_{turn.id}"
+
+
+def _grade_key(turn: Turn, passage: _Gradable) -> str:
+    return f"chat_collect_grade_{turn.id}_{passage.key}"
+
+
+def _words(citation: StoredCitation) -> str:
+    return citation.quote or citation.text
+
+
+def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> None:
+    name = (st.session_state[SET] or "").strip()
+    text = str(st.session_state[_question(turn)] or "").strip()
+    if not name:
+        raise InvalidInput("No question set is chosen.", "Choose one, or type a name.")
+    collect = partial(base.questions.collect_with_grades, name, text, origin=FROM_USERS)
+    if st.session_state[_unanswerable(turn)]:
+        collect(answerable=False)
+        outcome = "as a question without an answer"
+    else:
+        passage_grades = ((hit, st.session_state.get(_grade_key(turn, hit))) for hit in passages)
+        grades = [
+            PassageGrade(passage.document_id, passage.start, passage.end, int(grade))
+            for passage, grade in passage_grades
+            if grade is not None
+        ]
+        collect(grades, answer=str(st.session_state.get(_expected(turn)) or ""))
+        labels = base.questions.labels_of(name, text, turn.recipe.index)
+        outcome = f"which has {labels_in_words(labels)} for it"
+    base.conversations.mark_labelled(turn.id)
+    st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}, {outcome}."
+
+
+def _span(citation: StoredCitation) -> tuple[int, int]:
+    """The span of the quoted words in the document; without a quote, the span of the passage."""
+    at = citation.text.find(citation.quote) if citation.quote else -1
+    if at < 0:
+        return citation.start, citation.end
+    return citation.start + at, citation.start + at + len(citation.quote)

@@ -10,28 +10,36 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.components.chat import branches, feedback, follow_up, session_settings
-from pages.components.chat.answer_state import is_doubtful_quote, state_heading
-from pages.components.chat.answer_text import answer_text
-from pages.components.chat.collect_dialog import collect_button
-from pages.components.chat.how_answered import how_answered, quotes_beside
-from pages.components.chat.sentence_notes import sentence_notes
+from pages.components.chat import feedback, follow_up
+from pages.components.chat.answer_text import (
+    answer_text,
+    how_answered,
+    is_doubtful_quote,
+    quotes_beside,
+    sentence_notes,
+    state_heading,
+)
+from pages.components.chat.conversations import CONVERSATION, OPEN, shows_sources
+from pages.components.chat.feedback import collect_button
 from pages.components.inspector import retrieval
-from pages.components.inspector.explanations import cause_line, first_cause
-from pages.components.inspector.hit_sources import result_view, search_notes
-from pages.components.inspector.outlook import remember
+from pages.components.inspector.explanations import cause_line, first_cause, remember
+from pages.components.inspector.retrieval import result_view, search_notes
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.permission import guest, offered
-from pages.components.shell.run_cache import cached_per_run
-from pages.components.shell.session import BASE, show, to_url, workspace
-from pages.components.shell.text import lines, plain, short_page
-from pages.components.shell.wording import relevance, seconds, shortened
+from pages.components.shell.session import (
+    BASE,
+    cached_per_run,
+    guest,
+    offered,
+    show,
+    to_url,
+    workspace,
+)
+from pages.components.shell.text import lines, plain, relevance, seconds, short_page, shortened
 from pages.components.source.places import cited_page, is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
-from pages.components.tours.add_dialog import tour_button
-from pages.components.tours.answers import turn_stops
+from pages.components.tours import tour_button, turn_stops
 from rag import (
     Dropped,
     Hit,
@@ -51,10 +59,8 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 QUOTES = "quotes"
-TALK = "talk"  # the URL's parameter: the conversation
 _TOUR_HINT = "The second stop shows the source that is open beside the answer."
 _OUTDATED = ":material/update: Answered before the documents changed. To update it, ask again."
-OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
 NEAREST = 3
 _MODES = {
     "quotes": "quotes, no language model",
@@ -160,7 +166,7 @@ def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
     number without a citation.
     """
     cited = {citation.n for citation in turn.citations}
-    parameters = {BASE: base.name, TALK: st.query_params.get(TALK, "")}
+    parameters = {BASE: base.name, CONVERSATION: st.query_params.get(CONVERSATION, "")}
 
     def address(number: int) -> str:
         if number not in cited:
@@ -295,7 +301,7 @@ def _insist(base: KnowledgeBase, text: str) -> None:
 
 
 def _chips(base: KnowledgeBase, turn: Turn) -> None:
-    if not turn.citations or not session_settings.shows_sources():
+    if not turn.citations or not shows_sources():
         return
     key = f"chat_sources_{turn.id}"
     opened = _opened(turn)
@@ -384,15 +390,15 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
 
 def _links(base: KnowledgeBase, turn: Turn) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        branches.version_switch(base, turn)
-        branches.continue_button(base, turn)
+        follow_up.version_switch(base, turn)
+        follow_up.continue_button(base, turn)
         if turn.status in ("failed", "asked", "interrupted"):
             again = partial(st.session_state.update, {follow_up.RETRY: turn.question})
             action_button("Try again", f"chat_retry_{turn.id}", "refresh", again)
         if not guest():
             inspect_button(base, turn)
         if turn.status in ("complete", "interrupted", "refused"):
-            branches.again_button(base, turn)
+            follow_up.again_button(base, turn)
             if not guest():
                 collect_button(base, turn, lambda: retrieved(base, turn))
             opened = _opened(turn)

@@ -1,4 +1,7 @@
-"""Ways into a knowledge base: files and folders, web addresses, pasted text, the sample."""
+"""Ways into a knowledge base: files and folders, web addresses, pasted text, the sample.
+
+Encrypted PDFs that were added: each waits in a row for its password.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,29 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.documents.added_languages import language_note
 from pages.components.documents.existing_store import store_area
-from pages.components.documents.first_upload import decided
-from pages.components.documents.locked_files import locked_rows
-from pages.components.shell import base_picker, job_progress
+from pages.components.documents.first_upload import decided, language_note
+from pages.components.shell import door, job_progress
 from pages.components.shell.buttons import action_button
-from pages.components.shell.guard import guard
-from pages.components.shell.permission import allowed, offered
-from pages.components.shell.session import bases, draft_key, draft_stored, workspace
+from pages.components.shell.guard import guard, show_error
+from pages.components.shell.session import (
+    allowed,
+    bases,
+    draft_key,
+    draft_stored,
+    offered,
+    workspace,
+)
 from pages.components.shell.text import plain
 from rag import (
     SAMPLE,
     SUPPORTED,
     TEXT_EXTENSIONS,
     KnowledgeBase,
+    LockedFile,
     Omission,
     Receipt,
+    TouchstoneError,
     Upload,
     counted,
 )
@@ -67,7 +76,7 @@ def add_area(base: KnowledgeBase) -> None:
 def sample_button() -> None:
     """Open the sample, or load its documents and questions first."""
     if any(info.name == SAMPLE and info.documents for info in bases()):
-        action_button("Open the sample", "documents_sample", "dataset", base_picker.choose, SAMPLE)
+        action_button("Open the sample", "documents_sample", "dataset", door.choose, SAMPLE)
     elif st.button(
         "Load the sample",
         key="documents_sample",
@@ -75,7 +84,7 @@ def sample_button() -> None:
         help="Documents of a made-up company, with labelled questions to measure with.",
     ):
         base, job_id = workspace().start_demo()
-        base_picker.choose(SAMPLE)
+        door.choose(SAMPLE)
         _follow(base.id, job_id)
 
 
@@ -297,3 +306,60 @@ def reading_again(base: KnowledgeBase, follow: Follow) -> None:
 
 def _read(base: KnowledgeBase, follow: Follow) -> None:
     follow(base.documents.read_again())
+
+
+"""Shows how far a job is."""
+
+
+def locked_rows(base: KnowledgeBase, follow: Follow) -> None:
+    """A row for every file that waits, with a field for its password."""
+    for locked in base.documents.locked_files():
+        with st.container(border=True):
+            st.markdown(f":orange[:material/lock:] **{plain(locked.name)}** {plain(locked.reason)}")
+            if allowed(base, "documents.open_locked_file"):
+                _locked_row(base, locked, follow)
+
+
+def _locked_row(base: KnowledgeBase, locked: LockedFile, follow: Follow) -> None:
+    key = f"{locked.job_id}_{locked.position}"
+    with (
+        st.form(f"documents_unlock_{key}", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        st.text_input(
+            "Password",
+            key=f"documents_password_{key}",
+            type="password",
+            autocomplete="off",
+            help="Used once, to store a copy without encryption. The password is not kept.",
+        )
+        st.form_submit_button(
+            "Read again",
+            icon=":material/lock_open:",
+            on_click=_unlock,
+            args=(base, locked, key, follow),
+        )
+    refusal = st.session_state.pop(f"documents_refusal_{key}", None)
+    if refusal is not None:
+        show_error(*refusal)
+    action_button(
+        "Leave it out",
+        f"documents_leave_out_{key}",
+        "close",
+        base.documents.leave_out_locked_file,
+        locked,
+        type="tertiary",
+        help="Deletes the file that waits here.",
+    )
+
+
+def _unlock(base: KnowledgeBase, locked: LockedFile, key: str, follow: Follow) -> None:
+    """Read a file with the password typed, which the session forgets before anything else."""
+    field = f"documents_password_{key}"
+    password = st.session_state[field]
+    st.session_state[field] = ""
+    with guard(in_dialog=True):
+        try:
+            follow(base.documents.open_locked_file(locked, password))
+        except TouchstoneError as error:
+            st.session_state[f"documents_refusal_{key}"] = error.message, error.hint

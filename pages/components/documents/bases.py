@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.shell.base_picker import choose, new_base_button
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
-from pages.components.shell.guard import guard
-from pages.components.shell.notices import notices
-from pages.components.shell.permission import offered
-from pages.components.shell.session import base, bases, oldest, workspace
+from pages.components.shell.door import choose, new_base_button
+from pages.components.shell.guard import guard, notices
+from pages.components.shell.session import base, bases, offered, oldest, workspace
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
 from rag import BaseOverview, KnowledgeBase, counted

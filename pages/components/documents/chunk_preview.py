@@ -11,19 +11,14 @@ from typing import cast
 import streamlit as st
 
 from pages.components.documents.add import followed
-from pages.components.documents.receipt import draw_encodings, draw_receipt
-from pages.components.documents.table import SHOWN
-from pages.components.recipe.index_builds import build_button
-from pages.components.recipe.index_form import index_form, reset_index_form
+from pages.components.documents.first_upload import draw_passages
+from pages.components.documents.table import SHOWN, draw_encodings, draw_receipt
+from pages.components.recipe.index_builds import build_button, index_form, reset_index_form
 from pages.components.shell.buttons import action_button, download_button
-from pages.components.shell.charts import Figure, draw_chart, empty_figure
+from pages.components.shell.charts import Figure, draw_chart, empty_figure, palette
 from pages.components.shell.guard import guard
-from pages.components.shell.palette import palette
-from pages.components.shell.permission import allowed, offered
-from pages.components.shell.session import cache_data, draft_key, draft_stored
-from pages.components.shell.text import plain
-from pages.components.shell.wording import cut, kind, shortened
-from pages.components.source.passages import draw_passages
+from pages.components.shell.session import allowed, cache_data, draft_key, draft_stored, offered
+from pages.components.shell.text import cut, kind, plain, shortened
 from rag import (
     Chunk,
     Document,

@@ -9,12 +9,11 @@ from typing import TypeVar
 
 import streamlit as st
 
-from pages.components.documents.receipt import show_unread
+from pages.components.documents.table import show_unread
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import offered
-from pages.components.shell.text import plain
-from pages.components.shell.wording import clipped
+from pages.components.shell.session import offered
+from pages.components.shell.text import clipped, plain
 from pages.components.source.view import forget_walk
 from rag import (
     KIND_TITLES,

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.components.recipe.index_form import embedders
-from pages.components.shell.base_picker import new_base_button
+from pages.components.recipe.index_builds import embedders
 from pages.components.shell.buttons import filled_button
+from pages.components.shell.door import new_base_button
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import offered
-from pages.components.shell.text import plain
-from pages.components.shell.wording import clipped
+from pages.components.shell.session import offered
+from pages.components.shell.text import clipped, plain
 from rag import STORE_KINDS, ExistingStore, KnowledgeBase, StorePreview, counted, vector_space
 
 _TITLES = {

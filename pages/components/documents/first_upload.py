@@ -1,22 +1,25 @@
-"""Before files are added: time by embedding model, and a preview of the passages."""
+"""Before files are added: time by embedding model, and a preview of the passages.
+
+The languages of added documents that the embedder of a knowledge base does not support.
+
+A document's text with its passages drawn in alternating tints.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 
 import streamlit as st
 
-from pages.components.documents.added_languages import ITS_USE
 from pages.components.recipe import working_recipe
-from pages.components.recipe.index_form import embedders, index_form
+from pages.components.recipe.index_builds import embedders, index_form
 from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import cache_data
-from pages.components.shell.text import plain
-from pages.components.shell.wording import cut, duration
-from pages.components.source.passages import draw_passages
+from pages.components.shell.text import cut, duration, plain, shown_context, tinted
 from rag import (
     Amount,
     Chunk,
@@ -24,6 +27,7 @@ from rag import (
     IndexRecipe,
     KnowledgeBase,
     LanguageGap,
+    Receipt,
     UnreadableDocument,
     Upload,
     counted,
@@ -259,3 +263,98 @@ def _size(upload: Upload) -> int:
     size = upload.content.seek(0, 2)
     upload.content.seek(0)
     return size
+
+
+def language_note(base: KnowledgeBase, receipts: Sequence[Receipt]) -> None:
+    """Name the languages of the documents of an upload that dense search does not know."""
+    index = base.recipe().index
+    languages_read = [str(receipt.read.get("language", "")) for receipt in receipts]
+    by_code = {
+        code: base.documents.language_gap(code, index.embedder) for code in set(languages_read)
+    }
+    gaps = [gap for code in languages_read if (gap := by_code[code]) is not None]
+    if not gaps:
+        return
+    languages = " and ".join(sorted({gap.language for gap in gaps}))
+    way = "build an index with" if gaps[0].installed else _INSTALL
+    documents = counted(len(gaps), "document", "documents")
+    seem = "seems" if len(gaps) == 1 else "seem"
+    st.markdown(
+        f":material/translate: {documents} {seem} to be in {languages}, which "
+        f"{plain(index.embedder)} doesn't support: only lexical search ranks such passages well. "
+        f"For dense search, {way} *{plain(gaps[0].embedder)}*. {ITS_USE}"
+    )
+
+
+ITS_USE = (
+    "It is for questions in another language than the documents, and refuses fewer questions that "
+    "no document answers. Questions in the language of a document are found by its words."
+)
+"""What a multilingual embedder gains and costs, as docs/measurements.md has it for refusal and
+for search in several languages."""
+_INSTALL = "install `requirements-multilingual.txt`, restart, and build an index with"
+
+_TINTS = ("blue-background", "gray-background")
+_SHARED = "orange-background"  # text that two neighbours have in common
+_PASSAGES_SHOWN = 12
+_CHARACTERS_SHOWN = 12_000
+
+Piece = tuple[str, str]
+
+
+def draw_passages(text: str, chunks: Sequence[Chunk], key: str) -> None:
+    """Draw a window of passages with a pager; ``text`` is the whole document."""
+    pages = windows(chunks)
+    if len(pages) > 1:
+        number = st.pagination(len(pages), key=key) or 1
+        page = pages[min(number, len(pages)) - 1]
+    else:
+        page = pages[0] if pages else []
+    with st.container(height=560, border=True):
+        st.markdown(_body(text, page))
+
+
+def windows(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
+    """Passages in groups that a browser draws at once."""
+    groups: list[list[Chunk]] = []
+    for chunk in chunks:
+        full = not groups or len(groups[-1]) == _PASSAGES_SHOWN
+        if full or chunk.end - groups[-1][0].start > _CHARACTERS_SHOWN:
+            groups.append([])
+        groups[-1].append(chunk)
+    return groups
+
+
+def _body(text: str, chunks: Sequence[Chunk]) -> str:
+    parts = []
+    for start, end, orders in segments(chunks):
+        cut = min(end, start + _CHARACTERS_SHOWN)
+        numbers = "".join(_head(chunk) for chunk in chunks if chunk.start == start)
+        parts.append(numbers + tinted([(text[start:cut], _tint(orders))]))
+        if cut < end:
+            parts.append(f"\n\n:gray[… {end - cut:,} more characters of this passage]\n\n")
+    return "".join(parts)
+
+
+def _head(chunk: Chunk) -> str:
+    """The number of a passage, and what is indexed with it."""
+    number = f":gray-badge[{chunk.order + 1}] "
+    if not chunk.context:
+        return number
+    around = shown_context(chunk.context)
+    return f"\n\n{number}:small[:gray[Indexed with: {around}]]\n\n"
+
+
+def _tint(orders: Sequence[int]) -> str:
+    if not orders:
+        return ""
+    return _SHARED if len(orders) > 1 else _TINTS[orders[0] % len(_TINTS)]
+
+
+def segments(chunks: Sequence[Chunk]) -> list[tuple[int, int, list[int]]]:
+    """(start, end, orders of the passages that hold it), from the first start to the last end."""
+    bounds = sorted({edge for chunk in chunks for edge in (chunk.start, chunk.end)})
+    return [
+        (start, end, [chunk.order for chunk in chunks if chunk.start <= start < chunk.end])
+        for start, end in itertools.pairwise(bounds)
+    ]

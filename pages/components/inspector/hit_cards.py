@@ -11,10 +11,9 @@ from pages.components.inspector.candidates import Candidate, Group, cuts
 from pages.components.inspector.what_if import open_passage, quoted
 from pages.components.labels.grading import grade_name
 from pages.components.shell.buttons import action_button
-from pages.components.shell.palette import palette
-from pages.components.shell.text import Span, plain
-from pages.components.shell.wording import relevance, shown_context
-from pages.components.source.snippets import LENGTH, LabelledRows, snippet, with_columns
+from pages.components.shell.charts import palette
+from pages.components.shell.text import Span, plain, relevance, shown_context
+from pages.components.source.places import LENGTH, LabelledRows, snippet, with_columns
 from rag import (
     Chunk,
     Hit,

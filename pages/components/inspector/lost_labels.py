@@ -10,10 +10,9 @@ from pages.components.inspector import explanations
 from pages.components.recipe.working_recipe import saved
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import offered, refusal
+from pages.components.shell.session import offered, refusal
 from pages.components.shell.tables import picked_rows
-from pages.components.shell.text import marked, plain
-from pages.components.shell.wording import clipped
+from pages.components.shell.text import clipped, marked, plain
 from rag import Finding, KnowledgeBase, Label, Recipe, counted, nearest_words, unmarked
 
 _CLICKED = "lost_label_clicked"

@@ -14,17 +14,19 @@ import streamlit as st
 from pages.components.shell.buttons import switch
 from pages.components.shell.charts import (
     Figure,
+    Palette,
+    accuracy_note,
     chart_text,
     clicked_point,
     draw_chart,
     empty_figure,
+    map_method,
+    palette,
+    redraw_map,
 )
 from pages.components.shell.guard import guard
-from pages.components.shell.palette import Palette, palette
 from pages.components.shell.session import cache_data
-from pages.components.shell.text import plain
-from pages.components.shell.wording import shortened
-from pages.components.source.maps import map_method, note, redraw_map
+from pages.components.shell.text import plain, shortened
 from rag import (
     Hit,
     IndexRecipe,
@@ -96,7 +98,7 @@ def passage_map(
     summary = takeaway(current_map, placed)
     alt = f"{summary} Each point is a passage."
     draw_chart(picture, CHART, alt, zoom=True, on_select="rerun", selection_mode="points")
-    st.caption(f"{summary} {note(current_map)}".strip())
+    st.caption(f"{summary} {accuracy_note(current_map)}".strip())
     if current_map.outdated:
         redraw_map(
             base,

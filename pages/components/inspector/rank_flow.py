@@ -9,8 +9,14 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.charts import Figure, chart_text, draw_chart, empty_figure
-from pages.components.shell.palette import Palette, palette
+from pages.components.shell.charts import (
+    Figure,
+    Palette,
+    chart_text,
+    draw_chart,
+    empty_figure,
+    palette,
+)
 from pages.components.shell.text import plain, short_page
 from rag import Hit, RankedPassage, RetrievalComparison, Trace, page_name, stage_rows
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from pages.components.inspector import explanations
-from pages.components.inspector.hit_sources import HitSource, HitSources
 from pages.components.inspector.passage_map import passage_map
 from pages.components.inspector.recipe_comparison import compare_view
+from pages.components.inspector.retrieval import HitSource, HitSources
 from pages.components.inspector.what_if import what_if
-from pages.components.recipe.token_budget import budget_lines
 from pages.components.shell.guard import guard
-from pages.components.shell.text import lines, plain, tinted
-from pages.components.shell.wording import placed, shown_context
+from pages.components.shell.text import budget_lines, lines, placed, plain, shown_context, tinted
 from rag import (
     Attribution,
     Explanation,

@@ -10,8 +10,7 @@ from pages.components.inspector import explanations
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.session import shared_cache
-from pages.components.shell.text import plain
-from pages.components.shell.wording import clipped
+from pages.components.shell.text import clipped, plain
 from pages.components.source.places import place
 from pages.components.source.view import forget_walk
 from rag import (

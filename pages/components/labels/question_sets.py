@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.shell.buttons import confirm_button, download_button, filled_button
-from pages.components.shell.guard import guard
-from pages.components.shell.notices import later
-from pages.components.shell.permission import offered
-from pages.components.shell.text import plain
-from pages.components.shell.wording import ago
+from pages.components.shell.guard import guard, later
+from pages.components.shell.session import offered
+from pages.components.shell.text import ago, plain
 from rag import (
     HIGHEST_GRADE,
     Existing,

@@ -1,4 +1,7 @@
-"""The recipe chip of the sidebar: what the working recipe changes; save it, or go back; a file."""
+"""The recipe chip of the sidebar: what the working recipe changes; save it, or go back; a file.
+
+A recipe for another engine: what is not the same there, and the file.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,11 @@ from typing import Any
 import streamlit as st
 
 from pages.components.recipe import working_recipe
-from pages.components.recipe.export import recipe_export
 from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import offered
-from pages.components.shell.session import workspace
+from pages.components.shell.session import allowed, cached_per_run, offered, workspace
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, Recipe
+from rag import EXPORT_TARGETS, KnowledgeBase, Recipe, RecipeExport
 
 
 def recipe_chip(base: KnowledgeBase) -> None:
@@ -110,3 +111,48 @@ def _chip_buttons(base: KnowledgeBase, *, changed: bool) -> None:
 def _save(base: KnowledgeBase, drawn: Recipe) -> None:
     working_recipe.save(base, drawn)
     st.toast("Recipe saved.", icon=":material/check:")
+
+
+_NAMES = {
+    "qdrant": "Qdrant",
+    "pgvector": "PostgreSQL with pgvector",
+    "elasticsearch": "Elasticsearch",
+    "opensearch": "OpenSearch",
+    "langchain": "LangChain (Python)",
+    "llama_index": "LlamaIndex (Python)",
+}
+
+
+def recipe_export(base: KnowledgeBase, recipe: Recipe) -> None:
+    """Draw the choice of an engine; the export is written when the reader opens it."""
+    opened = st.expander(
+        "For another engine", icon=":material/ios_share:", key="recipe_export", on_change="rerun"
+    )
+    if opened.open:
+        with opened, guard():
+            _exported(base, recipe)
+
+
+def _exported(base: KnowledgeBase, recipe: Recipe) -> None:
+    if not allowed(base, "recipe_exports.export"):
+        return
+    target = st.selectbox(
+        "Engine", list(EXPORT_TARGETS), format_func=_NAMES.__getitem__, key="recipe_export_target"
+    )
+    export = cached_per_run(
+        ("recipe export", base.id, recipe.hash, target),
+        lambda: base.recipe_exports.export(recipe, target),
+    )
+    exact, total = export.count("exact"), len(export.fields)
+    st.caption(f"{exact} of {total} fields give the same results there. The others:")
+    with st.container(height=200):
+        st.markdown("\n".join(_inexact(export)))
+    download_button("Download", export.text, export.file_name, "recipe_export_file")
+
+
+def _inexact(export: RecipeExport) -> list[str]:
+    return [
+        f"- {plain(field.name)}, {field.fidelity}: {plain(field.reason)}"
+        for field in export.fields
+        if field.fidelity != "exact"
+    ]

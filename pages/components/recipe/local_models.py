@@ -6,9 +6,8 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button
-from pages.components.shell.permission import refusal
 from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import bases, workspace
+from pages.components.shell.session import bases, refusal, workspace
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, LocalServer, model_name
 

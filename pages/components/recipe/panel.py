@@ -12,10 +12,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.recipe import working_recipe
-from pages.components.recipe.index_builds import build_button
-from pages.components.recipe.index_form import index_form
-from pages.components.recipe.steps import steps_panel
-from pages.components.recipe.widgets import Widgets, refused, sentence_case, word_of
+from pages.components.recipe.index_builds import build_button, index_form
+from pages.components.recipe.widgets import Widgets, refused, sentence_case, steps_panel, word_of
 from pages.components.recipe.working_recipe import (
     AUTO,
     BUILD,
@@ -31,10 +29,8 @@ from pages.components.recipe.working_recipe import (
     working,
 )
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import allowed
-from pages.components.shell.session import show, to_url, workspace
-from pages.components.shell.text import plain
-from pages.components.shell.wording import cut, relevance, unlimited
+from pages.components.shell.session import allowed, show, to_url, workspace
+from pages.components.shell.text import cut, plain, relevance, unlimited
 from rag import (
     CAPTIONS,
     URL_PARAMETERS,

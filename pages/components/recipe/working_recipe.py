@@ -4,6 +4,8 @@ It starts as the saved recipe. Of the base that a session opens with, it has wha
 otherwise; after that the URL repeats the working recipe, and means no other base. Widgets change it
 through ``change``; ``reset`` and ``save`` end the difference from the saved one. Guests always work
 with the saved recipe.
+
+Recipes to choose from: the working one, the saved one, and those that were saved before.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.permission import guest
+from pages.components.shell.session import guest, refusal, workspace
 from rag import (
     URL_PARAMETERS,
     AnswerRecipe,
@@ -297,3 +299,28 @@ def read_value(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):  # the latter of brackets alone
         return text
+
+
+_MOST = 30
+
+
+def recipe_choices(base: KnowledgeBase) -> dict[str, Recipe]:
+    """Recipes by what a reader calls them, each once: the working one is first."""
+    choices: dict[str, Recipe] = {}
+    seen: set[str] = set()
+    lists = not refusal(base, "saved_recipes")  # whoever has a link sees the saved one alone
+    earlier = [recipe for _saved, recipe in base.saved_recipes()] if lists else []
+    for sign, recipe in [
+        ("as it is now: ", working(base)),
+        ("saved: ", saved(base)),
+        *(("", earlier_recipe) for earlier_recipe in earlier[:_MOST]),
+    ]:
+        if recipe.hash not in seen and usable(base, recipe) and not workspace().costs(base, recipe):
+            seen.add(recipe.hash)
+            choices[f"{sign}{base.runs.recipe_name(recipe)} · {recipe.hash[:6]}"] = recipe
+    return choices
+
+
+def usable(base: KnowledgeBase, recipe: Recipe) -> bool:
+    """Whether the index that it searches is there."""
+    return recipe.index == working(base).index or not base.documents.missing(recipe.index)

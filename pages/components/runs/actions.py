@@ -17,11 +17,9 @@ from pages.components.shell.buttons import (
     confirm_button,
     download_button,
 )
-from pages.components.shell.permission import guest, offered
-from pages.components.shell.session import workspace
-from pages.components.shell.text import plain
-from pages.components.shell.wording import clipped
-from pages.components.tours.add_dialog import tour_button
+from pages.components.shell.session import guest, offered, workspace
+from pages.components.shell.text import clipped, plain
+from pages.components.tours import tour_button
 from rag import (
     KnowledgeBase,
     LeaderboardRow,

@@ -8,22 +8,17 @@ import streamlit as st
 
 from pages.components.labels.judging import judge_button
 from pages.components.runs.actions import downloads, use_button
-from pages.components.runs.agreement import agreement
+from pages.components.runs.agreement import agreement, failure_map
 from pages.components.runs.deciding import decided, deciding
-from pages.components.runs.difference_chart import difference_chart
-from pages.components.runs.failure_map import failure_map
-from pages.components.runs.questions import questions_table, select
+from pages.components.runs.questions import difference_chart, questions_table, select, traces
 from pages.components.runs.table import run_names
-from pages.components.runs.traces import traces
 from pages.components.shell.buttons import action_button, switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
-from pages.components.shell.permission import guest, offered
-from pages.components.shell.session import cache_data, show, to_url
+from pages.components.shell.session import cache_data, guest, offered, show, to_url
 from pages.components.shell.tables import PINNED_WIDTH
-from pages.components.shell.text import plain
-from pages.components.shell.wording import VERDICT_BADGES, difference
-from pages.components.tours.add_dialog import tour_button
+from pages.components.shell.text import VERDICT_BADGES, difference, plain
+from pages.components.tours import tour_button
 from rag import (
     ANSWER_TITLES,
     EQUIVALENT,

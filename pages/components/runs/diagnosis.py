@@ -11,12 +11,11 @@ from pages.components.labels.question_sets import SET, SETS, TAB
 from pages.components.recipe import working_recipe
 from pages.components.runs.actions import documents_changed
 from pages.components.runs.comparison import AGAINST
-from pages.components.runs.labelling import label_button
+from pages.components.runs.next_step import label_button
 from pages.components.runs.table import SELECTED
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
-from pages.components.shell.permission import offered
-from pages.components.shell.session import ASKED_ANEW
+from pages.components.shell.session import ASKED_ANEW, offered
 from pages.components.shell.tables import (
     LARGE_WIDTH,
     PINNED_WIDTH,
@@ -24,13 +23,13 @@ from pages.components.shell.tables import (
     picked_rows,
     row_height,
 )
-from pages.components.shell.text import plain
-from pages.components.shell.wording import (
+from pages.components.shell.text import (
     ago,
     apply_button,
     change_badge,
     clipped,
     duration,
+    plain,
 )
 from rag import (
     CAUSES,

@@ -1,4 +1,7 @@
-"""The next step that the state of a knowledge base suggests, as one line on every page."""
+"""The next step that the state of a knowledge base suggests, as one line on every page.
+
+The questions of a set without labels, one after the other in the inspector.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,30 @@ from itertools import chain
 
 import streamlit as st
 
+from pages.components.labels.grading import Grading
 from pages.components.labels.question_sets import FAILURES, SET, SETS, TAB
 from pages.components.metrics import readings
 from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
 from pages.components.recipe.local_models import offered_server, running
-from pages.components.runs import labelling
 from pages.components.runs.table import SELECTED
+from pages.components.shell.buttons import action_button
 from pages.components.shell.job_progress import active
-from pages.components.shell.permission import guest, refusal
 from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import bases, open_page, question_sets, shared_cache
-from pages.components.shell.text import plain
-from pages.components.shell.wording import apply_button, clipped
+from pages.components.shell.session import (
+    bases,
+    guest,
+    offered,
+    open_page,
+    question_sets,
+    refusal,
+    shared_cache,
+)
+from pages.components.shell.text import apply_button, clipped, plain
 from rag import (
     BaseInfo,
     KnowledgeBase,
+    LabelledQuestion,
     NextStep,
     QuestionResult,
     QuestionSet,
@@ -36,7 +47,7 @@ from rag import (
     signed,
 )
 
-_CHOSEN = "next_step_sets"  # names by the id of their knowledge base
+_SETS_CHOSEN = "next_step_sets"  # names by the id of their knowledge base
 FEW = 10
 """Questions below which a set decides nothing about recipes."""
 ENOUGH_LABELLED = 50
@@ -197,7 +208,7 @@ def chosen_set(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
 
     At first, it is one with labels and enough questions, if there is one.
     """
-    kept: dict[int, str] = st.session_state.setdefault(_CHOSEN, {})
+    kept: dict[int, str] = st.session_state.setdefault(_SETS_CHOSEN, {})
     names = [st.session_state.get(SET) or st.query_params.get(SET), kept.get(base.id)]
     asked = {item.name: item for item in sets if item.questions}
     chosen = next((asked[name] for name in names if name in asked), None)
@@ -232,7 +243,7 @@ def _more_labels(
     if runs:
         hint = "*Judge* on this page suggests the passages to label."
         return Step(text, "metrics.py", "Judge next", set_address, hint=hint)
-    address = labelling.address(base, chosen)
+    address = first_unlabelled(base, chosen)
     marks = {name: value for name, value in address.items() if name != SET}
     return Step(text, "inspector.py", "Label passages", lambda: address, marks)
 
@@ -295,3 +306,82 @@ def _better(base: KnowledgeBase, chosen: QuestionSet, own: Run, runs: Sequence[R
     )
     marks = {SELECTED: f"{best.id},{own.id}"}
     return Step(text, "runs.py", "Compare", lambda: {SET: chosen.name, **marks}, marks)
+
+
+_BEGUN = "labelling_begun"  # the question that was shown without labels, and the one after it
+
+
+def first_unlabelled(base: KnowledgeBase, chosen: QuestionSet) -> Mapping[str, str]:
+    """The query parameters that open the first question of a set without labels, if any."""
+    questions = _without_labels(base, chosen)
+    return {SET: chosen.name, **({"q": questions[0].text} if questions else {})}
+
+
+def label_button(base: KnowledgeBase, chosen: QuestionSet, key: str) -> None:
+    """A button that opens the first question of a set without labels in the inspector."""
+    options = offered(base, "questions.grade")
+    icon = ":material/arrow_forward:"
+    if st.button("Label passages", key=key, icon=icon, **options):
+        open_page("inspector.py", first_unlabelled(base, chosen))
+
+
+def suggested_questions(base: KnowledgeBase, most: int) -> list[str]:
+    """Return questions of one set without labels: the chosen set, or the first that has any.
+
+    There are none for a visitor who can't label.
+    """
+    if refusal(base, "questions.grade"):
+        return []
+    name = st.session_state.get(SET) or st.query_params.get(SET)
+    sets = [item for item in question_sets(base) if name in (None, item.name)]
+    questions = next(filter(None, (_without_labels(base, item) for item in sets)), ())
+    return list(dict.fromkeys(question.text for question in questions))[:most]
+
+
+def labelling_line(grading: Grading, ask: Callable[[str], None]) -> None:
+    """Draw how many questions of the set have no labels, and a button that asks the next one.
+
+    It appears at a question without labels, and stays when the visitor has labelled it.
+    """
+    base, question_id = grading.base, grading.labels.question_id
+    chosen = next((item for item in question_sets(base) if item.name == grading.set_name), None)
+    if chosen is None or question_id is None or refusal(base, "questions.grade"):
+        return
+    questions = _without_labels(base, chosen)
+    ids = [question.id for question in questions]
+    name = plain(chosen.name)
+    scope = base.id, chosen.id, question_id
+    if question_id in ids:
+        place = ids.index(question_id)
+        following = questions[(place + 1) % len(ids)]
+        st.session_state[_BEGUN] = *scope, following.id
+        text = (
+            f"Question {place + 1:,} of {len(ids):,} without labels in *{name}*. Grade the "
+            "passages that answer it."
+        )
+        label = "Next" if grading.labels.labels else "Skip"
+        _line(text, label, following if len(ids) > 1 else None, ask)
+    elif (begun := st.session_state.get(_BEGUN)) and begun[:-1] == scope:
+        following = next((item for item in questions if item.id == begun[-1]), None)
+        rest = counted(len(ids), "question")
+        text = (
+            f"This question is done. {rest} in *{name}* without labels."
+            if ids
+            else f"All questions in *{name}* are labelled."
+        )
+        _line(text, "Next", following or next(iter(questions), None), ask)
+        if not ids:
+            st.page_link("metrics.py", label="Evaluate on Metrics", icon=":material/monitoring:")
+
+
+def _line(
+    text: str, label: str, following: LabelledQuestion | None, ask: Callable[[str], None]
+) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f":material/label: {text}", width="content")
+        if following is not None:
+            action_button(label, "labelling_next", "arrow_forward", ask, following.text)
+
+
+def _without_labels(base: KnowledgeBase, chosen: QuestionSet) -> Sequence[LabelledQuestion]:
+    return readings.without_labels(base, chosen.name, readings.version_of(chosen))

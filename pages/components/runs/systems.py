@@ -11,10 +11,8 @@ from pages.components.runs.table import SELECTED
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import failure, follow
-from pages.components.shell.permission import allowed, offered
-from pages.components.shell.session import cache_data
-from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, clipped
+from pages.components.shell.session import allowed, cache_data, offered
+from pages.components.shell.text import ago, clipped, plain
 from rag import (
     LOCAL_FORMS,
     SYSTEM_FORMS,

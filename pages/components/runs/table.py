@@ -1,30 +1,92 @@
-"""The runs of a question set as a table: the baseline on top, then the best first."""
+"""The runs of a question set as a table: the baseline on top, then the best first.
+
+An interval as a picture in a table cell: all rows on one scale.
+
+The list of what agents did by the tools of MCP.
+
+The trial log of a question set.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from urllib.parse import quote
 
 import streamlit as st
 
-from pages.components.metrics.interval_picture import interval_picture, scale
-from pages.components.shell.palette import palette
-from pages.components.shell.permission import guest
-from pages.components.shell.session import cache_data, to_url
+from pages.components.shell.charts import Palette, palette
+from pages.components.shell.session import cache_data, guest, to_url
 from pages.components.shell.tables import pick_rows
-from pages.components.shell.wording import clipped
+from pages.components.shell.text import clipped
 from rag import (
     ANSWER_TITLES,
     LEFT_OUT,
     METRIC_TITLES,
+    AgentCall,
+    Interval,
     KnowledgeBase,
     LeaderboardRow,
     Run,
+    Trial,
     counted,
     metric_title,
     plain_run_name,
 )
+
+WIDTH, HEIGHT = 150, 24
+_EDGE = 8
+_MIDDLE = HEIGHT / 2
+
+
+def scale(intervals: Sequence[Interval | None]) -> tuple[float, float]:
+    """The least and the greatest end of all intervals; (0, 1) without any."""
+    present = [interval for interval in intervals if interval is not None]
+    if not present:
+        return 0.0, 1.0
+    return min(interval.low for interval in present), max(interval.high for interval in present)
+
+
+def interval_picture(
+    row: LeaderboardRow,
+    bounds: tuple[float, float],
+    baseline: float | None,
+    colours: Palette,
+) -> str | None:
+    """The interval of a run as a data address of an SVG, with the baseline's mean as a line."""
+    if row.interval is None or row.value is None:
+        return None
+    low, high, dot = (_x(value, bounds) for value in (*row.interval, row.value))
+    ink = colours.threshold if row.is_baseline else colours.accent
+    if not row.comparable:
+        ink = colours.not_relevant
+    parts = [_line(_EDGE, WIDTH - _EDGE, colours.grid, 1), _line(low, high, ink, 4)]
+    if baseline is not None and row.comparable:
+        x = _x(baseline, bounds)
+        parts.append(
+            f'<path d="M{x:.1f} 1V{HEIGHT - 1}" stroke="{colours.muted}" stroke-dasharray="3 2"/>'
+        )
+    parts.append(
+        f'<circle cx="{dot:.1f}" cy="{_MIDDLE}" r="5" fill="{ink}" stroke="{colours.page}"/>'
+    )
+    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+    return f"data:image/svg+xml;utf8,{quote(svg)}"
+
+
+def _x(value: float, bounds: tuple[float, float]) -> float:
+    low, high = bounds
+    share = (value - low) / (high - low) if high > low else 0.5
+    return _EDGE + min(max(share, 0.0), 1.0) * (WIDTH - 2 * _EDGE)
+
+
+def _line(start: float, end: float, colour: str, width: int) -> str:
+    return (
+        f'<path d="M{start:.1f} {_MIDDLE}H{end:.1f}" stroke="{colour}" stroke-width="{width}" '
+        'stroke-linecap="round"/>'
+    )
+
 
 SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
 _TALLEST = 430  # pixels
@@ -225,3 +287,73 @@ def reference(leaderboard: Sequence[LeaderboardRow]) -> str:
     if any(row.is_baseline for row in leaderboard):
         return "baseline"
     return "newest run of a recipe" if any(row.run.recipe for row in leaderboard) else "newest run"
+
+
+def agents(base: KnowledgeBase) -> None:
+    """A folded table, newest first; nothing where no agent did anything."""
+    calls = base.runs.agent_calls()
+    if not calls:
+        return
+    with st.expander("What agents did", icon=":material/smart_toy:"):
+        st.caption(
+            "Agents see the tuning questions of a set. The held-out questions decide whether a "
+            "change is a gain. Labels and questions of agents are in sets of their own."
+        )
+        st.dataframe(
+            [_call_row(call) for call in calls],
+            hide_index=True,
+            column_config={
+                "At": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
+                "Seconds": st.column_config.NumberColumn(format="%.1f"),
+            },
+            alt="Calls of tools by agents: who, what, why and with which outcome, newest first.",
+        )
+
+
+def _call_row(call: AgentCall) -> dict[str, object]:
+    return {
+        "At": call.at,
+        "Who": call.agent,
+        "What": call.tool,
+        "Why": call.reason,
+        "Outcome": call.outcome,
+        "With": ", ".join(f"{name}: {value}" for name, value in call.arguments.items()),
+        "Seconds": call.seconds,
+    }
+
+
+def ledger(base: KnowledgeBase, set_name: str) -> None:
+    """A folded table; nothing where nothing was tried."""
+    looks = base.questions.tried(set_name)
+    if not looks:
+        return
+    with st.expander("Recipes tried on this set", icon=":material/history:"):
+        st.caption(
+            "If you try often enough, chance finds a winner among equal recipes. Therefore, "
+            "later searches and comparisons on this set need smaller p-values. Repeating the "
+            "same trial counts once."
+        )
+        st.dataframe(
+            [_trial_row(look) for look in looks],
+            hide_index=True,
+            column_config={
+                "First": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
+                "Recipes": st.column_config.NumberColumn(
+                    help="Different recipes whose metrics were shown. Recipes with the same "
+                    "metrics count once."
+                ),
+            },
+            alt="Searches, comparisons, reports and gates on this question set, the first first.",
+        )
+
+
+def _trial_row(look: Trial) -> dict[str, object]:
+    held_out = look.split_seed is not None
+    return {
+        "First": look.first,
+        "What": look.kind.capitalize(),
+        "Metric": metric_title(look.metric),
+        "Recipes": look.alternatives,
+        "Questions": f"held out by split {look.split_seed}" if held_out else "all",
+        "Recipe": ", ".join(look.recipes),
+    }

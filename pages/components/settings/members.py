@@ -1,4 +1,9 @@
-"""Members of the chosen knowledge base with their roles, and its share links."""
+"""Members of the chosen knowledge base with their roles, and its share links.
+
+People: one's own account, and for administrators those of all.
+
+Tokens of the API: make one, see it once, revoke it.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,64 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.components.settings.account import person_label
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
+from pages.components.shell.door import end_session
 from pages.components.shell.guard import guard
+from pages.components.shell.identity import is_loopback
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
-from pages.components.shell.visitor import is_loopback
-from rag import ROLES, KnowledgeBase, LinkRow, Member, share_path
+from rag import ROLES, SCOPES, KnowledgeBase, LinkRow, Member, Person, TokenRow, share_path
 
-_SHOWN = "links_shown"  # the link that was just made, until the next run
+
+def person_label(person: Person, *more: str) -> str:
+    """A person's name and address as markdown; an address stands for the name until a sign-in."""
+    known = person.display_name != person.email
+    address = f":gray[{plain(person.email)}]" if known else ""
+    return " ".join(filter(None, (f"**{plain(person.display_name)}**", address, *more)))
+
+
+def account_view() -> None:
+    """Draw the account of the signed-in person, with a button to delete that person's data."""
+    person = workspace().principal.person
+    role = "administrator" if person.administrator else ""
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(person_label(person, f":gray[{role}]" * bool(role)), width="stretch")
+        if st.button("Delete my data", key="account_delete", icon=":material/delete_forever:"):
+            _confirm_account(person)
+
+
+def people_view() -> None:
+    """Everybody who signed in or was invited."""
+    mine = workspace().principal.person.id
+    for person in workspace().people().list_all():
+        if person.id == mine:
+            continue
+        with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(person_label(person), width="stretch")
+            key = f"people_delete_{person.id}"
+            if st.button("Delete", key=key, icon=":material/delete:"):
+                _confirm_account(person)
+
+
+@st.dialog("Delete this account?", icon=":material/delete_forever:")
+def _confirm_account(person: Person) -> None:
+    st.markdown(
+        "This permanently deletes the conversations, memory, feedback, votes, tokens and "
+        f"memberships of **{plain(person.email)}**. Labels, question sets and runs stay, "
+        "without the name."
+    )
+    confirm_button("Delete", "account_delete_really", _forget, person)
+
+
+def _forget(person: Person) -> None:
+    mine = person.id == workspace().principal.person.id
+    workspace().forget(person)
+    if mine:
+        end_session()
+
+
+_NEW_LINK = "links_shown"  # the link that was just made, until the next run
 LIVES = {"1 day": 1, "7 days": 7, "30 days": 30, "1 year": 365}
 """How long a link may be valid, in days."""
 
@@ -26,12 +79,12 @@ def members_view() -> None:
     owns = workspace().role_in(base.id) == "owner"
     st.caption(f"Members of *{plain(base.name)}* and their roles.")
     for member in base.access.members():
-        _row(base, member, owns)
+        _member(base, member, owns)
     if owns:
-        _new(base)
+        _new_member(base)
 
 
-def _row(base: KnowledgeBase, member: Member, owns: bool) -> None:
+def _member(base: KnowledgeBase, member: Member, owns: bool) -> None:
     person, mine = member.person, member.person.id == workspace().principal.person.id
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(person_label(person, ":gray[(you)]" * mine), width="stretch")
@@ -73,7 +126,7 @@ def _change(base: KnowledgeBase, member: Member) -> None:
     base.access.change_member(member.person.email, role)
 
 
-def _new(base: KnowledgeBase) -> None:
+def _new_member(base: KnowledgeBase) -> None:
     with st.form("members_form"):
         key = draft_key("members", "members_email")
         email = st.text_input("E-mail", key=key, placeholder="ann@example.org")
@@ -103,7 +156,7 @@ def links_view() -> None:
     people = {one.person.id: one.person.display_name for one in base.access.members()}
     for row in (row for row in base.access.links() if row.valid):
         _link(base, row, titles, people)
-    if address := st.session_state.pop(_SHOWN, ""):
+    if address := st.session_state.pop(_NEW_LINK, ""):
         show_once(address)
     with st.form("links_form"):
         key = draft_key("links", "links_name")
@@ -114,7 +167,7 @@ def links_view() -> None:
         with guard():
             address = make_link(base, name, LIVES[life])
             draft_stored("links")
-            st.session_state[_SHOWN] = address
+            st.session_state[_NEW_LINK] = address
             st.rerun()
 
 
@@ -155,10 +208,69 @@ def _link(
         details = plain(f"{made} · until {row.expires:%Y-%m-%d} · {shows}")
         st.markdown(f"**{plain(row.name)}** :gray[{details}]", width="stretch")
         if st.button("Revoke", key=f"links_revoke_{row.id}", icon=":material/delete:"):
-            _confirm(base, row)
+            _confirm_link(base, row)
 
 
 @st.dialog("Revoke this link?", icon=":material/delete:")
-def _confirm(base: KnowledgeBase, row: LinkRow) -> None:
+def _confirm_link(base: KnowledgeBase, row: LinkRow) -> None:
     st.markdown(f"People with the link **{plain(row.name)}** lose access at once.")
     confirm_button("Revoke", "links_revoke_really", base.access.revoke_link, row.id)
+
+
+_NEW_TOKEN = "tokens_shown"  # the token that was just made, until the next run
+_TOKEN_LIVES = {"30 days": 30, "90 days": 90, "1 year": 365, "for ever": None}
+
+
+def tokens_view() -> None:
+    """All tokens that let somebody in, and a form for a new one."""
+    st.caption(
+        "Programs use the API with a token. The page shows it only once, because the server "
+        "stores only a digest."
+    )
+    valid_tokens = [row for row in workspace().tokens.list_all() if row.valid]
+    for row in valid_tokens:
+        _token(row)
+    if not valid_tokens:
+        st.markdown("No tokens yet.")
+    if secret := st.session_state.pop(_NEW_TOKEN, ""):
+        st.success("Copy the token now.", icon=":material/key:")
+        st.code(secret, language=None, wrap_lines=True)
+    _new_token()
+
+
+def _token(row: TokenRow) -> None:
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        until = f"until {row.expires:%Y-%m-%d}" if row.expires else "for ever"
+        used = f"used {row.used:%Y-%m-%d}" if row.used else "never used"
+        scopes = plain(", ".join(row.scopes))
+        st.markdown(f"**{plain(row.name)}** :gray[{scopes} · {until} · {used}]", width="stretch")
+        if st.button("Revoke", key=f"tokens_revoke_{row.id}", icon=":material/delete:"):
+            _confirm_token(row)
+
+
+def _new_token() -> None:
+    with st.form("tokens_form"):
+        key = draft_key("tokens", "tokens_name")
+        name = st.text_input("Name", key=key, placeholder="What is it for?")
+        st.caption("What it allows")
+        with st.container(gap="xsmall"):
+            scopes = [scope for scope in SCOPES if _allows(scope)]
+        life = st.selectbox("Valid", list(_TOKEN_LIVES), index=1, key="tokens_life")
+        submitted = filled_button("Make a token", draw=st.form_submit_button)
+    if submitted:
+        with guard():
+            secret, _ = workspace().tokens.create(name, scopes, _TOKEN_LIVES[life])
+            st.session_state[_NEW_TOKEN] = secret
+            draft_stored("tokens")
+            st.rerun()
+
+
+def _allows(scope: str) -> bool:
+    key = draft_key("tokens", f"tokens_scope_{scope}")
+    return st.checkbox(f"**{scope}**: {SCOPES[scope]}", scope == "read", key=key)
+
+
+@st.dialog("Revoke this token?", icon=":material/delete:")
+def _confirm_token(row: TokenRow) -> None:
+    st.markdown(f"Programs with the token **{plain(row.name)}** lose access at once.")
+    confirm_button("Revoke", "tokens_revoke_really", workspace().tokens.revoke, row.id)

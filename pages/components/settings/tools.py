@@ -9,8 +9,7 @@ import streamlit as st
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
-from pages.components.shell.text import plain
-from pages.components.shell.wording import clipped
+from pages.components.shell.text import clipped, plain
 from rag import HttpTool, InvalidInput, ToolOutcome, counted
 
 _OPEN = "tools_open"  # which forms and trials are open, each with its tool; "" is a new one

@@ -7,8 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.guard import guard
-from pages.components.shell.notices import notices
+from pages.components.shell.guard import guard, notices
 
 
 def filled_button(label: str, *, draw: Callable[..., bool] = st.button, **options: Any) -> bool:

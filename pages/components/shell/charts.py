@@ -1,18 +1,125 @@
-"""Plotly charts as all pages draw them."""
+"""Plotly charts as all pages draw them.
+
+One colour per meaning, for every chart, in light and dark.
+
+Hues start from Okabe and Ito's colour-blind safe set ("Color Universal Design", 2008) and are
+moved apart until any two colours of a theme stay apart under simulated protanopia, deuteranopia
+and tritanopia, and each has a contrast of 3:1 or more with the page (WCAG 2.2, 1.4.11).
+
+The map of a build on any page: its kind, having it drawn, and how far it can be trusted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import streamlit as st
 
-from pages.components.shell.palette import Palette, palette, template
+from pages.components.shell import job_progress
+from pages.components.shell.buttons import switch
+from pages.components.shell.guard import guard
+from pages.components.shell.session import offered
+from rag import IndexRecipe, KnowledgeBase, PassageMap, percent
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from rag import ReliabilityBin
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colours as ``#RRGGBB``. The first seven carry meaning, the others draw the chart itself."""
+
+    dense: str
+    lexical: str
+    fused: str
+    rerank: str
+    threshold: str
+    relevant: str
+    not_relevant: str
+    page: str
+    text: str
+    muted: str
+    grid: str
+    accent: str
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """Meaning to colour, in the order of the theme's categorical colours."""
+        return {field.name: getattr(self, field.name) for field in fields(self)[:7]}
+
+
+LIGHT = Palette(
+    dense="#1689C9",
+    lexical="#D35F0B",
+    fused="#9A2FD0",
+    rerank="#8A2B70",
+    threshold="#1C2529",
+    relevant="#056A44",
+    not_relevant="#86939A",
+    page="#FFFFFF",
+    text="#0B1316",
+    muted="#5F6E75",
+    grid="#D3DCDD",
+    accent="#0F6B6B",
+)
+DARK = Palette(
+    dense="#2B9ADB",
+    lexical="#D85F0A",
+    fused="#9450F0",
+    rerank="#E7B1DC",
+    threshold="#F7F4E3",
+    relevant="#1FDD90",
+    not_relevant="#7C898E",
+    page="#12181B",
+    text="#E4EAEB",
+    muted="#9AA8AE",
+    grid="#37434A",
+    accent="#6CC5C0",
+)
+
+
+def palette() -> Palette:
+    """The palette of the theme that the visitor sees now."""
+    return DARK if st.context.theme.type == "dark" else LIGHT
+
+
+@cache
+@cache
+def template(colours: Palette) -> go.layout.Template:
+    """A plotly template. Draw with ``st.plotly_chart(figure, theme=None)``, or it is overruled."""
+    # Plotly looks at pandas wherever it is in sys.modules, also while another thread is still
+    # importing it, and fails on what is not there yet. Importing it here waits for that thread.
+    importlib.import_module("pandas")
+    import plotly.graph_objects as go
+
+    axis = {
+        "gridcolor": colours.grid,
+        "linecolor": colours.grid,
+        "zerolinecolor": colours.grid,
+        "tickfont": {"color": colours.muted},
+        "title": {"font": {"color": colours.muted, "size": 13}, "standoff": 6},
+        "automargin": True,
+    }
+    return go.layout.Template(
+        layout=go.Layout(
+            colorway=list(colours.meanings.values()),
+            font={"family": '"Source Sans", sans-serif', "size": 14, "color": colours.text},
+            paper_bgcolor="rgba(0, 0, 0, 0)",
+            plot_bgcolor="rgba(0, 0, 0, 0)",
+            xaxis=axis,
+            yaxis=axis,
+            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+            hoverlabel={"bgcolor": colours.page, "font": {"color": colours.text}},
+            hovermode="closest",
+            margin={"l": 8, "r": 8, "t": 32, "b": 8},
+        )
+    )
 
 
 Figure: TypeAlias = "go.Figure"  # plotly itself is imported when a chart is drawn
@@ -52,6 +159,13 @@ def clicked_point(key: str) -> dict[str, Any] | None:
     return points[0] if points else None
 
 
+def select_clicked(key: str, select: Callable[[str], None]) -> None:
+    """Select what the clicked point of a chart stands for: the first of its ``customdata``."""
+    point = clicked_point(key)
+    if point and point.get("customdata"):
+        select(str(point["customdata"][0]))
+
+
 def chart_text(text: str) -> str:
     """Text for labels of a chart: plotly reads a few tags, and a name must not become one."""
     return text.replace("&", "&amp;").replace("<", "&lt;")
@@ -85,3 +199,57 @@ def reliability_diagram(bins: Sequence[ReliabilityBin]) -> Figure:
         yaxis={"title": "relevant in fact"} | share,
     )
     return figure
+
+
+_METHODS = {"pca": "PCA", "umap": "UMAP"}
+
+Method = Literal["pca", "umap"]
+
+
+def map_method(base: KnowledgeBase) -> Method:
+    """The chosen kind of map; no switch where there is only one."""
+    if len(base.maps.methods) == 1:
+        return "pca"
+    explained = (
+        "PCA shows true distances in the two directions with most variance. UMAP keeps "
+        "neighbours together; distances between groups mean little."
+    )
+    options = {"default": "pca", "format_func": _METHODS.__getitem__, "help": explained}
+    chosen = switch("Kind of map", list(base.maps.methods), "map_method", **options)
+    return "umap" if chosen == "umap" else "pca"
+
+
+def redraw_map(base: KnowledgeBase, index: IndexRecipe, method: Method, why: str) -> None:
+    """Draw a button that has the map drawn, or the job that draws it."""
+    if base.maps.drawing(index, method) is not None:
+        _wait(base, index, method)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        icon = ":material/scatter_plot:"
+        options = offered(base, "maps.draw", key="draw_map", icon=icon)
+        if st.button("Draw the map", **options):
+            with guard():
+                base.maps.draw(index, method)
+                st.rerun()
+        st.caption(why)
+
+
+@st.fragment(run_every=job_progress.POLL_SECONDS)
+def _wait(base: KnowledgeBase, index: IndexRecipe, method: Method) -> None:
+    job = base.maps.drawing(index, method)
+    if job is None:
+        st.rerun()
+    job_progress.card(job, "map")
+
+
+def accuracy_note(drawn_map: PassageMap) -> str:
+    """Return a note on the accuracy of the map."""
+    if drawn_map.method == "umap":
+        return (
+            "UMAP keeps neighbours together; distances between groups mean little, and the "
+            "question is drawn among its five nearest passages."
+        )
+    return (
+        f"{percent(drawn_map.explained)} of the variance is shown: what is near here may be far "
+        "apart in the other dimensions."
+    )

@@ -3,11 +3,16 @@
 The secret of a link becomes a cookie when it is opened, so it stands in no further address. The
 cookie of a sign-in is Streamlit's; all tabs of a browser share it. Imports nothing of the
 dashboard, because the server has it before its first answer.
+
+The key by which a browser is known again: random, and kept in a cookie.
+
+Imports nothing of the dashboard, because the server has it before its first answer.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -76,3 +81,29 @@ def sets_sign_in(header: str) -> bool:
 def _is_part(name: str) -> bool:
     base, _, number = name.rpartition("_")
     return name == USER_COOKIE_NAME or (base == USER_COOKIE_NAME and number.isdigit())
+
+
+VISITOR = "touchstone_visitor"
+_VISITOR_KEY = re.compile(r"[A-Za-z0-9_-]{43}")
+_SECONDS_OF_KEY = 60 * 60 * 24 * 400  # the longest that browsers keep a cookie
+
+
+def new_key() -> str:
+    """256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def is_key(text: str) -> bool:
+    """Whether it can be a key that was made here."""
+    return _VISITOR_KEY.fullmatch(text) is not None
+
+
+def stored_key(key: str) -> str:
+    """The stored form of a key: a digest, so that a database reader can't impersonate a visitor."""
+    return sha256(key.encode()).hexdigest()[:32]
+
+
+def visitor_cookie(key: str, *, secure: bool) -> str:
+    """The header that has a browser keep a key, out of reach of scripts and of other sites."""
+    cookie_text = f"{VISITOR}={key}; Path=/; Max-Age={_SECONDS_OF_KEY}; HttpOnly; SameSite=Lax"
+    return f"{cookie_text}; Secure" if secure else cookie_text

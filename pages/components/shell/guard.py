@@ -1,18 +1,38 @@
-"""The only place that shows errors: what happened, why, and what to do; never a traceback."""
+"""The only place that shows errors: what happened, why, and what to do; never a traceback.
+
+Messages of callbacks in dialogs and fragments, kept in session state until the next rerun.
+
+Streamlit draws the output of such a callback at the top of the page, which blanks the whole page.
+"""
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
 import streamlit as st
 
-from pages.components.shell.notices import later
 from pages.components.shell.text import plain
 from rag import TouchstoneError
+
+_WAITING = "notices_waiting"
+
+
+def later(draw: Callable[[], object]) -> None:
+    """Keep something to draw for the next time that ``notices`` is called."""
+    st.session_state.setdefault(_WAITING, []).append(draw)
+
+
+def notices() -> bool:
+    """Draw what was kept, once; return whether there was anything."""
+    waiting = st.session_state.pop(_WAITING, [])
+    for draw in waiting:
+        draw()
+    return bool(waiting)
+
 
 log = logging.getLogger(__name__)
 

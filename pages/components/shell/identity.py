@@ -1,16 +1,30 @@
-"""Identification of the visitor: a signed-in person, a guest with a link, or the local user."""
+"""Identification of the visitor: a signed-in person, a guest with a link, or the local user.
+
+The owner of the conversations on the page: the browser's key, or the person who signed in.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.components.shell.cookies import LEFT, SHARED, is_secret, sign_in_key
-from rag import Claims, NotAllowed, Person, Principal, Workspace
+from pages.components.shell.cookies import (
+    LEFT,
+    SHARED,
+    VISITOR,
+    is_key,
+    is_secret,
+    new_key,
+    sign_in_key,
+    stored_key,
+)
+from rag import LOCAL, Claims, NotAllowed, Person, Principal, SessionOwner, Workspace
 
 log = logging.getLogger(__name__)
 
@@ -143,3 +157,56 @@ def providers() -> list[str]:
         if isinstance(section, Mapping) and "client_id" in section
     ]
     return named or [""]
+
+
+_VISITOR = "visitor"
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via")
+
+
+def visitor() -> SessionOwner:
+    """Return the visitor of the session, cached in session state."""
+    owner: SessionOwner | None = st.session_state.get(_VISITOR)
+    if owner is None:
+        context = st.context
+        owner = visitor_of(context.headers, context.cookies, context.ip_address)
+        st.session_state[_VISITOR] = owner
+    return owner
+
+
+def visitor_of(
+    headers: Mapping[str, str], cookies: Mapping[str, str], address: str | None
+) -> SessionOwner:
+    """The visitor of a connection. One that keeps no cookies is another one each time.
+
+    A browser on this machine sees the conversations of the command line too, and those from before
+    there were visitors. Without any headers there is no browser: it is a test of a page.
+    """
+    if not headers:
+        return LOCAL
+    key = cookies.get(VISITOR, "")
+    mine = stored_key(key if is_key(key) else new_key())
+    return SessionOwner(mine, (mine, LOCAL.key) if _is_here(headers, address) else (mine,))
+
+
+def is_here() -> bool:
+    """Whether the browser of this session runs on the machine of the server."""
+    return _is_here(st.context.headers, st.context.ip_address)
+
+
+def _is_here(headers: Mapping[str, str], address: str | None) -> bool:
+    """Whether a browser runs on this machine, and not behind a proxy that does.
+
+    ``address`` is None for a connection from this machine. A proxy here connects from here too,
+    but the browser's own origin is then another one, or the proxy says that it forwards.
+    """
+    forwarded = any(headers.get(name) for name in _FORWARDED)
+    return address is None and is_loopback(headers.get("Origin") or "") and not forwarded
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is of this machine alone: nobody else reaches it by that name."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

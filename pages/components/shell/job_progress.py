@@ -11,11 +11,16 @@ from typing import ParamSpec
 import streamlit as st
 
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.permission import offered
-from pages.components.shell.run_cache import cached_per_run
-from pages.components.shell.session import QUESTION, base, bases, look_up, workspace
-from pages.components.shell.text import plain
-from pages.components.shell.wording import duration
+from pages.components.shell.session import (
+    QUESTION,
+    base,
+    bases,
+    cached_per_run,
+    look_up,
+    offered,
+    workspace,
+)
+from pages.components.shell.text import duration, plain
 from rag import BaseInfo, JobItem, JobRow, counted, percent, visible
 
 POLL_SECONDS = 1.0

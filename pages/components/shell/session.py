@@ -1,10 +1,17 @@
-"""The workspace that all pages share, and the knowledge base that this visitor looks at."""
+"""The workspace that all pages share, and the knowledge base that this visitor looks at.
+
+A cache that lasts for one rerun of a page and is shared by the parts of the page.
+
+Permission checks of widgets: a forbidden action is disabled, and its help names the role.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -12,11 +19,10 @@ import streamlit as st
 from streamlit.navigation.page import Page
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.components.shell.identity import principal
-from pages.components.shell.run_cache import cached_per_run
-from pages.components.shell.visitor import visitor
+from pages.components.shell.identity import principal, visitor
 from rag import (
     BaseInfo,
+    BaseOverview,
     Document,
     KnowledgeBase,
     NotFound,
@@ -24,6 +30,34 @@ from rag import (
     ScopedWorkspace,
     Workspace,
 )
+
+# Not in the session state: a page looks here a hundred times, and that takes a lock each time.
+_cache: ContextVar[dict[Hashable, Any] | None] = ContextVar("_cache", default=None)
+
+
+@contextmanager
+def run_cache() -> Iterator[None]:
+    """Make ``cached_per_run`` read once. The frame puts it around the drawing of a whole page."""
+    token = _cache.set({})
+    try:
+        yield
+    finally:
+        _cache.reset(token)
+
+
+def cached_per_run(name: Hashable, read: Callable[[], Value]) -> Value:
+    """Return the value of ``read``, which is called once per rerun of the page for each ``name``.
+
+    Callbacks and fragment reruns call ``read`` each time, because they follow changes.
+    """
+    cache = _cache.get()
+    if cache is None:
+        return read()
+    if name not in cache:
+        cache[name] = read()
+    value: Value = cache[name]
+    return value
+
 
 BASE = "kb"  # state key of the picker and name of the URL's parameter
 QUESTION = "chat_question"  # state key of the chat's input
@@ -248,3 +282,43 @@ def draft_stored(form: str) -> None:
 
 def _counter(form: str) -> str:
     return f"{form}_drafts_stored"
+
+
+def refusal(base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str) -> str:
+    """The reason why the visitor may not do ``path``; empty if it is allowed.
+
+    ``path`` is that of an operation, such as ``documents.build``. ``base`` is a knowledge base or
+    its id.
+    """
+    base_id = base if isinstance(base, int) else base.id
+    return cached_per_run(("refusal", base_id, path), lambda: workspace().refusal(base_id, path))
+
+
+def offered(
+    base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str, **options: Any
+) -> dict[str, Any]:
+    """The options of a widget; it is off where the visitor may not, and its help says who may."""
+    reason = refusal(base, path)
+    return options | {"disabled": True, "help": reason} if reason else options
+
+
+def allowed(base: KnowledgeBase, path: str) -> bool:
+    """Whether the visitor may; where not, a line in the place of what is not offered says who."""
+    reason = refusal(base, path)
+    if reason:
+        st.caption(f":material/lock: {reason}")
+    return not reason
+
+
+def guest() -> bool:
+    """Whether the visitor came by a link: only the chat, the tours and the runs are there then."""
+    return workspace().principal.link is not None
+
+
+def link_tour() -> int | None:
+    """Return the id of the only tour that the guest's link shows, beside the chat.
+
+    It is None for links that show all tours and the runs, and for visitors who are no guests.
+    """
+    link = workspace().principal.link
+    return None if link is None else link.tour_id

@@ -10,8 +10,7 @@ import streamlit as st
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import cache_data, to_url
 from pages.components.shell.text import plain
-from pages.components.source.table import is_table, table_rows
-from pages.components.source.whole_text import whole_text
+from pages.components.source.whole_text import is_table, table_rows, whole_text
 from rag import (
     Document,
     KnowledgeBase,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pages.components.shell.charts import Figure, draw_chart, empty_figure
-from pages.components.shell.palette import palette, template
+from pages.components.shell.charts import Figure, draw_chart, empty_figure, palette, template
 from rag import CostPoint
 
 _HEIGHT = 330

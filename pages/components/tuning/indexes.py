@@ -8,18 +8,17 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.recipe import index_form, working_recipe
+from pages.components.recipe import index_builds, working_recipe
 from pages.components.recipe.index_builds import cost_of, unread_passages
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
-from pages.components.shell.permission import offered
-from pages.components.shell.session import keep, workspace
+from pages.components.shell.session import keep, offered, workspace
 from pages.components.shell.tables import picked_rows
-from pages.components.shell.text import plain
-from pages.components.shell.wording import (
+from pages.components.shell.text import (
     CONTEXT_HELP,
     CONTEXTS,
     chunking,
+    plain,
     token_note,
 )
 from pages.components.tuning.bench import Bench
@@ -62,7 +61,7 @@ def indexes(bench: Bench) -> None:
     values = _fields(bench)
     grid = Grid.parse(values, bench.recipe)
     recipes = [recipe.index for recipe in grid.indexes()]
-    if note := index_form.unread_note(recipes):
+    if note := index_builds.unread_note(recipes):
         st.caption(note)
     missing = [recipe for recipe in recipes if bench.base.documents.missing(recipe)]
     tables = bench.base.tuning.build_tables
@@ -104,25 +103,25 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
         keep(bench.base, f"tuning_cut_{name}", values)
     left, right = st.columns(2)
     chunkers = left.multiselect(
-        index_form.CHUNKER,
-        index_form.CHUNKERS,
+        index_builds.CHUNKER,
+        index_builds.CHUNKERS,
         format_func=chunker_name,
         key="tuning_cut_chunkers",
     )
 
     free = partial(st.multiselect, accept_new_options=True)
     with right:
-        names = index_form.embedders(now)
-        embedders = free(index_form.EMBEDDER, names, key="tuning_cut_embedders")
-        label = f"{index_form.OVERLAP} ({now.unit})"
+        names = index_builds.embedders(now)
+        embedders = free(index_builds.EMBEDDER, names, key="tuning_cut_embedders")
+        label = f"{index_builds.OVERLAP} ({now.unit})"
         offered = sorted({0, 25, 50, now.chunk_overlap})
         overlaps = free(label, offered, key="tuning_cut_overlaps")
     with left:
-        label = f"{index_form.SIZE} ({now.unit})"
+        label = f"{index_builds.SIZE} ({now.unit})"
         offered = sorted({100, 200, 400, now.chunk_size})
         sizes = free(label, offered, key="tuning_cut_sizes")
         contexts = st.multiselect(
-            index_form.CONTEXT,
+            index_builds.CONTEXT,
             CONTEXTS,
             key="tuning_cut_contexts",
             format_func=CONTEXTS.get,

@@ -13,9 +13,8 @@ from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_download
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
-from pages.components.shell.permission import offered
-from pages.components.shell.text import plain
-from pages.components.shell.wording import VERDICT_BADGES, apply_button, change_badge
+from pages.components.shell.session import offered
+from pages.components.shell.text import VERDICT_BADGES, apply_button, change_badge, plain
 from pages.components.tuning.bench import METRICS, Bench
 from rag import (
     CAPTIONS,

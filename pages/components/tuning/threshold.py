@@ -11,9 +11,8 @@ from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.charts import draw_chart, reliability_diagram
-from pages.components.shell.permission import offered
-from pages.components.shell.text import plain
-from pages.components.shell.wording import ago
+from pages.components.shell.session import offered
+from pages.components.shell.text import ago, plain
 from pages.components.tuning.bench import Bench, Key, cached, shares, topics
 from rag import (
     FEWEST_FOR_REFUSAL,

@@ -1,4 +1,9 @@
-"""Turns over time: how many, how they ended, how long they took, what they cost."""
+"""Usage, refusals, times and ratings of a knowledge base, over a period.
+
+Cards with the totals of the turns of a period.
+
+Turns over time: how many, how they ended, how long they took, what they cost.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,28 @@ from datetime import datetime
 
 import streamlit as st
 
-from pages.components.shell.charts import Figure, draw_chart, empty_figure
-from pages.components.shell.palette import palette
-from pages.components.shell.wording import seconds
-from rag import OperationPeriod, counted, percent
+from pages.components.chat import turn_view
+from pages.components.shell.buttons import switch
+from pages.components.shell.charts import Figure, draw_chart, empty_figure, palette
+from pages.components.shell.text import ago, capitalised, clipped, plain, seconds
+from rag import (
+    Cost,
+    KnowledgeBase,
+    OperationFigures,
+    OperationPeriod,
+    TurnRow,
+    cost_of,
+    cost_text,
+    counted,
+    money,
+    operation_figures,
+    operation_periods,
+    percent,
+    slowest_turns,
+    total_seconds,
+    unsupported_sentences,
+    worst_turns,
+)
 
 _HEIGHT = 260
 _WHOLE = 5  # to which every whole number is a tick: there is no half of a question
@@ -200,3 +223,159 @@ def _when(period: OperationPeriod, periods: Sequence[OperationPeriod]) -> str:
     if unit(periods) == "day":
         return f"on {period.start:%Y-%m-%d}"
     return f"in the hour from {period.start:%H:%M} on {period.start:%Y-%m-%d}"
+
+
+def totals(figures: OperationFigures) -> None:
+    """Eight figures."""
+    rated = figures.thumbs_up + figures.thumbs_down
+    metrics = (
+        ("Questions", f"{figures.questions:,}", "Of all users, including failed ones."),
+        (
+            "Doubtful, refused",
+            f"{_share(figures.doubtful_share)}, {_share(figures.refused_share)}",
+            "Shares of the questions whose answer was doubtful, and that were refused.",
+        ),
+        ("Failed", f"{figures.failed:,}", "Questions without an answer because of an error."),
+        (
+            "Time, median",
+            seconds(figures.p50),
+            "The median time from the question to the end of its answer.",
+        ),
+        ("Time, 95%", seconds(figures.p95), "95% of the answers took no longer."),
+        (
+            "Tokens",
+            f"{figures.tokens:,}" if figures.tokens else "–",
+            "Of prompts and answers, as far as providers report them; quotes need none.",
+        ),
+        _cost(figures.costs),
+        (
+            "Thumbs up",
+            f"{figures.thumbs_up} of {rated}" if rated else "–",
+            "Of the answers that somebody rated.",
+        ),
+    )
+    with st.grid(4, min_column_width=150):
+        for label, value, explanation in metrics:
+            st.metric(label, value, help=explanation, border=True, height="stretch")
+
+
+def _cost(costs: Sequence[Cost | None]) -> tuple[str, str, str]:
+    """The sum, where it is of one currency; a card has no room for more."""
+    priced = [cost for cost in costs if cost is not None]
+    currencies = {cost.currency for cost in priced}
+    source = "By the table of prices at the time."
+    if len(currencies) != 1:
+        return "Cost", "–", f"{source} {capitalised(cost_text(costs))}." if costs else source
+    missing = len(costs) - len(priced)
+    left_out = f" Not known of {counted(missing, 'answer')}, left out here." if missing else ""
+    total = money(sum(cost.amount for cost in priced), "").strip()
+    return f"Cost, {currencies.pop()}", total, source + left_out
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else percent(value)
+
+
+PERIOD = "period"  # the URL's parameter
+DAYS: Mapping[str, float | None] = {"24 hours": 1, "7 days": 7, "30 days": 30, "All": None}
+
+LONGEST = 110
+LISTED = 8
+
+_FAULTS: Mapping[str, str] = {
+    "thumb down": "thumb down",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "unsupported": "cites what is not there",
+    "unsupported sentence": "not supported",
+    "no citation": "cites nothing",
+    "cut prompt": "prompt cut",
+    "doubtful": "doubtful",
+    "refused": "refused",
+}
+
+
+def operations(base: KnowledgeBase) -> None:
+    """Draw totals, charts over time, and the turns that need a look."""
+    period = switch("Period", list(DAYS), PERIOD, label_visibility="collapsed", default="7 days")
+    turns = base.conversations.all_turns(DAYS[period])
+    if turns:
+        totals(operation_figures(turns))
+        charts(operation_periods(turns))
+        turn_lists(base, turns)
+    else:
+        _nothing(period)
+
+
+def _nothing(period: str) -> None:
+    if period == "All":
+        st.markdown(
+            "This tab counts and times every question: refusals, latency and ratings. "
+            "There are no questions yet."
+        )
+        st.page_link("chat.py", label="Ask something", icon=":material/forum:")
+    else:
+        st.markdown(f"No questions in the last {period}. Choose a longer period.")
+
+
+def turn_lists(base: KnowledgeBase, turns: Sequence[TurnRow]) -> None:
+    """Two lists side by side."""
+    slow, bad = st.columns(2, gap="medium")
+    with slow:
+        st.subheader("Slowest")
+        for turn in slowest_turns(turns, LISTED):
+            _row(base, turn, "slow", f":blue-badge[{seconds(total_seconds(turn))}]")
+    with bad:
+        st.subheader("Worst")
+        worst = worst_turns(turns, LISTED)
+        if not worst:
+            st.caption("No thumb down, no fault, no refusal.")
+        for turn, wrong in worst:
+            _row(base, turn, "bad", f":orange-badge[{_FAULTS[wrong]}]")
+
+
+def _row(base: KnowledgeBase, turn: TurnRow, where: str, badge: str) -> None:
+    with st.container(border=True, gap="xsmall"):
+        when = f":gray[{ago(turn.asked)}]"
+        if turn.question is None:
+            st.markdown(f"{badge} *asked by another visitor* {when}")
+            return
+        st.markdown(f"{badge} {plain(clipped(turn.question, LONGEST))} {when}")
+        st.caption(_metrics_line(turn))
+        if st.button(
+            "Inspect this",
+            key=f"operations_{where}_{turn.id}",
+            icon=":material/troubleshoot:",
+            type="tertiary",
+            help="Why these passages, and not others?",
+        ):
+            stored = base.conversations.turns(turn.conversation_id, turn.id)
+            if stored:
+                turn_view.inspect(base, stored[-1])
+
+
+def _metrics_line(turn: TurnRow) -> str:
+    """The metrics of a turn in one line, without those that are unknown."""
+    metrics = turn.metrics
+    if not metrics:
+        return "From before turns were timed."
+    parts = [
+        f"search {seconds(metrics.get('retrieval_seconds'))}",
+        f"first words {seconds(metrics.get('first_token_seconds'))}",
+        f"{metrics.get('retrieved', 0)} found",
+        f"{metrics.get('cited', 0)} cited",
+    ]
+    if wrong := unsupported_sentences(turn):
+        parts.append(counted(wrong, "unsupported sentence"))
+    share = metrics.get("budget_share")
+    if share is not None:
+        parts.append(f"{percent(share)} of the budget")
+    if metrics.get("from_cache"):
+        parts.append("search known before")
+    if metrics.get("completion_tokens"):
+        parts.append(f"{metrics['prompt_tokens']:,} + {metrics['completion_tokens']:,} tokens")
+        if unread := metrics.get("unread_tokens"):
+            parts.append(f"{unread:,} or more of the prompt not read")
+        cost = cost_of(turn)
+        parts.append(money(cost.amount, cost.currency) if cost else "cost unknown")
+    return " · ".join(parts)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.chat import feedback, turn_view
-from pages.components.chat.answer_state import BADGES
-from pages.components.chat.collect_dialog import collect_button
-from pages.components.chat.sentence_notes import sentence_notes
+from pages.components.chat.answer_text import BADGES, sentence_notes
+from pages.components.chat.conversations import CONVERSATION
+from pages.components.chat.feedback import collect_button
 from pages.components.shell.buttons import action_button
-from pages.components.shell.permission import offered
-from pages.components.shell.text import lines, listed, plain
-from pages.components.shell.wording import ago, clipped
+from pages.components.shell.session import offered
+from pages.components.shell.text import ago, clipped, lines, listed, plain
 from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
 
 _SHOWN = 20
@@ -140,7 +139,7 @@ def _card(base: KnowledgeBase, item: Feedback) -> None:
                 type="tertiary",
             ):
                 base.conversations.show(item.conversation, turn.id)
-                st.switch_page("chat.py", query_params={turn_view.TALK: str(item.conversation)})
+                st.switch_page("chat.py", query_params={CONVERSATION: str(item.conversation)})
             key, act = f"review_dismiss_{turn.id}", base.conversations.dismiss_review
             options = offered(base, "conversations.dismiss_review", type="tertiary")
             action_button("Dismiss", key, "close", act, turn.id, **options)

@@ -10,8 +10,7 @@ import streamlit as st
 from pages.components.chat import turn_view
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import confirm_button
-from pages.components.shell.text import lines, plain
-from pages.components.shell.wording import ago, clipped
+from pages.components.shell.text import ago, clipped, lines, plain
 from rag import LONGEST_QUESTION, KnowledgeBase, Remembered, counted
 
 SEARCH = "about"  # the URL's parameter

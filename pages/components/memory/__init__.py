@@ -1,1 +1,0 @@
-"""Past interactions: found, corrected, forgotten, and whether they help."""

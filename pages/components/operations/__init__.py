@@ -1,1 +1,0 @@
-"""Components for a knowledge base in operation."""

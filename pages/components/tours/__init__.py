@@ -1,1 +1,0 @@
-"""Guided tours: keeping a stop, and drawing it."""

@@ -1,0 +1,1 @@
+"""Answers to review, past interactions, and operation metrics."""
