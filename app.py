@@ -73,6 +73,7 @@ SESSION_CHECK = "/_stcore/host-config"
 MOVED = {
     "/": ("chat", {}),
     "/upload": ("documents", {}),
+    "/tours": ("tour", {}),
     "/arena": ("runs", {"compare": "Arena"}),
     "/review": ("usage", {"usage": "Review"}),
     "/operations": ("usage", {"usage": "Operations"}),

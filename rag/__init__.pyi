@@ -375,6 +375,7 @@ from .workspace.knowledge_base.tour_stops import answer_stops as answer_stops
 from .workspace.knowledge_base.tour_stops import answered_anew as answered_anew
 from .workspace.knowledge_base.tour_stops import comparison_stop as comparison_stop
 from .workspace.knowledge_base.tour_stops import explanation_stop as explanation_stop
+from .workspace.knowledge_base.tour_stops import joined_notes as joined_notes
 from .workspace.knowledge_base.tour_stops import run_stop as run_stop
 from .workspace.maintenance.backup import Backup as Backup
 from .workspace.maintenance.backup import restore_backup as restore_backup

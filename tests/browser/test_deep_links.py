@@ -55,6 +55,7 @@ def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
         ("operations?period=All", "usage?period=All&usage=Operations"),
         ("memory", "usage"),
         ("upload?doc=12", "documents?doc=12"),
+        ("tours?stop=2", "tour?stop=2"),
     ],
 )
 def test_an_old_address_leads_on_with_its_parameters(old, new, address, page):
@@ -93,11 +94,13 @@ def test_a_plain_address_opens_the_base_used_last_and_back_leaves_at_once(serve,
     workspace.close()
     with serve(warm_home) as address:
         for used, opened in (
-            ("/metrics?kb=own+%26+new", "/chat?kb=own+%26+new"),
+            ("", "/chat?kb=own+%26+new"),  # the newest, for a browser that was never here
             ("/metrics?kb=handbook", "/chat"),
+            ("/metrics?kb=own+%26+new", "/chat?kb=own+%26+new"),
         ):
-            page.goto(address + used)
-            page.wait_for_function("document.body.dataset.place?.startsWith('metrics')")
+            if used:
+                page.goto(address + used)
+                page.wait_for_function("document.body.dataset.place?.startsWith('metrics')")
             page.goto("about:blank")
             page.goto(address)
             page.get_by_role("heading", level=1, name="Chat").wait_for()

@@ -34,6 +34,21 @@ def test_copies_are_shown_and_settled(filled, open_page):
     assert any("ignored" in each.value for each in app.caption)
 
 
+def test_a_row_of_a_table_is_shown_with_the_names_of_its_columns(filled, open_page):
+    base, question = filled.base("notes"), "What is the rent of the dwelling B-12?"
+    add(filled, base, {"rents.csv": "dwelling,rent\nB-12,630\nB-13,700\n"})
+    recipe = base.recipe()
+    answer = base.answer(base.search(question, recipe), recipe).answer
+    doubtful = replace(answer, assessment=Assessment("doubtful", "No passage has it."))
+    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
+    base.conversations.conclude(turn, doubtful)
+    app = open_page("documents.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    (shown,) = [one.value for one in app.markdown if one.value.startswith("> ")]
+    assert shown.replace("\\", "") == "> dwelling: B-12 · rent: 630"
+
+
 def test_parts_that_were_not_read_are_shown_at_their_place(filled, open_page):
     base, buffer = filled.base("notes"), io.BytesIO()
     deck().save(buffer)

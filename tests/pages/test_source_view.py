@@ -195,6 +195,18 @@ def test_pieces_of_a_text_give_all_of_it():
     assert [kind for _, kind in found] == ["", "passage", "quote", "passage", ""]
 
 
+def test_a_footnote_that_is_joined_to_a_quote_is_marked_like_it():
+    text = "It costs 9 euros.¹ Pay at the desk.\n\n¹ Children pay 4 euros."
+    marks = [(0, 35), (0, 18), (text.index("¹ Ch"), len(text))]
+    assert pieces(text, marks, 0, len(text)) == [
+        ("It costs 9 euros.¹", "quote"),
+        (" Pay at the desk.", "passage"),
+        ("\n\n", ""),
+        ("¹ Children pay 4 euros.", "quote"),
+    ]
+    assert row_kinds(text.split("\n"), 0, marks) == {0: "quote", 2: "quote"}
+
+
 def test_lines_that_the_paper_ended_are_joined_and_entries_of_a_list_are_not():
     line = "a line that is as long as the paper of the manual is wide, "
     text = f"{line}\nand goes on.\n1. {line}\n2. {line}\n- {line}"

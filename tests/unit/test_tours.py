@@ -25,6 +25,7 @@ from rag import (
     answered_anew,
     comparison_stop,
     explanation_stop,
+    joined_notes,
     run_stop,
     share_path,
     tour_html,
@@ -96,6 +97,7 @@ def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home):
     assert turn.mode == "quotes"
     first = f"{cited.quote} … ¹ On Fridays by noon."
     answer = f"“{first}” [1]\n\nSick leave: “It is “reported” first.” [1]"
+    assert joined_notes(replace(turn, answer=answer), cited) == ["¹ On Fridays by noon."]
     stops = answer_stops(replace(turn, answer=answer), {})
     assert stops[0].quotes[0].text == f"{first}\n\nIt is “reported” first."
     assert stops[0].text == ""

@@ -51,6 +51,7 @@ from rag import (
     Turn,
     answer_and_more,
     counted,
+    joined_notes,
     page_name,
     searches,
 )
@@ -379,7 +380,8 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
         with st.container(border=True):
             st.markdown(lines(citation.text))
         return
-    span = SourceSpan(citation.document_id, citation.start, citation.end, citation.quote)
+    notes = joined_notes(turn, citation)
+    span = SourceSpan(citation.document_id, citation.start, citation.end, citation.quote, notes)
     if citation.base in ("", base.name):
         source_view(base, _usable(base, turn.recipe), span)
         return

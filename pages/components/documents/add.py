@@ -42,7 +42,7 @@ from rag import (
 _DRAFTS = "documents"
 _FILES = "documents_files"
 _FOLLOWED = ("ingest", "import-store")
-_LISTED = 400  # pixels; more files scroll
+_LISTED = 416  # pixels, with half a row at the end; more files scroll
 _FEW = 5  # notes that are not folded
 _MOST_SHORT = 10  # rows that need no scrolling
 

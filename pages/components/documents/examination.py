@@ -13,7 +13,8 @@ from pages.components.documents.table import show_unread
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import offered
-from pages.components.shell.text import clipped, plain
+from pages.components.shell.text import plain
+from pages.components.source.places import snippet, tables_of, with_columns
 from pages.components.source.view import forget_walk
 from rag import (
     KIND_TITLES,
@@ -24,6 +25,7 @@ from rag import (
     SettlementRow,
     counted,
     page_name,
+    unmarked,
 )
 
 Item = TypeVar("Item")
@@ -157,7 +159,7 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
                     st.caption(plain(place.document + _page_of(base, place, ", ")))
-                    st.markdown(f"> {plain(clipped(place.text, _LONGEST))}")
+                    st.markdown(f"> {_quoted(base, place)}")
         _decisions(base, finding)
 
 
@@ -175,7 +177,13 @@ def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> 
         _ignore(base, finding)
     if place := finding.nearest:
         st.caption(f"Nearest passage: {plain(place.document + _page_of(base, place, ', '))}")
-        st.markdown(f"> {plain(clipped(place.words, _LONGEST))}")
+        st.markdown(f"> {_quoted(base, place)}")
+
+
+def _quoted(base: KnowledgeBase, place: FindingPlace) -> str:
+    """The words of a place as Markdown; cells of a table have the names of their columns."""
+    text, _ = with_columns(place.text, (), tables_of(base, place))
+    return snippet(unmarked(text), (), _LONGEST)
 
 
 def _page_of(base: KnowledgeBase, place: FindingPlace, before: str = "") -> str:

@@ -28,7 +28,7 @@ from rag import (
 
 _DOCUMENT = "doc"  # the URL's parameter: the beginning of a document's id
 _LONG = 12  # hex digits in the URL
-_TALLEST = 300  # pixels
+_TALLEST = 316  # pixels: half a row at the end says that there are more
 SHOWN = "document"  # the anchor of the picked document, which is below the fold
 
 

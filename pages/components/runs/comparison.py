@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -34,6 +35,7 @@ from rag import (
     comparison_stop,
     counted,
     metric_title,
+    plain_run_name,
     posterior,
     refusals_beside,
     signed,
@@ -87,7 +89,7 @@ def comparison(
             judge_button(base, compared.run, compared.baseline)
         if not guest():  # they may not ask a model
             preferred(base, compared)
-        stops = [comparison_stop(compared, names, base.recipe())]
+        stops = [comparison_stop(compared, _plain_names(compared, leaderboard), base.recipe())]
         key = f"{compared.run.id}_{compared.baseline.id}"
         tour_button(base, f"compared_{key}", lambda: stops)
     scope = f"{compared.run.id}_{against}_{metric}_{only is not None}"
@@ -104,6 +106,14 @@ def comparison(
         picked = questions_table(compared, scope)
     if picked:
         traces(base, compared, names, picked)
+
+
+def _plain_names(
+    compared: RunComparison, leaderboard: Sequence[LeaderboardRow]
+) -> Mapping[str, str]:
+    """The names of two runs for readers who set no recipe; equal ones have their times."""
+    pair = [row for row in leaderboard if row.run.id in (compared.run.id, compared.baseline.id)]
+    return run_names([replace(row, name=plain_run_name(row.run, row.name)) for row in pair])
 
 
 def _reference(

@@ -18,7 +18,7 @@ import streamlit as st
 
 from pages.components.shell.charts import Palette, palette
 from pages.components.shell.session import cache_data, guest, to_url
-from pages.components.shell.tables import pick_rows
+from pages.components.shell.tables import pick_rows, row_height
 from pages.components.shell.text import clipped
 from rag import (
     ANSWER_TITLES,
@@ -89,8 +89,9 @@ def _line(start: float, end: float, colour: str, width: int) -> str:
 
 
 SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
-_TALLEST = 430  # pixels
+_TALLEST = 446  # pixels: half a row at the end says that there are more
 _LONGEST_NAME = 60
+_NAME_WIDTH = 230  # pixels
 
 
 def rows(
@@ -164,11 +165,13 @@ def table(
     order = tuple(row.run.id for row in leaderboard)
     named = st.query_params.get(SELECTED, "").split(",")
     spent = base.runs.spent(leaderboard[0].run.question_set) if leaderboard else {}
+    wrapped = row_height((row.name for row in leaderboard), _NAME_WIDTH)
     numbers = pick_rows(
         _cells(leaderboard, metric, spent),
         f"runs_table_{base.id}_{hash((metric, order))}",
         [number for number, run_id in enumerate(order) if run_id in named],
-        height=_TALLEST if len(leaderboard) > 11 else "auto",
+        height=_TALLEST if len(leaderboard) > (5 if wrapped else 11) else "auto",
+        row_height=wrapped,
         column_config=_columns(metric),
         alt=f"Runs by {metric_title(metric)}, with dates, intervals, recipe differences and notes.",
     )
@@ -228,7 +231,8 @@ def _columns(metric: str) -> dict[str, object]:
     return {
         "Place": st.column_config.TextColumn(width=76),
         "Run": st.column_config.TextColumn(
-            width=230, help="The first line of its note, else the name of its recipe or system."
+            width=_NAME_WIDTH,
+            help="The first line of its note, else the name of its recipe or system.",
         ),
         metric_title(metric): st.column_config.NumberColumn(format="%.3f", width=78),
         "95% interval": st.column_config.ImageColumn(

@@ -16,7 +16,7 @@ from pages.components.shell.session import offered, workspace
 from pages.components.shell.text import ago, plain
 from rag import PROMPTS, KnowledgeBase, ModelFacts, ProviderStatus, counted
 
-_HEIGHT = 330  # pixels
+_HEIGHT = 316  # pixels: half a row at the end says that there are more
 
 
 def providers_view() -> None:

@@ -11,7 +11,17 @@ from collections.abc import Sequence
 
 from pages.components.shell.session import cached_per_run, shared_cache, workspace
 from pages.components.shell.text import CELL, Span, marked
-from rag import Chunk, Document, KnowledgeBase, NotFound, Place, StoredCitation, page_name, place_of
+from rag import (
+    Chunk,
+    Document,
+    FindingPlace,
+    KnowledgeBase,
+    NotFound,
+    Place,
+    StoredCitation,
+    page_name,
+    place_of,
+)
 
 LENGTH = 260
 _ROW_END = "\x1e"  # holds the place of the line break behind a row
@@ -155,13 +165,13 @@ def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
     return _outline_in(base, document_id, of) is not None
 
 
-def tables_of(base: KnowledgeBase, chunk: Chunk, of: str = "") -> list[LabelledRows]:
-    """The parts of a passage that are rows of a table, with the names of their columns."""
-    outline = _outline_in(base, chunk.document_id, of) if "\t" in chunk.text else None
+def tables_of(base: KnowledgeBase, part: Chunk | FindingPlace, of: str = "") -> list[LabelledRows]:
+    """The parts of a text that are rows of a table, with the names of their columns."""
+    outline = _outline_in(base, part.document_id, of) if "\t" in part.text else None
     return [
-        ((max(one.start, chunk.start) - chunk.start, one.end - chunk.start), one.labels)
+        ((max(one.start, part.start) - part.start, one.end - part.start), one.labels)
         for one in (outline.tables if outline else ())
-        if one.start < chunk.end and one.end > chunk.start
+        if one.start < part.end and one.end > part.start
     ]
 
 

@@ -18,6 +18,7 @@ from rag import (
     Recipe,
     TouchstoneError,
     counted,
+    find_quote,
     page_name,
     percent,
     place_of,
@@ -34,12 +35,13 @@ _MOST_MATCHED = 0.9  # of the passage's letters; below that, the reader is told
 
 @dataclass(frozen=True, slots=True)
 class SourceSpan:
-    """A span of a document to show, and the words in it to emphasize."""
+    """A span of a document to show, the words in it to emphasize, and footnotes joined to them."""
 
     document_id: str
     start: int
     end: int
     quote: str = ""
+    notes: Sequence[str] = ()
 
 
 def source_view(base: KnowledgeBase, recipe: Recipe, span: SourceSpan, height: int = 520) -> None:
@@ -53,7 +55,7 @@ def source_view(base: KnowledgeBase, recipe: Recipe, span: SourceSpan, height: i
     if now is not None and walked:
         seen = SourceSpan(span.document_id, *spans[now])
     marks = _marks(document.text, seen)
-    printed = place_of(document, *marks[-1])
+    printed = place_of(document, *marks[:2][-1])
     page = printed.page
     heading = place_of(document, seen.start, seen.end).heading
     _title(document.name, page, heading, now, len(spans))
@@ -97,10 +99,11 @@ def _order(spans: Sequence[tuple[int, int]], span: SourceSpan) -> int | None:
 
 
 def _marks(text: str, span: SourceSpan) -> list[tuple[int, int]]:
-    """The passage, and the quoted words in it where there are any."""
+    """The passage, and the quoted words in it where there are any, with their footnotes."""
     at = text.find(span.quote, span.start, span.end) if span.quote else -1
     quoted = [(at, at + len(span.quote))] if at >= 0 else []
-    return [(span.start, span.end), *quoted]
+    notes = (find_quote(text, note) for note in span.notes) if quoted else ()
+    return [(span.start, span.end), *quoted, *filter(None, notes)]
 
 
 def _title(name: str, page: int | None, heading: str, now: int | None, count: int) -> None:

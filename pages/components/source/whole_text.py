@@ -8,7 +8,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import itemgetter
 
 import streamlit as st
@@ -85,10 +85,10 @@ def row_kinds(lines: Sequence[str], start: int, marks: Sequence[tuple[int, int]]
     """The marks of the lines of a table that begins at ``start``, by their index."""
     end = start + sum(len(line) + 1 for line in lines) - 1
     kinds = dict[int, str]()
-    for kind, mark in zip(KINDS, marks, strict=False):
+    for number, mark in enumerate(marks):
         if mark[0] < end and mark[1] > start:
             touched = marked_lines(lines, (mark[0] - start, mark[1] - start))
-            kinds |= dict.fromkeys(touched, kind)
+            kinds |= dict.fromkeys(touched, KINDS[min(number, 1)])
     return kinds
 
 
@@ -270,10 +270,11 @@ def marked_pieces(
 
 def _cut(text: str, marks: Sequence[tuple[int, int]], first: int) -> list[Piece]:
     """A part of a text that begins at the offset ``first`` of it, cut at the marks of all."""
-    last = first + len(text)
-    passage, quote = marks[0], marks[1] if len(marks) > 1 else (marks[0][1],) * 2
-    inner = (min(max(edge, first), last) for edge in (passage[0], *quote, passage[1]))
-    edges = [0, *(edge - first for edge in inner), last - first]
-    kinds = ("", KINDS[0], KINDS[1], KINDS[0], "")
-    cut = zip(edges[:-1], edges[1:], kinds, strict=True)
-    return [(text[start:end], kind) for start, end, kind in cut if end > start]
+    clamped = (min(max(edge - first, 0), len(text)) for mark in marks for edge in mark)
+    edges = sorted({0, len(text), *clamped})
+
+    def kind(at: int) -> str:
+        covering = [number for number, (low, high) in enumerate(marks) if low <= at < high]
+        return KINDS[min(covering[-1], 1)] if covering else ""
+
+    return [(text[start:end], kind(first + start)) for start, end in pairwise(edges)]

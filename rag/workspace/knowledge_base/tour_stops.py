@@ -177,9 +177,17 @@ def _cited(
         elif not citation.quote:
             start, end = _without_front_matter(document, span)
             text = document.text[start:end]
-    notes = [] if BEFORE_NOTE in citation.quote else "".join(quotes[:1]).split(BEFORE_NOTE)[1:]
-    first = BEFORE_NOTE.join([text, *notes])
+    first = BEFORE_NOTE.join([text, *_joined_notes(citation, quotes)])
     return TourQuote(source, "\n\n".join([first, *quotes[1:]]), markdown=is_markdown)
+
+
+def joined_notes(turn: Turn, citation: StoredCitation) -> list[str]:
+    """Return the footnotes that an answer of quotes joins to the quote of a citation."""
+    return _joined_notes(citation, _quotes_by_number(turn).get(citation.n, ()))
+
+
+def _joined_notes(citation: StoredCitation, quotes: Sequence[str]) -> list[str]:
+    return [] if BEFORE_NOTE in citation.quote else "".join(quotes[:1]).split(BEFORE_NOTE)[1:]
 
 
 def _page(place: str, document: Document, span: Span) -> TourQuote:
