@@ -42,8 +42,7 @@ from pages.components.shell.job_progress import (
     loading_note,
     reading,
 )
-from pages.components.shell.session import ASKED_ANEW, KEPT, QUESTION, guest
-from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import ASKED_ANEW, KEPT, QUESTION, chosen_base, guest
 from pages.components.shell.text import plain
 from rag import (
     Answer,

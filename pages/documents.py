@@ -11,7 +11,7 @@ from pages.components.recipe.index_builds import folded_builds
 from pages.components.runs.next_step import page_title
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import reading
-from pages.components.shell.session import base, refusal
+from pages.components.shell.session import chosen_base, refusal
 from rag import KnowledgeBase, counted
 
 
@@ -46,7 +46,7 @@ with guard():
 with guard():
     bases_view()
 with guard():
-    chosen = base()
+    chosen = chosen_base()
     infos = chosen.documents.documents(chosen.recipe().index)
     number, left_out = len(infos), sum(info.left_out for info in infos)
     if reading(chosen.id) and not number:

@@ -22,7 +22,10 @@ from pages.components.shell.door import (
 from pages.components.shell.guard import guard, later, notices
 from pages.components.shell.render_queue import DRAWING
 from pages.components.shell.session import (
-    base,
+    bases as known_bases,
+)
+from pages.components.shell.session import (
+    chosen_base,
     chosen_info,
     guest,
     link_tour,
@@ -32,9 +35,6 @@ from pages.components.shell.session import (
     run_cache,
     start_work,
     workspace,
-)
-from pages.components.shell.session import (
-    bases as known_bases,
 )
 from pages.components.shell.text import plain
 
@@ -138,11 +138,11 @@ def sidebar(page: str) -> None:
         base_picker(bases, page)
         job_progress.running_jobs()
         if bases:
-            role_note(base().id)
+            role_note(chosen_base().id)
             if guest():
-                working_recipe.settle(base())
+                working_recipe.settle(chosen_base())
             else:
-                recipe_chip(base())
+                recipe_chip(chosen_base())
         who_is_in()
         close_sidebar(page)
     gone_note(page)
@@ -168,15 +168,15 @@ def has_tours() -> bool:
     if not look_up():
         return False
     toured: set[int] = st.session_state.setdefault("frame_toured", set())
-    if base().id not in toured and base().tours.list_tours():
-        toured.add(base().id)
-    return base().id in toured
+    if chosen_base().id not in toured and chosen_base().tours.list_tours():
+        toured.add(chosen_base().id)
+    return chosen_base().id in toured
 
 
 def shown_base() -> None:
     """Name the knowledge base to guests: on a narrow screen, the sidebar with it is closed."""
     if guest() and known_bases():
-        st.caption(f":material/database: {plain(base().name)}")
+        st.caption(f":material/database: {plain(chosen_base().name)}")
 
 
 HOME = st.Page(open_chat, title="Touchstone", default=True, visibility="hidden")
@@ -210,7 +210,7 @@ with run_cache():
             runs = HIDDEN_RUNS
             with guard():
                 if known_bases():
-                    runs = RUNS if base().runs.has_runs() else HIDDEN_RUNS
+                    runs = RUNS if chosen_base().runs.has_runs() else HIDDEN_RUNS
             PAGES.append(runs)
     else:
         if not used:

@@ -37,8 +37,7 @@ from pages.components.recipe.panel import recipe_panel, what_it_means
 from pages.components.recipe.working_recipe import for_question
 from pages.components.runs.next_step import labelling_line, page_title, suggested_questions
 from pages.components.shell.guard import guard
-from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import question_sets, show
+from pages.components.shell.session import chosen_base, question_sets, show
 from pages.components.shell.text import plain
 from pages.components.source.places import place, tables_of
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view

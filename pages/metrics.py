@@ -53,8 +53,7 @@ from pages.components.runs.next_step import chosen_set, label_button, page_title
 from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
-from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import keep, offered
+from pages.components.shell.session import chosen_base, keep, offered
 from pages.components.shell.text import ago, duration, plain
 from rag import (
     Comparison,

@@ -24,8 +24,7 @@ from pages.components.runs.table import (
 )
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
-from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import guest
+from pages.components.shell.session import chosen_base, guest
 from pages.components.shell.session import question_sets as sets_of
 from rag import (
     KnowledgeBase,

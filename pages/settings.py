@@ -20,7 +20,7 @@ from pages.components.settings.providers import prompts_view, providers_view
 from pages.components.settings.tools import tools_view
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
-from pages.components.shell.session import base, bases, workspace
+from pages.components.shell.session import bases, chosen_base, workspace
 from pages.components.shell.text import plain, shown_database, size
 from rag import VERSION, counted, percent
 
@@ -81,7 +81,7 @@ def _access() -> None:
     if bases():
         if not principal.local:
             sections["Members"] = members_view
-        if workspace().role_in(base().id) == "owner":
+        if workspace().role_in(chosen_base().id) == "owner":
             sections["Sharing by link"] = links_view
     sections["Tokens"] = tokens_view
     if not principal.local:

@@ -15,8 +15,7 @@ from pages.components.shell.buttons import (
     filled_button,
 )
 from pages.components.shell.guard import guard
-from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import guest, link_tour, refusal, to_url
+from pages.components.shell.session import chosen_base, guest, link_tour, refusal, to_url
 from pages.components.shell.text import plain
 from pages.components.tours import changes_since, stop_view
 from rag import KnowledgeBase, NotFound, Tour, counted, tour_html

@@ -13,7 +13,7 @@ from pages.components.runs.next_step import FEW, chosen_set, page_title
 from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import loading_note
-from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import chosen_base
 from pages.components.tuning.bench import (
     Bench,
     Missing,

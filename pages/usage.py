@@ -9,8 +9,7 @@ from pages.components.recipe import working_recipe
 from pages.components.runs.next_step import page_title
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
-from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import refusal
+from pages.components.shell.session import chosen_base, refusal
 from pages.components.usage.memory import memory
 from pages.components.usage.operations import operations
 from pages.components.usage.review import review

@@ -1,9 +1,4 @@
-"""One stop of a tour, drawn for a reader.
-
-Keeping what a page shows as a stop of a tour, for those who may compose tours.
-
-Answers as stops of a tour: from a turn of the chat, and answered anew.
-"""
+"""Stops of a tour: one drawn for a reader, added from a page, and answered again."""
 
 from __future__ import annotations
 

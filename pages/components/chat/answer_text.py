@@ -1,10 +1,6 @@
-"""The text of an answer: its Markdown as typography, its citations as links to their sources.
+"""The words of an answer: the heading that says its state, its text with citations, and its notes.
 
-The heading of an answer: its state, said before the text.
-
-Details of an answer: decisions, token budget, and the quotes that it doesn't cite.
-
-Notes under an answer about sentences without support or source.
+Notes are decisions, the token budget, sentences without support, and quotes that are not cited.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Conversations of a visitor: the one that goes on, and those of before.
-
-Settings of a conversation: stored with it, and restored when it is opened.
-"""
+"""Conversations of a visitor, with the settings that are stored with each and come back with it."""
 
 from __future__ import annotations
 

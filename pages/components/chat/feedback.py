@@ -1,7 +1,4 @@
-"""Thumbs under an answer, and why one is down.
-
-From a chat to a question set: the question, and which of the passages answer it, or none.
-"""
+"""What readers make of an answer: thumbs and their reason, and a question of a set with labels."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The complete question that a follow-up was answered as: shown, and open to correction.
-
-Versions of a turn: another recipe answers the question again, and both answers stay.
-"""
+"""A question asked once more: as it was understood and corrected, or by another recipe."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Reading a stream that may be slow, on a page that may be stopped.
-
-The place of the page: a question that was just asked and its answer come into view.
+"""An answer on its way: pieces that may come slowly, and the question that stays in view.
 
 Streamlit follows the end of a page with a field at its bottom, but stops for good if the page
 grows just when the field gets the focus.

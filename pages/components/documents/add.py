@@ -1,6 +1,6 @@
-"""Ways into a knowledge base: files and folders, web addresses, pasted text, the sample.
+"""Ways into a knowledge base: files, folders, web addresses, pasted text, the sample.
 
-Encrypted PDFs that were added: each waits in a row for its password.
+Encrypted PDFs wait in a row of their own for their password.
 """
 
 from __future__ import annotations

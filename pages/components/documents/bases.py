@@ -9,7 +9,7 @@ import streamlit as st
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.door import choose, new_base_button
 from pages.components.shell.guard import guard, notices
-from pages.components.shell.session import base, bases, offered, oldest, workspace
+from pages.components.shell.session import bases, chosen_base, offered, oldest, workspace
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
 from rag import BaseOverview, KnowledgeBase, counted
@@ -22,7 +22,7 @@ def bases_view() -> None:
     if not bases():
         new_base_button("documents_new")
         return
-    overviews, chosen = workspace().overview(), base().name
+    overviews, chosen = workspace().overview(), chosen_base().name
     number = next((at for at, overview in enumerate(overviews) if overview.name == chosen), 0)
     with st.expander(
         f"{counted(len(overviews), 'knowledge base')}: {plain(chosen)} is open",
@@ -95,7 +95,10 @@ def _rename(overview: BaseOverview) -> None:
 
 
 def _renamed(overview: BaseOverview) -> None:
-    name, was_chosen = st.session_state["documents_new_name"].strip(), base().id == overview.id
+    name, was_chosen = (
+        st.session_state["documents_new_name"].strip(),
+        chosen_base().id == overview.id,
+    )
     workspace().rename(overview.id, name)
     if was_chosen:
         choose(name)
@@ -154,7 +157,7 @@ def _contents(base: KnowledgeBase) -> str:
 
 def _delete(base_id: int) -> None:
     with guard(in_dialog=True):
-        was_chosen = base().id == base_id
+        was_chosen = chosen_base().id == base_id
         workspace().delete(base_id)
         remaining = workspace().bases()
         if was_chosen and remaining:

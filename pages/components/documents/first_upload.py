@@ -1,9 +1,4 @@
-"""Before files are added: time by embedding model, and a preview of the passages.
-
-The languages of added documents that the embedder of a knowledge base does not support.
-
-A document's text with its passages drawn in alternating tints.
-"""
+"""Before files are added: time by embedding model, languages, and a preview of the passages."""
 
 from __future__ import annotations
 

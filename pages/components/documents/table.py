@@ -1,7 +1,4 @@
-"""The documents of a knowledge base: pick one to look into it, or several to delete them.
-
-The account of a document's reading: what became text, and what did not.
-"""
+"""The documents of a knowledge base as a table, and what was read of each and what was not."""
 
 from __future__ import annotations
 

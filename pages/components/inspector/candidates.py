@@ -1,9 +1,4 @@
-"""Candidates of a retrieval and their outcomes, in the order in which the cards show them.
-
-The picture of a retrieval: every candidate by rank and relevance, with the cuts as lines.
-
-The way of a question through the stages, as a row of numbers that filter the cards.
-"""
+"""Candidates of a retrieval: their outcomes, their picture, and the funnel that filters them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Explanations for the pages, remembered while what they explain stays what it is.
 
-The state of the answer to a question, before its passages: as in the chat, with its reason.
+Before the passages of a question stands the state of its answer, as in the chat, with its cause.
 """
 
 from __future__ import annotations

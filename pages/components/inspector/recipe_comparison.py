@@ -1,7 +1,4 @@
-"""The question with another recipe beside: what moved, how much the lists agree, labels found.
-
-The page overlay: passages of two recipes and the labels, painted on one printed page.
-"""
+"""The question with another recipe beside: what moved, labels, and places on the page."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Retrievals for the pages; what is known of earlier ones, the knowledge base remembers.
-
-Hits of several sources, each explained by the knowledge base that it is from.
-"""
+"""Retrievals for the pages; hits of several bases are explained by the one they are from."""
 
 from __future__ import annotations
 

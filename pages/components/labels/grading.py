@@ -1,7 +1,4 @@
-"""Labelling where passages are seen: the set that labels go to, and grade buttons for a passage.
-
-Choosing the words of a passage that answer: by sentences, or pasted to the letter.
-"""
+"""Labels where passages are seen: the set that they go to, grade buttons, exact words."""
 
 from __future__ import annotations
 

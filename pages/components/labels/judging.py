@@ -1,7 +1,4 @@
-"""Judging one passage after the other, those first that decide most; one key for each grade.
-
-Judging the open hits of a run: the highest, a sample, or all by a model that people check.
-"""
+"""Judging the hits of a run: one after the other, those first that decide most, or by a model."""
 
 from __future__ import annotations
 

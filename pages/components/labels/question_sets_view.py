@@ -1,7 +1,4 @@
-"""The question sets of a knowledge base: a table of them, and what can be done with one.
-
-The questions of a set as a table to edit, and how they are split.
-"""
+"""The question sets of a knowledge base: a table of them, and one as a table to edit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The figures of a run: cards with their change, and the table at several k.
+"""The figures of a run, of retrieval and of answers: cards with their change, and a table by k.
 
-Cards for the answer metrics of a run, in the style of the retrieval cards.
-
-The earlier runs that the cards of a run compare with.
+The change is against an earlier run, which is chosen here.
 """
 
 from __future__ import annotations

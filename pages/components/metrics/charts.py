@@ -1,7 +1,4 @@
-"""The pictures of a run: measures against k, and where the first relevant passage stands.
-
-The figures of a run by tag of its questions: where it is good, and where not.
-"""
+"""The pictures of a run against k and by first relevant rank, and its figures by tag."""
 
 from __future__ import annotations
 

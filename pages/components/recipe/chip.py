@@ -1,7 +1,4 @@
-"""The recipe chip of the sidebar: what the working recipe changes; save it, or go back; a file.
-
-A recipe for another engine: what is not the same there, and the file.
-"""
+"""The recipe chip of the sidebar: what the working recipe changes; save, reset, export."""
 
 from __future__ import annotations
 

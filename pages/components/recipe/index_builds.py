@@ -1,9 +1,4 @@
-"""The build of an index: the button that starts it, its cost, and its use for answers.
-
-The form of an index: the same fields and words wherever an index is described.
-
-The indexes of a knowledge base: the one that answers, others, and a form for a new one.
-"""
+"""Indexes: the form that describes one, its build and cost, and the table of all."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button
-from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import bases, refusal, workspace
+from pages.components.shell.session import bases, chosen_base, refusal, workspace
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, LocalServer, model_name
 

@@ -1,6 +1,6 @@
 """Widgets that show fields of the working recipe, change them, and are bound to the URL.
 
-The steps of a search that are off by default: question, ranking, filter, context.
+The steps of a search that are off by default are in four groups.
 """
 
 from __future__ import annotations

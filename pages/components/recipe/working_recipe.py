@@ -4,8 +4,6 @@ It starts as the saved recipe. Of the base that a session opens with, it has wha
 otherwise; after that the URL repeats the working recipe, and means no other base. Widgets change it
 through ``change``; ``reset`` and ``save`` end the difference from the saved one. Guests always work
 with the saved recipe.
-
-Recipes to choose from: the working one, the saved one, and those that were saved before.
 """
 
 from __future__ import annotations

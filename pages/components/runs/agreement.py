@@ -1,7 +1,4 @@
-"""The parity strip: a cell for each question, by the passages that two runs have in common.
-
-The failure map: the questions of two runs among the passages, by gain and loss.
-"""
+"""Two runs question by question: a strip by common passages, and a map by gain and loss."""
 
 from __future__ import annotations
 

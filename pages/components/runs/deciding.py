@@ -1,9 +1,4 @@
-"""The better of two runs by few labels: the verdict meter, and the hits to judge in place.
-
-The verdict meter: the interval of the difference of two runs by labels, and the verdict.
-
-The decisions by few labels of a question set, open and finished.
-"""
+"""The better of two runs by few labels: the meter, the hits to judge, earlier decisions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The next step that the state of a knowledge base suggests, as one line on every page.
-
-The questions of a set without labels, one after the other in the inspector.
-"""
+"""The next step that the state of a knowledge base suggests, and questions to label in turn."""
 
 from __future__ import annotations
 
@@ -21,9 +18,9 @@ from pages.components.recipe.local_models import offered_server, running
 from pages.components.runs.table import SELECTED
 from pages.components.shell.buttons import action_button
 from pages.components.shell.job_progress import active
-from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import (
     bases,
+    chosen_base,
     guest,
     offered,
     open_page,

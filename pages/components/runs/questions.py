@@ -1,9 +1,4 @@
-"""The questions that a run won and lost, as a table; the picked one is in the URL.
-
-The difference of two runs on every question, from the greatest gain to the greatest loss.
-
-Passages that two runs retrieved for one question, side by side, with the moves marked.
-"""
+"""The questions that a run won and lost: bars, a table, and their passages side by side."""
 
 from __future__ import annotations
 

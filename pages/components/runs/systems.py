@@ -12,12 +12,11 @@ from pages.components.shell.buttons import action_button, confirm_button, filled
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import failure, follow
 from pages.components.shell.session import allowed, cache_data, offered
-from pages.components.shell.text import ago, clipped, plain
+from pages.components.shell.text import ago, clipped, plain, read_headers
 from rag import (
     LOCAL_FORMS,
     SYSTEM_FORMS,
     HttpSystem,
-    InvalidInput,
     KnowledgeBase,
     Run,
     RunParity,
@@ -316,14 +315,9 @@ def _typed() -> HttpSystem:
     if form in SYSTEM_FORMS:
         place = value("address"), value("collection"), int(value("depth"))
         return system_of(form, value("name"), *place, value("key"))
-    rows = [line.partition(":") for line in value("headers").splitlines() if line.strip()]
-    if not all(colon for _, colon, _ in rows):
-        raise InvalidInput(
-            "A header has no value.", "Write it like X-Api-Key: TOUCHSTONE_TOOL_KEY."
-        )
     fields = {field: value(field) for field in ("name", "url", "body", *_PATHS)}
     fields["text"] = fields["text"] or "text"
-    headers = {name.strip(): text.strip() for name, _, text in rows}
+    headers = read_headers(value("headers"))
     method = "POST" if fields["body"] else "GET"
     return HttpSystem.parse({**fields, "headers": headers, "method": method})
 

@@ -1,11 +1,4 @@
-"""The runs of a question set as a table: the baseline on top, then the best first.
-
-An interval as a picture in a table cell: all rows on one scale.
-
-The list of what agents did by the tools of MCP.
-
-The trial log of a question set.
-"""
+"""The runs of a question set as a table, what agents did, and which recipes were tried."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Members of the chosen knowledge base with their roles, and its share links.
-
-People: one's own account, and for administrators those of all.
-
-Tokens of the API: make one, see it once, revoke it.
-"""
+"""Who has access: members, share links, accounts, and tokens of the API."""
 
 from __future__ import annotations
 
@@ -15,8 +10,7 @@ from pages.components.shell.buttons import action_button, confirm_button, filled
 from pages.components.shell.door import end_session
 from pages.components.shell.guard import guard
 from pages.components.shell.identity import is_loopback
-from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import draft_key, draft_stored, workspace
+from pages.components.shell.session import chosen_base, draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
 from rag import ROLES, SCOPES, KnowledgeBase, LinkRow, Member, Person, TokenRow, share_path
 

@@ -1,7 +1,4 @@
-"""Model providers: what each offers, what it still needs, and a real call to try it.
-
-The wording of prompts of the knowledge base that is open: shown, changed, reset.
-"""
+"""Model providers with a real call to try one, and the wording of prompts."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import offered, workspace
+from pages.components.shell.session import chosen_base, offered, workspace
 from pages.components.shell.text import ago, plain
 from rag import PROMPTS, KnowledgeBase, ModelFacts, ProviderStatus, counted
 

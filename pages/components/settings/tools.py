@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
-from pages.components.shell.text import clipped, plain
-from rag import HttpTool, InvalidInput, ToolOutcome, counted
+from pages.components.shell.text import clipped, plain, read_headers
+from rag import HttpTool, ToolOutcome, counted
 
 _OPEN = "tools_open"  # which forms and trials are open, each with its tool; "" is a new one
 _SHOWN = 240  # characters of a result
@@ -115,7 +113,9 @@ def _edit(tool: HttpTool | None) -> None:
 def _save(name: str) -> None:
     fields = {field: st.session_state[_key(field, name)] for field in _TYPED if field != "name"}
     fields["name"] = name or st.session_state[_key("name", name)]
-    workspace().tools.save(HttpTool.parse(_read(fields)))
+    fields["headers"] = read_headers(fields["headers"])
+    fields["method"] = "POST" if fields["body"].strip() else "GET"
+    workspace().tools.save(HttpTool.parse({**fields, "name": fields["name"].strip()}))
     _close("edit", name)
 
 
@@ -174,18 +174,6 @@ def _fields(tool: HttpTool | None) -> None:
         st.number_input(
             "Longest wait, seconds", 0.5, 60.0, float(old["seconds"]), key=_key("seconds", name)
         )
-
-
-def _read(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a tool. Raises InvalidInput for a header without a value."""
-    method = "POST" if fields["body"].strip() else "GET"
-    rows = [line.partition(":") for line in fields["headers"].splitlines() if line.strip()]
-    if not all(colon for _, colon, _ in rows):
-        raise InvalidInput(
-            "A header has no value.", "Write it like X-Api-Key: TOUCHSTONE_TOOL_KEY."
-        )
-    headers = {name.strip(): value.strip() for name, _, value in rows}
-    return {**fields, "name": fields["name"].strip(), "method": method, "headers": headers}
 
 
 @st.dialog("Delete this tool?", icon=":material/delete:")

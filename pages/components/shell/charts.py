@@ -1,12 +1,8 @@
-"""Plotly charts as all pages draw them.
-
-One colour per meaning, for every chart, in light and dark.
+"""Plotly charts as all pages draw them, with one colour per meaning, and maps of builds.
 
 Hues start from Okabe and Ito's colour-blind safe set ("Color Universal Design", 2008) and are
 moved apart until any two colours of a theme stay apart under simulated protanopia, deuteranopia
 and tritanopia, and each has a contrast of 3:1 or more with the page (WCAG 2.2, 1.4.11).
-
-The map of a build on any page: its kind, having it drawn, and how far it can be trusted.
 """
 
 from __future__ import annotations

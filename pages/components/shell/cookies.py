@@ -1,12 +1,9 @@
-"""Cookies that say who a browser is: a guest with a link, or a person who signed in; and its base.
+"""Cookies: the link of a guest, a sign-in, the last knowledge base, the key of a browser.
 
 The secret of a link becomes a cookie when it is opened, so it stands in no further address. The
-cookie of a sign-in is Streamlit's; all tabs of a browser share it. Imports nothing of the
-dashboard, because the server has it before its first answer.
-
-The key by which a browser is known again: random, and kept in a cookie.
-
-Imports nothing of the dashboard, because the server has it before its first answer.
+cookie of a sign-in is Streamlit's; all tabs of a browser share it. The key is random; by it a
+browser is known again. Imports nothing of the dashboard, because the server has it before its
+first answer.
 """
 
 from __future__ import annotations

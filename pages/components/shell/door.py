@@ -1,7 +1,4 @@
-"""The way in: the bounds of an address, who may come in, and in the sidebar the way out.
-
-The knowledge base that this visitor looks at: picked in the sidebar, made, or gone.
-"""
+"""The way in and out: the bounds of an address, who may come in, which base is open."""
 
 from __future__ import annotations
 
@@ -18,8 +15,8 @@ from pages.components.shell.session import (
     BASE,
     KEPT,
     QUESTION,
-    base,
     bases,
+    chosen_base,
     oldest,
     refusal,
     shared_cache,
@@ -74,8 +71,8 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
             new_base_button("frame_new", "New", width="content" if names else "stretch")
     chosen = next((info for info in bases if info.name == st.session_state.get(BASE)), None)
     if chosen is not None:
-        chosen_base = base()
-        out = 0 if refusal(chosen_base, "documents.documents") else _left_out(chosen_base)
+        opened = chosen_base()
+        out = 0 if refusal(opened, "documents.documents") else _left_out(opened)
         documents = counted(chosen.documents, "document") + (f" ({out:,} left out)" if out else "")
         st.caption(f"{documents} · {counted(chosen.passages, 'passage')}")
 

@@ -1,8 +1,7 @@
 """The only place that shows errors: what happened, why, and what to do; never a traceback.
 
-Messages of callbacks in dialogs and fragments, kept in session state until the next rerun.
-
-Streamlit draws the output of such a callback at the top of the page, which blanks the whole page.
+Streamlit draws the output of a callback in a dialog or fragment at the top of the page, which
+blanks the whole page: such messages wait for the next run.
 """
 
 from __future__ import annotations

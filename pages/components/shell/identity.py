@@ -1,7 +1,4 @@
-"""Identification of the visitor: a signed-in person, a guest with a link, or the local user.
-
-The owner of the conversations on the page: the browser's key, or the person who signed in.
-"""
+"""Identification of the visitor: a signed-in person, a guest with a link, a browser's key."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ import streamlit as st
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import (
     QUESTION,
-    base,
     bases,
     cached_per_run,
+    chosen_base,
     look_up,
     offered,
     workspace,
@@ -67,7 +67,7 @@ def _is_sent() -> bool:
 def running_jobs() -> None:
     """The jobs of all knowledge bases; asks for their progress only while there are any."""
     if cached_per_run(_ACTIVE, active):
-        _running_jobs(base().id, empty=not _documents(bases(), base().id))
+        _running_jobs(chosen_base().id, empty=not _documents(bases(), chosen_base().id))
 
 
 @polled

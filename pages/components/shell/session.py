@@ -1,8 +1,6 @@
-"""The workspace that all pages share, and the knowledge base that this visitor looks at.
+"""The workspace of all pages, the knowledge base that is open, and what its visitor may do.
 
-A cache that lasts for one rerun of a page and is shared by the parts of the page.
-
-Permission checks of widgets: a forbidden action is disabled, and its help names the role.
+A cache lasts for one run of a page. A forbidden action is disabled, and its help names the role.
 """
 
 from __future__ import annotations
@@ -116,7 +114,7 @@ def bases() -> list[BaseInfo]:
     return look_up() if infos is None else infos
 
 
-def base() -> KnowledgeBase:
+def chosen_base() -> KnowledgeBase:
     """The chosen knowledge base, else the oldest, with the conversations of this visitor.
 
     Raises NotFound where there is none at all.

@@ -1,11 +1,4 @@
-"""Text of documents and models, made safe for Streamlit's markdown: every character is shown.
-
-Figures in words, the same on every page.
-
-The token budget of a prompt, as lines for all pages that show one.
-
-Descriptions of the data locations, without secrets.
-"""
+"""Text for Streamlit's markdown: every character of documents, and figures in words."""
 
 from __future__ import annotations
 
@@ -22,6 +15,7 @@ from rag import (
     Comparison,
     Hit,
     IndexRecipe,
+    InvalidInput,
     Trace,
     chunker_name,
     visible,
@@ -416,3 +410,13 @@ def size(folder: Path) -> str:
     """The total size of the files in a folder, such as ``8 MB``."""
     total = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     return f"{total / 1e6:,.0f} MB" if total >= 1e6 else f"{total / 1e3:,.0f} kB"
+
+
+def read_headers(text: str) -> dict[str, str]:
+    """Read HTTP headers, one a line. Raises InvalidInput for one without a value."""
+    rows = [line.partition(":") for line in text.splitlines() if line.strip()]
+    if not all(colon for _, colon, _ in rows):
+        raise InvalidInput(
+            "A header has no value.", "Write it like X-Api-Key: TOUCHSTONE_TOOL_KEY."
+        )
+    return {name.strip(): value.strip() for name, _, value in rows}

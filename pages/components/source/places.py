@@ -1,7 +1,4 @@
-"""Places of passages for all pages: the page and heading that contain most of a passage.
-
-The part of a passage that is worth showing first.
-"""
+"""Places of passages for all pages, and the part of a passage that is worth showing first."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The text of a document with a passage marked and in view; its tables and headings as such.
-
-The rows of a table with those of a passage marked.
-"""
+"""The text of a document, or the rows of its table, with a passage marked and in view."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The state of the tuning page: fetched candidates, one recipe, one part of the questions.
+"""The state of the tuning page: candidates, one recipe, one part of the questions.
 
-Candidates of many questions, found by a thread while the page is there already.
+A thread finds the candidates of many questions while the page is there already.
 """
 
 from __future__ import annotations

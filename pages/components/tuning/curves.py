@@ -1,7 +1,4 @@
-"""The curves of the tuning page: the effect of one parameter, and of quality against context.
-
-One-sentence summaries of the curves of the tuning page.
-"""
+"""The curves of the tuning page, each with a sentence: one parameter, or quality by cost."""
 
 from __future__ import annotations
 

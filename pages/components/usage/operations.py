@@ -1,9 +1,4 @@
-"""Usage, refusals, times and ratings of a knowledge base, over a period.
-
-Cards with the totals of the turns of a period.
-
-Turns over time: how many, how they ended, how long they took, what they cost.
-"""
+"""Usage, refusals, times and ratings of a knowledge base: totals, charts, turns to look at."""
 
 from __future__ import annotations
 
