@@ -51,8 +51,11 @@ def test_no_form_clears_what_is_refused():
 @pytest.mark.parametrize(
     "module",
     [
-        *("labels/question_editor", "labels/evidence_dialog", "chat/collect_dialog"),
-        *("runs/actions", "memory/overview"),
+        "labels/question_sets_view",
+        "labels/grading",
+        "chat/feedback",
+        "runs/actions",
+        "usage/memory",
     ],
 )
 def test_a_click_beside_a_dialog_that_is_typed_into_does_not_close_it(module):
