@@ -458,3 +458,13 @@ def test_intervals_share_one_scale(base, pair):
     assert picture
     assert unquote(picture).startswith("data:image/svg+xml;utf8,<svg")
     assert LIGHT.threshold in unquote(picture)
+
+
+def test_a_tour_names_two_compared_runs_without_their_times(base, open_page):
+    first, again, wide = _run(base), _run(base), _run(base, top_k=8)
+    app = open_page("runs.py", runs=f"{first},{wide}", against=first)
+    app.button(key=f"tour_compared_{wide}_{first}").click().run()
+    (title,) = [one.value for one in app.subheader if "Is it better" in one.value]
+    assert again not in title
+    assert "UTC" not in title
+    assert [words in title for words in ("8 passages", "5 passages")] == [True, True]

@@ -111,9 +111,11 @@ def comparison(
 def _plain_names(
     compared: RunComparison, leaderboard: Sequence[LeaderboardRow]
 ) -> Mapping[str, str]:
-    """The names of two runs for readers who set no recipe; equal ones have their times."""
+    """The names of two runs for readers who set no recipe, if these tell them apart."""
     pair = [row for row in leaderboard if row.run.id in (compared.run.id, compared.baseline.id)]
-    return run_names([replace(row, name=plain_run_name(row.run, row.name)) for row in pair])
+    plainly = [replace(row, name=plain_run_name(row.run, row.name)) for row in pair]
+    are_apart = len({row.name for row in plainly}) == len(pair)
+    return run_names(plainly if are_apart else pair)
 
 
 def _reference(
