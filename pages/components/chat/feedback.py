@@ -1,4 +1,4 @@
-"""What readers make of an answer: thumbs and their reason, and a question of a set with labels."""
+"""Reactions to an answer: thumbs with their reason, and a question of a set with labels."""
 
 from __future__ import annotations
 

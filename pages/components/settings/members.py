@@ -1,4 +1,4 @@
-"""Who has access: members, share links, accounts, and tokens of the API."""
+"""Access: members, share links, accounts, and tokens of the API."""
 
 from __future__ import annotations
 
