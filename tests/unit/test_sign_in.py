@@ -15,8 +15,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app import Guard
-from pages.components.shell.identity import is_loopback, visitor_of
 from pages.components.shell.cookies import VISITOR, is_key, new_key, stored_key
+from pages.components.shell.identity import is_loopback, visitor_of
 from rag import LOCAL, Claims, NotAllowed, SessionOwner, Settings, Workspace
 from rag.storage import Connection
 from rag.storage.access import people
