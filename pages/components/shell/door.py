@@ -86,11 +86,11 @@ def _left_out(chosen: KnowledgeBase) -> int:
 def close_sidebar(page: str) -> None:
     """Close the sidebar of a narrow window once a page is loaded or something else is chosen.
 
-    Run the page again once another theme is chosen. Keep the knowledge base in a cookie where there
-    are several.
+    Run the page again once another theme is chosen. Keep the knowledge base in a cookie, unless it
+    is the one that a plain address shows anyway.
     """
-    name = st.session_state.get(BASE, "")
-    kept = name if len(bases()) > 1 else ""
+    name, known = st.session_state.get(BASE, ""), bases()
+    kept = "" if not known or name == oldest(known).name else name
     cookie = base_cookie(kept) if workspace().principal.link is None else ""
     data = {"place": f"{page} {name}", "cookie": cookie}
     _place(data=data, key="frame_place", height="content", on_theme_change=_redraw)

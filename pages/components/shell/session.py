@@ -12,13 +12,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
-from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.navigation.page import Page
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.components.shell.cookies import last_base
 from pages.components.shell.identity import principal, visitor
 from rag import (
     BaseInfo,
@@ -94,17 +92,8 @@ def start_work() -> None:
 
 
 def look_up() -> list[BaseInfo]:
-    """Read which knowledge bases there are. The frame does so once, before each page.
-
-    A browser that was never here, and asks for the chat alone, gets the base that was made or
-    evaluated last; an address that has more means the oldest.
-    """
+    """Read which knowledge bases there are. The frame does so once, before each page."""
     infos = st.session_state[_BASES] = workspace().bases()
-    is_plain = not st.query_params and urlsplit(st.context.url or "").path == "/chat"
-    comes = is_plain and BASE not in st.session_state and not last_base(st.context.cookies)
-    if comes and len(infos) > 1 and workspace().principal.link is None:
-        used = {info.name: info.last_run or info.created for info in workspace().overview()}
-        st.session_state[BASE] = max(used, key=used.__getitem__)
     return infos
 
 
