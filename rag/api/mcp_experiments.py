@@ -14,7 +14,6 @@ from pydantic import Field
 from rag import (
     OFFLINE_KINDS,
     CauseData,
-    Comparison,
     Grid,
     InvalidInput,
     KnowledgeBase,
@@ -23,6 +22,7 @@ from rag import (
     Recipe,
     Schema,
     SplitSelection,
+    attribute,
     diagnosis_data,
     find_quote,
     signed,
@@ -88,7 +88,7 @@ class AskedQuestionData(Schema):
     """A question. ``documents`` are the names of those that its relevant labels are in."""
 
     id: str
-    question: str
+    question: str = attribute("text")
     answerable: bool
     tags: list[str]
     documents: list[str]
@@ -125,15 +125,15 @@ class VerdictData(Schema):
 
     sentence: str
     verdict: str
-    part: str
+    part: str = attribute("kind")
     metric: str
     questions: int
     mean: float
-    baseline_mean: float
+    baseline_mean: float = attribute("baseline")
     difference: float
     interval: list[float]
     p: float
-    needed_p: float
+    needed_p: float = attribute("alpha")
     trial_log: str
     tokens: float | None = None
     baseline_tokens: float | None = None
@@ -205,10 +205,8 @@ def list_knowledge_bases(call: Call) -> BasesData:
             )
             sets.append(brief)
         briefs.append(
-            BaseBriefData(
-                name=info.name,
-                documents=info.documents,
-                passages=info.passages,
+            BaseBriefData.of(
+                info,
                 question_sets=sets,
                 systems=[system.name for system in base.systems.list_all()],
                 runs=len(base.runs.list_all()),
@@ -297,17 +295,16 @@ def evaluate(
     tuned = base.runs.on_tuning(run_id, metric)
     base.runs.note_trial(name, tuned.run.source_hash, metric)
     value = tuned.metrics.get(metric, 0.0)
-    return TunedData(
+    return TunedData.of(
+        tuned,
         sentence=f"{metric} is {value:.3f} on the {tuned.questions} tuning questions. {_NO_CLAIM}",
         run=run_id,
         recipe=tuned.run.source_hash,
         part="tuning",
-        questions=tuned.questions,
-        metrics=dict(tuned.metrics),
         differences={},
         tokens=tuned.run.context_tokens,
         worst=_questions(base, name, tuned.worst),
-        cautions=list(tuned.run.cautions),
+        cautions=tuned.run.cautions,
     )
 
 
@@ -373,13 +370,19 @@ def compare_runs(
     """
     base = call.base(knowledge_base)
     new, old = base.runs.get(run), base.runs.get(baseline)
-    price, tokens = new.tokens_beside(old), (new.context_tokens, old.context_tokens)
-    if not held_out:
-        comparison = base.runs.compare_on_tuning(run, baseline, metric)
+    price = new.tokens_beside(old)
+    if held_out:
+        looked = base.runs.compare_on_unseen(run, baseline, metric)
+        comparison, log = looked.comparison, looked.attempt.sentence
+        advice = "" if comparison.verdict == "better" else " No change is justified."
+        sentence = f"{comparison.headline}{advice} {price} {comparison.evidence}"
+    else:
+        comparison, log = base.runs.compare_on_tuning(run, baseline, metric), ""
         sentence = (
             f"{metric} changes by {signed(comparison.difference)} on the "
             f"{len(comparison.differences)} tuning questions. {price} {_NO_CLAIM}"
         )
+<<<<<<< HEAD
         return VerdictData(**_verdict(comparison, sentence, "none", "", tokens=tokens))
     comparison, attempt = base.runs.compare_on_unseen(run, baseline, metric)
     better = comparison.verdict == "better"
@@ -387,6 +390,17 @@ def compare_runs(
     sentence = f"{comparison.headline}{advice} {price} {comparison.evidence}"
     log = attempt.sentence
     return VerdictData(**_verdict(comparison, sentence, comparison.verdict, log, tokens=tokens))
+=======
+    return VerdictData.of(
+        comparison,
+        sentence=sentence.strip(),
+        verdict=comparison.verdict if held_out else "none",
+        trial_log=log,
+        questions=len(comparison.differences),
+        tokens=new.context_tokens,
+        baseline_tokens=old.context_tokens,
+    )
+>>>>>>> cac6248b (Read the API's results from their rows and values: one way to add attributes, one to queue a job)
 
 
 @tool("experiment")
@@ -422,15 +436,12 @@ def sweep(
     chosen = result.selection
     better = chosen.comparison.verdict == "better" and result.recipe != saved
     advice = "" if better else " No change is justified."
-    split = isinstance(chosen, SplitSelection)
-    return SweepVerdictData(
-        **_verdict(
-            chosen.comparison,
-            f"{chosen.headline}{advice} {chosen.method}".strip(),
-            chosen.comparison.verdict,
-            result.attempt.sentence,
-            "held-out" if split else "cross-validated",
-        ),
+    return SweepVerdictData.of(
+        chosen.comparison,
+        sentence=f"{chosen.headline}{advice} {chosen.method}".strip(),
+        kind="held-out" if isinstance(chosen, SplitSelection) else "cross-validated",
+        trial_log=result.attempt.sentence,
+        questions=len(chosen.comparison.differences),
         changes={field: after for field, (_, after) in saved.differences(result.recipe).items()},
         tried=chosen.tried,
         leaders=[{"figure": one.figure, **one.fields} for one in result.leaders],
@@ -467,10 +478,7 @@ def diagnose(
         failed=len(failed),
         causes=causes,
         questions=[question.dump() for question in failed],
-        fixes=[
-            TunedFixData(changes=fix.changes, causes=fix.causes, tuning_gain=fix.tuning_gain)
-            for fix in data.fixes
-        ],
+        fixes=list(map(TunedFixData.of, data.fixes)),
         without_gain=data.without_gain,
     )
 
@@ -640,11 +648,8 @@ def _set(base: KnowledgeBase, name: str) -> str:
 def _questions(base: KnowledgeBase, name: str, ids: Sequence[str]) -> list[AskedQuestionData]:
     by_id = {question.id: question for question in base.questions.labelled(name)}
     return [
-        AskedQuestionData(
-            id=key,
-            question=by_id[key].text,
-            answerable=by_id[key].answerable,
-            tags=list(by_id[key].tags),
+        AskedQuestionData.of(
+            by_id[key],
             documents=sorted({one.document_name for one in by_id[key].labels if one.grade > 0}),
         )
         for key in ids
@@ -656,32 +661,6 @@ def _price(base: KnowledgeBase, run_id: str) -> float:
     """The known cost of the answers of a run so far."""
     prices = (answer.price for answer in base.runs.answers(run_id).values())
     return sum(price.amount for price in prices if price is not None)
-
-
-def _verdict(
-    comparison: Comparison,
-    sentence: str,
-    verdict: str,
-    log: str,
-    part: str = "",
-    tokens: tuple[float | None, float | None] = (None, None),
-) -> dict[str, Any]:
-    return {
-        "sentence": sentence.strip(),
-        "verdict": verdict,
-        "part": part or comparison.kind,
-        "metric": comparison.metric,
-        "questions": len(comparison.differences),
-        "mean": comparison.mean,
-        "baseline_mean": comparison.baseline,
-        "difference": comparison.difference,
-        "interval": list(comparison.interval),
-        "p": comparison.p,
-        "needed_p": comparison.alpha,
-        "trial_log": log,
-        "tokens": tokens[0],
-        "baseline_tokens": tokens[1],
-    }
 
 
 def _require_reason(reason: str) -> None:

@@ -220,8 +220,9 @@ class IdempotentReply:
         self._key = key
 
     def __call__(self, body: Any, make: Callable[[], Made]) -> JSONResponse:
-        """``body`` is what the request says beside its address, as plain data."""
+        """``body`` is what the request says beside its address: its model, or plain data."""
         request = self._request
+        body = body.model_dump() if isinstance(body, Body) else body
         if self._key is None:
             made = make()
         else:

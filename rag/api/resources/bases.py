@@ -33,8 +33,7 @@ from rag.api.resource import (
     needs,
     where,
 )
-from rag.api.resources.documents import queued
-from rag.api.resources.jobs import JobData
+from rag.api.resources.jobs import JobData, Queue
 
 bases = Resource("knowledge bases")
 
@@ -96,7 +95,7 @@ def create_knowledge_base(
             201, _one(workspace, made.id).dump(), where(request, "knowledge-bases", made.id)
         )
 
-    return idempotent(body.model_dump(), make)
+    return idempotent(body, make)
 
 
 @bases.get("/knowledge-bases/{kb}", **needs("read", 404))
@@ -116,15 +115,11 @@ def rename_knowledge_base(
 
 @bases.post("/knowledge-bases/{kb}/duplicate", **_QUEUED)
 def duplicate_knowledge_base(
-    request: Request, workspace: Shared, base: Base, body: DuplicateRequest, idempotent: Maker
+    workspace: Shared, base: Base, body: DuplicateRequest, queue: Queue
 ) -> Response:
     """Queue a copy with documents, recipes, prompts, question sets and labels, without runs,
     members or conversations. The copy is that of the job's `knowledge_base`."""
-
-    def make() -> Made:
-        return queued(request, workspace, workspace.duplicate(base.id, body.name)[1])
-
-    return idempotent(body.model_dump(), make)
+    return queue(body, lambda: workspace.duplicate(base.id, body.name)[1])
 
 
 @bases.delete("/knowledge-bases/{kb}", **needs("admin", 404, status_code=204))
@@ -194,7 +189,7 @@ def add_member(request: Request, base: Base, body: NewMember, idempotent: Maker)
         address = where(request, "knowledge-bases", base.id, "members", email)
         return Made(201, MemberData.of(_member(base, email)).dump(), address)
 
-    return idempotent(body.model_dump(), make)
+    return idempotent(body, make)
 
 
 @members.patch("/knowledge-bases/{kb}/members/{member}", **needs("admin", 400, 404, 415))
@@ -224,7 +219,7 @@ def create_link(workspace: Shared, base: Base, body: NewLink) -> NewLinkData:
     secret, row = base.access.create_link(
         body.name, body.days, workspace.principal.person.id, body.tour
     )
-    return NewLinkData(**dict(LinkData.of(row)), path=share_path(secret, row.tour_id))
+    return NewLinkData.of(row, path=share_path(secret, row.tour_id))
 
 
 @links.delete("/knowledge-bases/{kb}/links/{link}", **needs("admin", 404, status_code=204))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -18,12 +17,10 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import (
     BuildData,
-    Chunk,
     DocumentInfo,
     ExaminationData,
     ExistingStore,
     KnowledgeBase,
-    Made,
     NotFound,
     ReceiptData,
     Schema,
@@ -31,11 +28,12 @@ from rag import (
     StorePreviewData,
     Timestamp,
     Upload,
+    attribute,
     build_data,
     examination_data,
 )
-from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs, where
-from rag.api.resources.jobs import JobData, job_data
+from rag.api.resource import Base, Body, Page, Part, Resource, Shared, needs
+from rag.api.resources.jobs import JobData, Queue
 from rag.api.threads import dear
 
 _QUEUED = needs("write", 400, 404, 409, 413, 415, response_model=JobData, status_code=202)
@@ -81,7 +79,7 @@ class DocumentTextData(DocumentData):
 class PassageOfBaseData(Schema):
     """A passage as it is indexed: ``context`` is embedded with its text."""
 
-    chunk_id: str
+    chunk_id: str = attribute("id")
     document: str
     document_id: str
     order: int
@@ -126,38 +124,26 @@ class Tags(Body):
 
 @uploads.post("/knowledge-bases/{kb}/documents", **_QUEUED)
 def upload_files(
-    request: Request,
-    workspace: Shared,
     base: Base,
     files: Annotated[list[UploadFile], File(description="one part for each file")],
-    idempotent: Maker,
+    queue: Queue,
 ) -> Response:
     """Store files and queue their reading; once this is answered, none is lost."""
     content = [[file.filename, _digest(file.file)] for file in files]
     given = [Upload(file.filename or "", file.file) for file in files]
-    return idempotent(content, lambda: queued(request, workspace, base.documents.add_files(given)))
+    return queue(content, lambda: base.documents.add_files(given))
 
 
 @documents.post("/knowledge-bases/{kb}/documents/urls", **_QUEUED)
-def add_web_pages(
-    request: Request, workspace: Shared, base: Base, body: WebPages, idempotent: Maker
-) -> Response:
+def add_web_pages(base: Base, body: WebPages, queue: Queue) -> Response:
     """Queue web pages to be fetched and read."""
-    return idempotent(
-        body.urls, lambda: queued(request, workspace, base.documents.add_urls(body.urls))
-    )
+    return queue(body.urls, lambda: base.documents.add_urls(body.urls))
 
 
 @documents.post("/knowledge-bases/{kb}/documents/text", **_QUEUED)
-def add_text(
-    request: Request, workspace: Shared, base: Base, body: PastedText, idempotent: Maker
-) -> Response:
+def add_text(base: Base, body: PastedText, queue: Queue) -> Response:
     """Queue a text."""
-
-    def make() -> Made:
-        return queued(request, workspace, base.documents.add_text(body.title, body.text))
-
-    return idempotent(body.model_dump(), make)
+    return queue(body, lambda: base.documents.add_text(body.title, body.text))
 
 
 @documents.get("/knowledge-bases/{kb}/documents", **needs("read", 404))
@@ -172,14 +158,15 @@ def list_passages(request: Request, base: Base, part: Part) -> Page[PassageOfBas
     recipe = base.recipe().index
     total = sum(info.passages for info in base.documents.documents(recipe))
     rows = base.documents.passages(recipe, part.offset, part.limit)
-    return part.page(request, list(itertools.starmap(_passage, rows)), total)
+    shown = [PassageOfBaseData.of(chunk, document=name) for name, chunk in rows]
+    return part.page(request, shown, total)
 
 
 @documents.get("/knowledge-bases/{kb}/documents/{document}", **needs("read", 404))
 def get_document(base: Base, document: DocumentId) -> DocumentTextData:
     """One document with its text."""
-    info = DocumentData.of(find_document(base, document))
-    return DocumentTextData(**dict(info), text=base.documents.document(document).text)
+    info = find_document(base, document)
+    return DocumentTextData.of(info, text=base.documents.document(document).text)
 
 
 @documents.get("/knowledge-bases/{kb}/documents/{document}/tags", **needs("read", 404))
@@ -215,22 +202,11 @@ def download_original(workspace: Shared, base: Base, document: DocumentId) -> Re
 
 
 @documents.post("/knowledge-bases/{kb}/documents/{document}/readings", **_QUEUED)
-def read_again(
-    request: Request,
-    workspace: Shared,
-    base: Base,
-    document: DocumentId,
-    body: Encoding,
-    idempotent: Maker,
-) -> Response:
+def read_again(base: Base, document: DocumentId, body: Encoding, queue: Queue) -> Response:
     """Queue a document to be read again in another encoding; labels look for their words."""
     find_document(base, document)
-
-    def make() -> Made:
-        job = base.documents.read_again([document], body.encoding)
-        return queued(request, workspace, job)
-
-    return idempotent([document, body.encoding], make)
+    asked = [document, body.encoding]
+    return queue(asked, lambda: base.documents.read_again([document], body.encoding))
 
 
 @documents.delete(
@@ -249,11 +225,6 @@ def find_document(base: KnowledgeBase, document: str) -> DocumentInfo:
         if info.id == document:
             return info
     raise NotFound(f"There is no document with the id {document!r}.")
-
-
-def queued(request: Request, workspace: Shared, job: int) -> Made:
-    """The answer that a job was taken in."""
-    return Made(202, job_data(workspace, job).dump(), where(request, "jobs", job))
 
 
 def _opened(base: KnowledgeBase, info: DocumentInfo) -> BinaryIO:
@@ -288,21 +259,6 @@ def _digest(content: BinaryIO) -> str:
         digest.update(part)
     content.seek(0)
     return digest.hexdigest()
-
-
-def _passage(name: str, chunk: Chunk) -> PassageOfBaseData:
-    return PassageOfBaseData(
-        chunk_id=chunk.id,
-        document=name,
-        document_id=chunk.document_id,
-        order=chunk.order,
-        page=chunk.page,
-        heading=chunk.heading,
-        start=chunk.start,
-        end=chunk.end,
-        text=chunk.text,
-        context=chunk.context,
-    )
 
 
 builds = Resource("builds")
@@ -373,16 +329,13 @@ def preview_store(base: Base, body: StoreToPreview) -> StorePreviewData:
     **needs("write", 400, 404, 409, 415, 502, response_model=JobData, status_code=202),
 )
 @dear
-def import_store(
-    request: Request, workspace: Shared, base: Base, body: StoreToImport, idempotent: Maker
-) -> Response:
+def import_store(base: Base, body: StoreToImport, queue: Queue) -> Response:
     """Queue the import of an existing store: its texts as documents, with its vectors."""
 
-    def make() -> Made:
-        store = ExistingStore.parse(body.store)
-        return queued(request, workspace, base.documents.import_store(store, body.embedder))
+    def start() -> int:
+        return base.documents.import_store(ExistingStore.parse(body.store), body.embedder)
 
-    return idempotent(body.model_dump(), make)
+    return queue(body, start)
 
 
 _EXAMINATION = "/knowledge-bases/{kb}/examination"

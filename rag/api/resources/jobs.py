@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any
 
 import anyio
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from rag import (
     ItemStatus,
     JobStatus,
+    Made,
     Schema,
     ScopedWorkspace,
     Timestamp,
@@ -19,7 +21,7 @@ from rag import (
     attribute,
 )
 from rag.api import problems
-from rag.api.resource import Base, Page, Part, Resource, RowId, Shared, needs
+from rag.api.resource import Base, Maker, Page, Part, Resource, RowId, Shared, needs, where
 from rag.api.threads import ALIVE, STREAM, event, in_thread, streamed
 
 _SHOWN = 500  # jobs of a knowledge base
@@ -44,7 +46,7 @@ class JobData(Schema):
     """A job; ``run`` is the id of the run that an evaluation makes."""
 
     id: int
-    knowledge_base: str
+    knowledge_base: str = attribute("base")
     kind: str
     title: str
     status: JobStatus
@@ -118,18 +120,22 @@ async def _events(workspace: ScopedWorkspace, job: int) -> AsyncIterator[bytes]:
 def job_data(workspace: ScopedWorkspace, job_id: int) -> JobData:
     """Read a job with its items. Raises NotFound."""
     job = workspace.jobs.get(job_id)
-    return JobData(
-        id=job.id,
-        knowledge_base=job.base,
-        kind=job.kind,
-        title=job.title,
-        status=job.status,
-        done=job.done,
-        total=job.total,
-        message=job.message,
-        seconds_left=job.seconds_left,
-        created=job.created,
-        finished=job.finished,
-        run=job.payload.get("run"),
-        items=list(map(JobItemData.of, workspace.jobs.items(job_id))),
-    )
+    return JobData.of(job, run=job.payload.get("run"), items=workspace.jobs.items(job_id))
+
+
+async def _queueing(request: Request, workspace: Shared, idempotent: Maker) -> Any:
+    def queue(body: Any, start: Callable[[], int]) -> Response:
+        def make() -> Made:
+            job = start()
+            return Made(202, job_data(workspace, job).dump(), where(request, "jobs", job))
+
+        return idempotent(body, make)
+
+    return queue
+
+
+Queue = Annotated[Callable[[Any, Callable[[], int]], Response], Depends(_queueing)]
+"""For addresses that queue a job: answers that it was taken in.
+
+It takes what the request says beside its address, and what queues the job and returns its id.
+"""

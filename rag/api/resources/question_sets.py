@@ -179,7 +179,7 @@ def create_question_set(request: Request, base: Base, body: NewSet, idempotent: 
         base.questions.create_set(body.name)
         return _made(request, base, body.name.strip())
 
-    return idempotent(body.model_dump(), make)
+    return idempotent(body, make)
 
 
 @question_files.post("/knowledge-bases/{kb}/question-sets/import", **_IMPORT)
@@ -276,8 +276,7 @@ def restore_question_set_version(base: Base, questions: SetName, number: RowId) 
     """Bring a replaced version back; the questions in its place are kept in turn."""
     name = set_called(base, questions).name
     replaced = base.questions.restore_version(name, number)
-    restored = QuestionSetData.of(base.questions.named(name))
-    return ReplacedSetData(**dict(restored), replaced_version=replaced)
+    return ReplacedSetData.of(base.questions.named(name), replaced_version=replaced)
 
 
 @question_sets.get(
@@ -305,7 +304,7 @@ def add_question(base: Base, questions: SetName, body: NewQuestion, idempotent: 
         )
         return Made(201, _question(base, name, made).dump())
 
-    return idempotent(body.model_dump(), make)
+    return idempotent(body, make)
 
 
 @question_sets.patch(
@@ -364,7 +363,7 @@ def add_label(base: Base, questions: SetName, body: NewLabel, idempotent: Maker)
         made = base.questions.label(name, **body.model_dump())
         return Made(201, _label(base, name, made).dump())
 
-    return idempotent(body.model_dump(), make)
+    return idempotent(body, make)
 
 
 @labels.patch(

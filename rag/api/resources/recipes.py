@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -19,7 +20,6 @@ from rag import (
     NotFound,
     Recipe,
     RecipeExportData,
-    SavedRecipe,
     Schema,
     SystemData,
     SystemTrialData,
@@ -112,13 +112,9 @@ def export_recipe(
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502))
 def replace_recipe(base: Base, body: NewRecipe, if_match: IfMatch = None) -> SavedRecipeData:
     """Save a recipe; the one before stays among the versions. ``job`` builds its index."""
-    while True:  # who changes another field at the same time loses nothing
-        before = base.recipe()
-        check_match(if_match, before.hash)
-        recipe = (Recipe() if body.new else before).merged(body.recipe)
-        outcome = base.save_and_build(recipe, instead_of=before)
-        if outcome.saved:
-            return _saved(base, recipe, outcome)
+    return _saved(
+        base, lambda before: (Recipe() if body.new else before).merged(body.recipe), if_match
+    )
 
 
 @recipes.patch("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502))
@@ -126,13 +122,7 @@ def change_recipe_fields(
     base: Base, body: RecipeFields, if_match: IfMatch = None
 ) -> SavedRecipeData:
     """Save the recipe with some fields changed. ``job`` builds its index, if it needs another."""
-    while True:  # who changes another field at the same time loses nothing
-        before = base.recipe()
-        check_match(if_match, before.hash)
-        recipe = before.with_fields(body.fields)
-        outcome = base.save_and_build(recipe, instead_of=before)
-        if outcome.saved:
-            return _saved(base, recipe, outcome)
+    return _saved(base, lambda before: before.with_fields(body.fields), if_match)
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404))
@@ -157,9 +147,15 @@ def recipe_data(saved: datetime | None, recipe: Recipe) -> RecipeData:
     return RecipeData(hash=recipe.hash, saved=saved, recipe=recipe)
 
 
-def _saved(base: Base, recipe: Recipe, outcome: SavedRecipe) -> SavedRecipeData:
-    """Return the saved recipe, also if another one replaced it since."""
-    return SavedRecipeData(**dict(_dated(base, recipe)), job=outcome.job)
+def _saved(base: Base, change: Callable[[Recipe], Recipe], if_match: str | None) -> SavedRecipeData:
+    """Save a change of the recipe; return what was saved, also if another one replaced it since."""
+    while True:  # who changes another field at the same time loses nothing
+        before = base.recipe()
+        check_match(if_match, before.hash)
+        recipe = change(before)
+        outcome = base.save_and_build(recipe, instead_of=before)
+        if outcome.saved:
+            return SavedRecipeData(**dict(_dated(base, recipe)), job=outcome.job)
 
 
 def _dated(base: Base, recipe: Recipe) -> RecipeData:
@@ -236,7 +232,7 @@ def add_system(request: Request, base: Base, body: NewSystem, idempotent: Maker)
         place = where(request, "knowledge-bases", base.id, "systems", stored.name)
         return Made(201, SystemData.of(stored).dump(), place)
 
-    return idempotent(body.model_dump(), make)
+    return idempotent(body, make)
 
 
 @systems.get("/knowledge-bases/{kb}/systems/{system}", **needs("read", 404))

@@ -15,7 +15,6 @@ from rag import (
     DecisionData,
     DecisionEntryData,
     DiagnosisData,
-    Grid,
     InvalidInput,
     KnowledgeBase,
     ParityData,
@@ -32,9 +31,8 @@ from rag import (
     diagnosis_data,
 )
 from rag.api.admission import require
-from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs
-from rag.api.resources.documents import queued
-from rag.api.resources.jobs import JobData
+from rag.api.resource import Base, Body, Page, Part, Resource, needs
+from rag.api.resources.jobs import JobData, Queue
 from rag.api.resources.question_sets import SetName, set_called
 from rag.api.resources.recipes import RecipeRequest
 from rag.api.threads import dear
@@ -63,7 +61,7 @@ runs = Resource("runs")
 class RunDetailData(RunData):
     """A run with its recipe, the 95% interval of every mean, and the costs of its answers."""
 
-    recipe_fields: Recipe | None = Field(description="null for a system")
+    recipe_fields: Recipe | None = attribute("recipe", description="null for a system")
     intervals: dict[str, list[float]]
     answers_spent: AnswersSpentData | None
 
@@ -103,10 +101,10 @@ class RunComparisonData(ComparisonData):
     """A run against another one, with every question, largest difference first."""
 
     run: str
-    baseline: str
+    baseline: str = attribute("other")
     changes: list[str]
     caveats: list[str]
-    questions: list[QuestionDifferenceData]
+    questions: list[QuestionDifferenceData] = attribute("rows")
 
 
 class LeaderData(Schema):
@@ -181,9 +179,7 @@ class SweepRequest(MeasureRequest):
 
 @runs.post("/knowledge-bases/{kb}/evaluations", **_QUEUED)
 @dear
-def start_evaluation(
-    request: Request, workspace: Shared, base: Base, body: EvaluateRequest, idempotent: Maker
-) -> Response:
+def start_evaluation(request: Request, base: Base, body: EvaluateRequest, queue: Queue) -> Response:
     """Queue an evaluation; ``run`` of the job is the id of the run that comes of it.
 
     With ``answers`` every question is answered and its answer measured too, by ``judge`` as well
@@ -194,26 +190,19 @@ def start_evaluation(
     elif any(getattr(body, name) for name in _OF_ANSWERS):  # clients may send defaults
         raise InvalidInput("Only answers have a judge and a budget.", "Send answers: true.")
 
-    def make() -> Any:
-        return queued(request, workspace, body.start(base))
-
-    return idempotent(body.model_dump(), make)
+    return queue(body, lambda: body.start(base))
 
 
 @runs.post("/knowledge-bases/{kb}/sweeps", **_QUEUED)
 @dear
-def start_sweep(
-    request: Request, workspace: Shared, base: Base, body: SweepRequest, idempotent: Maker
-) -> Response:
+def start_sweep(base: Base, body: SweepRequest, queue: Queue) -> Response:
     """Queue the search for the best recipe of a grid, judged by cross-validation."""
 
-    def make() -> Any:
+    def start() -> int:
         name, recipe = set_called(base, body.set).name, body.recipe_of(base)
-        Grid.parse(body.grid, recipe)
-        start = base.tuning.searches.start
-        return queued(request, workspace, start(name, body.grid, recipe, recipe, body.metric))
+        return base.tuning.searches.start(name, body.grid, recipe, recipe, body.metric)
 
-    return idempotent(body.model_dump(), make)
+    return queue(body, start)
 
 
 @runs.get("/knowledge-bases/{kb}/sweeps/{questions}", **needs("read", 404))
@@ -256,9 +245,8 @@ def get_run(base: Base, run: str) -> RunDetailData:
     """One run with its recipe, the 95% interval of every mean, and what its answers took."""
     stored = base.runs.get(run)
     answers = base.runs.answers(stored.id)
-    return RunDetailData(
-        **dict(RunData.of(stored)),
-        recipe_fields=stored.recipe,
+    return RunDetailData.of(
+        stored,
         intervals=base.runs.intervals(run),
         answers_spent=answers_spent_data(answers.values()) if answers else None,
     )
@@ -271,8 +259,7 @@ def list_run_results(request: Request, base: Base, run: str, part: Part) -> Page
     answers = base.runs.answers(base.runs.get(run).id)
 
     def shown(result: QuestionResult) -> AnsweredData:
-        data = ResultData.of(result)
-        return AnsweredData(**dict(data), answer=answers.get(result.question_id))
+        return AnsweredData.of(result, answer=answers.get(result.question_id))
 
     return part.of(request, base.runs.results(run), shown)
 
@@ -287,13 +274,13 @@ def compare_runs(
 ) -> RunComparisonData:
     """A run against another one: the test, and every question, largest difference first."""
     (comparison,) = base.runs.compare([run], baseline, metric)
-    return RunComparisonData(
-        **dict(ComparisonData.of(comparison.figures)),
+    return RunComparisonData.of(
+        comparison.figures,
         run=run,
-        baseline=baseline,
+        other=baseline,
         changes=comparison.chips,
         caveats=comparison.caveats,
-        questions=list(map(QuestionDifferenceData.of, comparison.rows)),
+        rows=comparison.rows,
     )
 
 
@@ -418,17 +405,14 @@ class LastDiagnosisData(Schema):
 
 @diagnoses.post("/knowledge-bases/{kb}/diagnoses", **_QUEUED)
 @dear
-def start_diagnosis(
-    request: Request, workspace: Shared, base: Base, body: DiagnoseRequest, idempotent: Maker
-) -> Response:
+def start_diagnosis(base: Base, body: DiagnoseRequest, queue: Queue) -> Response:
     """Queue a diagnosis: the first cause of each failed question, and fixes that were tried."""
 
-    def make() -> Any:
+    def start() -> int:
         name, recipe = set_called(base, body.set).name, body.recipe_of(base)
-        job = base.diagnoses.start(name, recipe, rebuild=body.rebuild)
-        return queued(request, workspace, job)
+        return base.diagnoses.start(name, recipe, rebuild=body.rebuild)
 
-    return idempotent(body.model_dump(), make)
+    return queue(body, start)
 
 
 @diagnoses.get("/knowledge-bases/{kb}/diagnoses/{questions}", **needs("read", 404))

@@ -76,8 +76,7 @@ class ExaminationData(Schema):
 def examination_data(examination: Examination) -> ExaminationData:
     """Return an examination as typed JSON."""
     settled = [
-        DocumentFindingData.of(finding).model_copy(update={"settlement": SettlementData.of(row)})
-        for finding, row in examination.settled
+        DocumentFindingData.of(finding, settlement=row) for finding, row in examination.settled
     ]
     opened = [DocumentFindingData.of(finding) for finding in examination.open]
     return ExaminationData(documents=examination.documents, findings=[*opened, *settled])
@@ -99,7 +98,7 @@ class BuildData(Schema):
 
     hash: str
     active: bool
-    cut: str
+    cut: str = attribute("recipe", "cut")
     recipe: IndexRecipe
     documents: int
     missing: int
@@ -113,16 +112,11 @@ def build_data(documents: Library, build: BuildRow, active: str) -> BuildData:
 
     Raises InvalidRecipe, ProviderError.
     """
-    return BuildData(
-        hash=build.hash,
+    return BuildData.of(
+        build,
         active=build.hash == active,
-        cut=build.recipe.cut,
-        recipe=build.recipe,
-        documents=build.documents,
         missing=documents.missing(build.recipe),
-        passages=build.passages,
-        vectors=VectorsData.of(documents.vector_index(build.recipe)),
-        created=build.created,
+        vectors=documents.vector_index(build.recipe),
     )
 
 

@@ -302,12 +302,12 @@ def passage_data(
     attribution: Attribution | None,
 ) -> PassageData:
     """Describe one passage."""
-    return PassageData(
+    return PassageData.of(
+        standing,
         question=explainer.trace.question,
         recipe=explainer.recipe.hash,
-        **dict(StandingData.of(standing)),
-        changes=list(map(ChangeData.of, changes)),
-        attribution=AttributionData.of(attribution) if attribution else None,
+        changes=changes,
+        attribution=attribution,
     )
 
 
@@ -321,11 +321,8 @@ def findings_data(
         question=explainer.trace.question,
         recipe=explainer.recipe.hash,
         found=[
-            FindingData(
-                match=finding.match,
-                **dict(StandingData.of(finding.standing)),
-                gap=GapData.of(finding.gap) if finding.gap else None,
-                changes=list(map(ChangeData.of, its_changes)),
+            FindingData.of(
+                finding.standing, match=finding.match, gap=finding.gap, changes=its_changes
             )
             for finding, its_changes in zip(findings, changes, strict=True)
         ],

@@ -202,7 +202,7 @@ class NextStepData(Schema):
 class DiagnosisData(Schema):
     """The failed questions of a set by cause, the fixes that were tried, and what to do next."""
 
-    set: str
+    set: str = attribute("question_set")
     recipe: str
     asked: int
     failed: int
@@ -218,10 +218,9 @@ class DiagnosisData(Schema):
 def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
     """Return a diagnosis as typed JSON."""
     trials = diagnosis.trials
-    return DiagnosisData(
-        set=diagnosis.question_set,
+    return DiagnosisData.of(
+        diagnosis,
         recipe=diagnosis.recipe.hash,
-        asked=diagnosis.asked,
         failed=len(diagnosis.questions),
         metric=trials.metric,
         causes=[
@@ -233,11 +232,9 @@ def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
             )
             for cause, count in diagnosis.causes.items()
         ],
-        questions=[FailedQuestionData.of(question) for question in diagnosis.questions],
-        fixes=[FixData.of(fix) for fix in trials.fixes],
-        without_gain=list(trials.without_gain),
+        fixes=trials.fixes,
+        without_gain=trials.without_gain,
         note=" ".join(filter(None, [trials.note, diagnosis.note])),
-        next_steps=[NextStepData.of(step) for step in diagnosis.next_steps],
     )
 
 
@@ -304,21 +301,10 @@ class DecisionEntryData(Schema):
 
 def decision_entry_data(entry: DecisionEntry) -> DecisionEntryData:
     """A decision of a list as JSON."""
-    state = None if entry.decision is None else entry.decision.state
-    return DecisionEntryData(
-        run=entry.run,
-        other=entry.other,
-        metric=entry.metric,
-        started=entry.started,
-        set=entry.decision and entry.decision.question_set,
-        verdict=state and state.verdict,
-        difference=None if state is None else state.difference,
-        interval=None if state is None else list(state.interval),
-        labels=None if state is None else state.labels,
-        pool=None if state is None else state.pool,
-        more=None if state is None else state.more,
-        obstacle=entry.obstacle,
-    )
+    decided = entry.decision
+    names = ("verdict", "difference", "interval", "labels", "pool", "more")
+    state = {name: decided and getattr(decided.state, name) for name in names}
+    return DecisionEntryData.of(entry, set=decided and decided.question_set, **state)
 
 
 class SystemData(Schema):

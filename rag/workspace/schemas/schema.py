@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self, TypeVar, cast
 
@@ -33,9 +34,10 @@ class Schema(BaseModel):
     )
 
     @classmethod
-    def of(cls, result: Any) -> Self:
-        """Read a result, such as a row or a dataclass of the package."""
-        return cls.model_validate(result, by_alias=True, by_name=False)
+    def of(cls, result: Any, **more: Any) -> Self:
+        """Read a result, such as a row or a dataclass of the package, with ``more`` attributes."""
+        source = _Extended(result, more) if more else result
+        return cls.model_validate(source, by_alias=True, by_name=False)
 
     def dump(self) -> dict[str, Any]:
         """Return the values that a JSON encoder takes."""
@@ -44,6 +46,16 @@ class Schema(BaseModel):
     def extend(self, schema: type[Extended], **fields: Any) -> Extended:
         """Return a result of a subclass, with its additional fields, which are not converted."""
         return cast(Extended, schema.model_construct(**dict(self), **fields))
+
+
+class _Extended:
+    """A result with further attributes, or others in the place of its own."""
+
+    def __init__(self, result: Any, more: Mapping[str, Any]) -> None:
+        self._result, self._more = result, more
+
+    def __getattr__(self, name: str) -> Any:
+        return self._more[name] if name in self._more else getattr(self._result, name)
 
 
 class VerbData(Schema, defer_build=True):
