@@ -372,8 +372,8 @@ def compare_runs(
     new, old = base.runs.get(run), base.runs.get(baseline)
     price = new.tokens_beside(old)
     if held_out:
-        looked = base.runs.compare_on_unseen(run, baseline, metric)
-        comparison, log = looked.comparison, looked.attempt.sentence
+        comparison, attempt = base.runs.compare_on_unseen(run, baseline, metric)
+        log = attempt.sentence
         advice = "" if comparison.verdict == "better" else " No change is justified."
         sentence = f"{comparison.headline}{advice} {price} {comparison.evidence}"
     else:
@@ -382,15 +382,6 @@ def compare_runs(
             f"{metric} changes by {signed(comparison.difference)} on the "
             f"{len(comparison.differences)} tuning questions. {price} {_NO_CLAIM}"
         )
-<<<<<<< HEAD
-        return VerdictData(**_verdict(comparison, sentence, "none", "", tokens=tokens))
-    comparison, attempt = base.runs.compare_on_unseen(run, baseline, metric)
-    better = comparison.verdict == "better"
-    advice = "" if better else " No change is justified."
-    sentence = f"{comparison.headline}{advice} {price} {comparison.evidence}"
-    log = attempt.sentence
-    return VerdictData(**_verdict(comparison, sentence, comparison.verdict, log, tokens=tokens))
-=======
     return VerdictData.of(
         comparison,
         sentence=sentence.strip(),
@@ -400,7 +391,6 @@ def compare_runs(
         tokens=new.context_tokens,
         baseline_tokens=old.context_tokens,
     )
->>>>>>> cac6248b (Read the API's results from their rows and values: one way to add attributes, one to queue a job)
 
 
 @tool("experiment")
