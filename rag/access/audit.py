@@ -74,8 +74,7 @@ class AuditLog:
         if not entries:
             return
         try:
-            with self._database.write() as connection:
-                audit.add(connection, entries)
+            self._database.execute(audit.add, entries)
         except StorageError:
             log.exception("%d entries of the audit log could not be stored yet.", len(entries))
             self._waiting.extendleft(reversed(entries))
@@ -101,8 +100,7 @@ class AuditLog:
         conditions += [audit.of_base(base)] if base else []
         conditions += [audit.of_kind(kind)] if kind else []
         conditions += [] if of_bases is None else [audit.of_bases(of_bases)]
-        with self._database.read() as connection:
-            return audit.list_entries(connection, conditions, limit)
+        return self._database.fetch(audit.list_entries, conditions, limit)
 
 
 def audit_actor(line: AuditLine) -> str:

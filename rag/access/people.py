@@ -99,35 +99,29 @@ class People:
 
     def has(self, person: Person) -> bool:
         """Whether somebody who signed in is still here, and was not deleted since."""
-        with self._database.read() as connection:
-            return people.has_signed_in(connection, person.id)
+        return self._database.fetch(people.has_signed_in, person.id)
 
     def in_use(self) -> bool:
         """Whether anybody ever signed in: from then on people are distinguished."""
         if not self._known_to_be_used:
-            with self._database.read() as connection:
-                self._known_to_be_used = people.any_signed_in(connection)
+            self._known_to_be_used = self._database.fetch(people.any_signed_in)
         return self._known_to_be_used
 
     def role_in(self, base_id: int, person_id: str) -> str | None:
         """Return the role of a person in a knowledge base; None if the person has no role."""
-        with self._database.read() as connection:
-            return people.role(connection, base_id, person_id)
+        return self._database.fetch(people.role, base_id, person_id)
 
     def roles(self, person_id: str) -> dict[int, str]:
         """Return the roles of a person, by knowledge base."""
-        with self._database.read() as connection:
-            return people.roles(connection, person_id)
+        return self._database.fetch(people.roles, person_id)
 
     def list_all(self) -> list[Person]:
         """Everybody by address."""
-        with self._database.read() as connection:
-            return people.list_people(connection)
+        return self._database.fetch(people.list_people)
 
     def by_email(self, email: str) -> Person:
         """The person with an address. Raises NotFound."""
-        with self._database.read() as connection:
-            person = people.by_email(connection, address(email))
+        person = self._database.fetch(people.by_email, address(email))
         if person is None:
             raise NotFound(f"No account has the address {email!r}.")
         return person
@@ -178,22 +172,19 @@ class SignIns:
 
     def begin(self, key: str, person_id: str) -> None:
         """Note that a person signed in; the same sign-in again, by another tab, changes nothing."""
-        with self._database.write() as connection:
-            is_new = people.begin_sign_in(connection, key, person_id)
+        is_new = self._database.execute(people.begin_sign_in, key, person_id)
         if is_new:
             self._note(person_id, "sign_in")
 
     def end(self, key: str) -> None:
         """Note a sign-out: the cookie is not accepted any more."""
-        with self._database.write() as connection:
-            person_id = people.end_sign_in(connection, key)
+        person_id = self._database.execute(people.end_sign_in, key)
         if person_id is not None:
             self._note(person_id, "sign_out")
 
     def ended(self, keys: Collection[str]) -> set[str]:
         """Return those of some sign-ins that have ended."""
-        with self._database.read() as connection:
-            return people.list_ended_sign_ins(connection, keys)
+        return self._database.fetch(people.list_ended_sign_ins, keys)
 
     def _note(self, person_id: str, action: str) -> None:
         entry = AuditEntry(datetime.now(UTC), person_id, "page", "", None, "", "sign-in", action)
@@ -258,8 +249,7 @@ class Links:
     @operation("owner")
     def links(self) -> list[LinkRow]:
         """All links without their secrets, newest first."""
-        with self._database.read() as connection:
-            return links.of_base(connection, self._base_id)
+        return self._database.fetch(links.of_base, self._base_id)
 
     @operation("owner", audit="sharing", audited_arguments=ALL)
     def revoke_link(self, link_id: str) -> None:
@@ -276,8 +266,7 @@ def share_path(secret: str, tour_id: int | None = None) -> str:
 
 def link_of(database: Database, secret: str) -> LinkRow | None:
     """Return the link of a secret; None if it is unknown, expired or revoked."""
-    with database.read() as connection:
-        row = links.by_digest(connection, _digest(secret))
+    row = database.fetch(links.by_digest, _digest(secret))
     return row if row is not None and row.valid else None
 
 
@@ -285,8 +274,7 @@ def still_valid(database: Database, link: LinkRow) -> bool:
     """Whether a link that was opened is neither over by now, nor revoked or deleted."""
     if not link.valid:
         return False
-    with database.read() as connection:
-        row = links.by_id(connection, link.id)
+    row = database.fetch(links.by_id, link.id)
     return row is not None and row.valid
 
 
@@ -303,8 +291,7 @@ class Members:
     @operation("viewer")
     def members(self) -> list[Member]:
         """Its people by address."""
-        with self._database.read() as connection:
-            return people.members(connection, self._base_id)
+        return self._database.fetch(people.members, self._base_id)
 
     @operation("owner", audit="members", audited_arguments=ALL)
     def add_member(self, email: str, role: str = "viewer") -> Person:

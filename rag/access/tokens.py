@@ -85,14 +85,12 @@ class Tokens:
             revoked=None,
             budget=dict(budget),
         )
-        with self._database.write() as connection:
-            tokens.create(connection, row, _digest(secret))
+        self._database.execute(tokens.create, row, _digest(secret))
         return secret, row
 
     def list_all(self) -> list[TokenRow]:
         """All tokens without their secrets, newest first."""
-        with self._database.read() as connection:
-            rows = tokens.list_tokens(connection)
+        rows = self._database.fetch(tokens.list_tokens)
         return [replace(row, used=self._used.get(row.id, row.used)) for row in rows]
 
     def revoke(self, token_id: str) -> None:
@@ -103,8 +101,7 @@ class Tokens:
 
     def holder(self, secret: str) -> TokenRow | None:
         """Return the token of a secret; None if it is unknown, expired or revoked."""
-        with self._database.read() as connection:
-            row = tokens.by_digest(connection, _digest(secret))
+        row = self._database.fetch(tokens.by_digest, _digest(secret))
         if row is None or not row.valid:
             return None
         self._note_use(row.id)
@@ -112,16 +109,14 @@ class Tokens:
 
     def ended(self, secret: str) -> bool:
         """Whether a token let somebody in once, and is over or was revoked."""
-        with self._database.read() as connection:
-            row = tokens.by_digest(connection, _digest(secret))
+        row = self._database.fetch(tokens.by_digest, _digest(secret))
         return row is not None and not row.valid
 
     def still_valid(self, token: TokenRow) -> bool:
         """Whether one that let somebody in is neither over by now, nor revoked or deleted."""
         if not token.valid:
             return False
-        with self._database.read() as connection:
-            row = tokens.by_id(connection, token.id)
+        row = self._database.fetch(tokens.by_id, token.id)
         return row is not None and row.valid
 
     def _note_use(self, token_id: str) -> None:
@@ -167,15 +162,13 @@ class AgentLog:
 
     def note(self, call: AgentCall) -> None:
         """Store a call."""
-        with self._database.write() as connection:
-            tokens.add_call(connection, call)
+        self._database.execute(tokens.add_call, call)
 
     def left(self, token: TokenRow) -> dict[str, float]:
         """Return the rest of each budget of a token, by its name."""
         if not token.budget:
             return {}
-        with self._database.read() as connection:
-            spent = tokens.spent(connection, token.id)
+        spent = self._database.fetch(tokens.spent, token.id)
         return {name: most - spent[name] for name, most in token.budget.items()}
 
     def require_budget(self, token: TokenRow) -> None:
@@ -286,9 +279,9 @@ class KeptReplies:
         try:
             reply = make()
         except BaseException:
-            with self._database.write() as connection:
-                tokens.drop_reply(connection, token_id, key)
+            self._database.execute(tokens.drop_reply, token_id, key)
             raise
-        with self._database.write() as connection:
-            tokens.finish_reply(connection, token_id, key, reply.status, reply.body, reply.location)
+        self._database.execute(
+            tokens.finish_reply, token_id, key, reply.status, reply.body, reply.location
+        )
         return reply

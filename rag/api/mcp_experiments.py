@@ -239,8 +239,10 @@ def list_questions(
     """
     base = call.base(knowledge_base)
     name = _set(base, question_set)
-    if held_out:
-        _require_reason(reason)
+    if held_out and len(reason.strip()) < 10:
+        raise InvalidInput(
+            "The held-out questions are shown for a reason only.", "Say why in reason."
+        )
     parts = base.runs.tuning_part(name)
     ids = parts.held_out if held_out else parts.tuning
     return QuestionsData(
@@ -651,13 +653,6 @@ def _price(base: KnowledgeBase, run_id: str) -> float:
     """The known cost of the answers of a run so far."""
     prices = (answer.price for answer in base.runs.answers(run_id).values())
     return sum(price.amount for price in prices if price is not None)
-
-
-def _require_reason(reason: str) -> None:
-    if len(reason.strip()) < 10:
-        raise InvalidInput(
-            "The held-out questions are shown for a reason only.", "Say why in reason."
-        )
 
 
 def _agent(call: Call) -> str:

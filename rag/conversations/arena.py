@@ -65,14 +65,14 @@ class Arena:
         """Store two answers in random order; return the bout."""
         sides = [Side(recipe, _shown(answer)) for recipe, answer in (one, other)]
         (order or random.SystemRandom()).shuffle(sides)
-        with self._database.write() as connection:
-            return feedback.add_comparison(connection, self._scope, storable(question), *sides)
+        return self._database.execute(
+            feedback.add_comparison, self._scope, storable(question), *sides
+        )
 
     @operation("viewer")
     def find(self, bout_id: int) -> ArenaComparison | None:
         """A bout; None where it is not one of these."""
-        with self._database.read() as connection:
-            return feedback.find_comparison(connection, self._scope, bout_id)
+        return self._database.fetch(feedback.find_comparison, self._scope, bout_id)
 
     @operation("viewer")
     def get(self, bout_id: int) -> ArenaComparison:
@@ -85,8 +85,7 @@ class Arena:
     @operation("viewer")
     def list_comparisons(self, limit: int = 100) -> list[ArenaComparison]:
         """The bouts, newest first."""
-        with self._database.read() as connection:
-            return feedback.list_comparisons(connection, self._scope, limit)
+        return self._database.fetch(feedback.list_comparisons, self._scope, limit)
 
     @operation("viewer")
     def vote(self, bout_id: int, choice: str) -> None:
@@ -100,8 +99,7 @@ class Arena:
     @operation("viewer")
     def summaries(self) -> list[ArenaSummary]:
         """Return the summary of the votes on each pair of recipes, most votes first."""
-        with self._database.read() as connection:
-            return summaries(feedback.list_voted_comparisons(connection, self._scope))
+        return summaries(self._database.fetch(feedback.list_voted_comparisons, self._scope))
 
 
 def summaries(voted: Iterable[ArenaComparison]) -> list[ArenaSummary]:

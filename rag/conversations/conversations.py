@@ -70,8 +70,7 @@ class Conversations(Reviews, Operations):
     @operation("guest")
     def find(self, conversation_id: int) -> Conversation | None:
         """A conversation with its name and settings; None where it is not one of these."""
-        with self._database.read() as connection:
-            return sessions.find(connection, self._scope, conversation_id)
+        return self._database.fetch(sessions.find, self._scope, conversation_id)
 
     @operation("guest")
     def named(self, name: str) -> Conversation:
@@ -83,8 +82,11 @@ class Conversations(Reviews, Operations):
             and (conversation := self.find(int(stripped)))
         ):
             return conversation
-        with self._database.read() as connection:
-            ids = sessions.find_ids_by_name(connection, self._scope, stripped) if stripped else []
+        ids = (
+            self._database.fetch(sessions.find_ids_by_name, self._scope, stripped)
+            if stripped
+            else []
+        )
         if len(ids) > 1:
             listed = ", ".join(map(str, ids))
             raise InvalidInput(
@@ -100,14 +102,12 @@ class Conversations(Reviews, Operations):
 
         ``containing`` keeps those with these words in their name, a question or an answer.
         """
-        with self._database.read() as connection:
-            return sessions.recent(connection, self._scope, limit, containing.strip())
+        return self._database.fetch(sessions.recent, self._scope, limit, containing.strip())
 
     @operation("guest")
     def unsure(self) -> list[str]:
         """Return questions whose newest answer here was refused or doubtful, the last one first."""
-        with self._database.read() as connection:
-            asked = feedback.chat_questions(connection, self._scope, _LOOKED_AT)
+        asked = self._database.fetch(feedback.chat_questions, self._scope, _LOOKED_AT)
         newest = {one.question: one.flagged for one in reversed(asked)}
         return [question for question in reversed(newest) if newest[question]]
 
@@ -151,8 +151,9 @@ class Conversations(Reviews, Operations):
 
         ``most`` limits them to the newest.
         """
-        with self._database.read() as connection:
-            return turns.list_branch_turns(connection, self._scope, conversation_id, last, most)
+        return self._database.fetch(
+            turns.list_branch_turns, self._scope, conversation_id, last, most
+        )
 
     @operation("guest")
     def show(self, conversation_id: int, turn_id: int) -> None:
@@ -213,8 +214,7 @@ class Conversations(Reviews, Operations):
     @operation("guest")
     def rate(self, turn_id: int, thumb: int) -> None:
         """Store a thumb: 1 up, -1 down, 0 none."""
-        with self._database.write() as connection:
-            turns.mark(connection, self._scope, turn_id, thumb=thumb)
+        self._database.execute(turns.mark, self._scope, turn_id, thumb=thumb)
 
 
 def _checked_name(name: str) -> str:

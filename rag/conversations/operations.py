@@ -107,14 +107,12 @@ class Operations:
             )
         now = now or datetime.now(UTC)
         first = None if days is None else now - timedelta(days=days)
-        with self._database.read() as connection:
-            return rows.turns_since(connection, self._scope, first)
+        return self._database.fetch(rows.turns_since, self._scope, first)
 
     @operation("viewer")
     def has_turns(self) -> bool:
         """Return whether anybody got an answer or a refusal yet."""
-        with self._database.read() as connection:
-            return rows.has_turns(connection, self._scope)
+        return self._database.fetch(rows.has_turns, self._scope)
 
 
 def operation_figures(turns: Sequence[TurnRow]) -> OperationFigures:

@@ -52,9 +52,7 @@ class Prompts:
         return "\n".join(lines)
 
     def _add(self, name: str, text: str) -> None:
-        with self._database.write() as connection:
-            rows.add_prompt_version(connection, self._base_id, name, text)
+        self._database.execute(rows.add_prompt_version, self._base_id, name, text)
 
     def _all(self) -> list[PromptVersion]:
-        with self._database.read() as connection:
-            return rows.list_prompt_versions(connection, self._base_id)
+        return self._database.fetch(rows.list_prompt_versions, self._base_id)

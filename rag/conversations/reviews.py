@@ -41,8 +41,7 @@ class Reviews:
     @operation("guest")
     def count_opened(self, turn_id: int) -> None:
         """Count that a citation of a turn was opened."""
-        with self._database.write() as connection:
-            turns.count_click(connection, self._scope, turn_id)
+        self._database.execute(turns.count_click, self._scope, turn_id)
 
     @operation("labeller")
     def waiting_reviews(self, limit: int = 50) -> list[feedback.Feedback]:
@@ -50,14 +49,12 @@ class Reviews:
 
         Those that a review settled are left out.
         """
-        with self._database.read() as connection:
-            return feedback.waiting(connection, self._scope, limit)
+        return self._database.fetch(feedback.waiting, self._scope, limit)
 
     @operation("labeller")
     def review_figures(self) -> feedback.FeedbackFigures:
         """Return the number of turns of each kind, of all users."""
-        with self._database.read() as connection:
-            return feedback.figures(connection, self._scope)
+        return self._database.fetch(feedback.figures, self._scope)
 
     @operation("labeller")
     def dismiss_review(self, turn_id: int) -> None:
@@ -72,8 +69,7 @@ class Reviews:
     @operation("labeller", audit="export")
     def export_feedback(self) -> list[dict[str, Any]]:
         """Every turn that somebody thought something of, newest first, for scripts."""
-        with self._database.read() as connection:
-            entries = feedback.list_feedback(connection, self._scope)
+        entries = self._database.fetch(feedback.list_feedback, self._scope)
         return [
             {
                 **exports.turn_data(entry.turn),
@@ -85,5 +81,4 @@ class Reviews:
         ]
 
     def _mark(self, scope: Scope, turn_id: int, **values: Any) -> None:
-        with self._database.write() as connection:
-            turns.mark(connection, scope, turn_id, **values)
+        self._database.execute(turns.mark, scope, turn_id, **values)

@@ -366,8 +366,7 @@ class BaseMaps:
 
     def _passage_map(self, index: Index, drawn: Projection) -> PassageMap:
         drawn, changed = _extended(drawn, index)
-        with self._services.database.read() as connection:
-            names = documents.names(connection, self._base_id, list(index.keys))
+        names = self._services.database.fetch(documents.names, self._base_id, list(index.keys))
         ids = [document_id for document_id in index.keys if len(index.keys[document_id])]
         flat = np.concatenate(
             [*(index.keys[document_id] for document_id in ids), np.empty(0, np.int64)]

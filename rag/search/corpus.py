@@ -215,16 +215,14 @@ class StoredSurroundings:
     def document(self, document_id: str) -> Document | None:
         """A document, or None where it is not here."""
         try:
-            with self.database.read() as connection:
-                return documents.get(connection, self.base_id, document_id)
+            return self.database.fetch(documents.get, self.base_id, document_id)
         except NotFound:
             return None
 
     def passages(self, document_id: str, first: int, last: int) -> list[Chunk]:
         """The passages of a document from order ``first`` to ``last``."""
         place = self.base_id, self.cut_id, document_id
-        with self.database.read() as connection:
-            return passages.between(connection, *place, first, last)
+        return self.database.fetch(passages.between, *place, first, last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ class Tools:
 
     def list_all(self) -> list[HttpTool]:
         """All tools by name."""
-        with self._services.database.read() as connection:
-            definitions = rows.list_tools(connection)
+        definitions = self._services.database.fetch(rows.list_tools)
         return [HttpTool.parse(definition) for definition in definitions.values()]
 
     def named(self, name: str) -> HttpTool:
@@ -48,13 +47,11 @@ class Tools:
 
     def save(self, tool: HttpTool) -> None:
         """Keep a tool, in place of the one of that name."""
-        with self._services.database.write() as connection:
-            rows.save_tool(connection, tool.name, tool.model_dump(mode="json"))
+        self._services.database.execute(rows.save_tool, tool.name, tool.model_dump(mode="json"))
 
     def remove(self, name: str) -> None:
         """Raise NotFound. A recipe that names it says in every trace that it is gone."""
-        with self._services.database.write() as connection:
-            removed = rows.remove_tool(connection, name)
+        removed = self._services.database.execute(rows.remove_tool, name)
         if not removed:
             self.named(name)
 

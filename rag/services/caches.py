@@ -50,8 +50,7 @@ class SizedCache(Generic[Value]):
 def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> dict[bytes, str]:
     """Return the texts whose vector is not cached yet, by their hash."""
     by_hash = {vectors.text_hash(text): text for text in texts}
-    with database.read() as connection:
-        cached = vectors.find_cached_hashes(connection, embedder.id, list(by_hash))
+    cached = database.fetch(vectors.find_cached_hashes, embedder.id, list(by_hash))
     return {key: text for key, text in by_hash.items() if key not in cached}
 
 
@@ -60,8 +59,7 @@ def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) 
     new = uncached(database, embedder, texts)
     if new:
         data = vectors_for(embedder, list(new.values()))
-        with database.write() as connection:
-            vectors.store(connection, embedder.id, data)
+        database.execute(vectors.store, embedder.id, data)
     return len(new)
 
 
@@ -79,14 +77,12 @@ def import_vectors(database: Database, path: Path) -> None:
     with np.load(path) as file:
         embedder, hashes = str(file["embedder"]), file["hashes"]
         rows = {key.tobytes(): row.tobytes() for key, row in zip(hashes, file["rows"], strict=True)}
-    with database.write() as connection:
-        vectors.store(connection, embedder, rows)
+    database.execute(vectors.store, embedder, rows)
 
 
 def export_vectors(database: Database, embedder: str, path: Path) -> int:
     """Write the cached vectors of an embedder, as float32, by text hash; return how many."""
-    with database.read() as connection:
-        rows = vectors.list_cached_vectors(connection, embedder)
+    rows = database.fetch(vectors.list_cached_vectors, embedder)
     np.savez_compressed(
         path,
         embedder=embedder,

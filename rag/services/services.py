@@ -42,38 +42,16 @@ _MOST_RERANKERS = 4  # each may hold a model in memory
 _REMEMBERED_SECONDS = 60.0  # servers of models come and go
 
 
-class ModelRecords:
-    """Facts about language models that were learned by asking them, for all processes of a home."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def list(self) -> Sequence[ModelFacts]:
-        """Return all that is known, by the models' names."""
-        with self._database.read() as connection:
-            return registries.list_models(connection)
-
-    def note(self, name: ModelName, **facts: Any) -> None:
-        """Store what was learned of a model; an answer doesn't fail where that can't be stored."""
-        with suppress(StorageError), self._database.write() as connection:
-            registries.note_model(connection, name, **facts)
-
-    def forget(self, name: ModelName) -> None:
-        """Drop what is known of a model, so that it is tried again."""
-        with self._database.write() as connection:
-            registries.forget_model(connection, name)
-
-
 class Models:
     """Models by name; embedders and rerankers are loaded once and then shared.
 
-    ``records`` keep what is learned of language models. Raises InvalidFile for a file of prices
-    that cannot be read.
+    What is learned of language models by asking them is stored in the database, for all processes
+    of a home. Raises InvalidFile for a file of prices that cannot be read.
     """
 
-    def __init__(self, settings: Settings, records: ModelRecords | None = None) -> None:
+    def __init__(self, settings: Settings, database: Database | None = None) -> None:
         self._settings = settings
-        self._records = records
+        self._database = database
         self._prices = providers.read_prices(settings.prices) if settings.prices else ()
         self._embedders: dict[str, Embedder] = {}
         self._parameters: dict[tuple[str, str | None], float | None] = {}
@@ -163,10 +141,11 @@ class Models:
             return None
 
     def learn(self, provider: str, model: str | None, **facts: Any) -> None:
-        """Store facts about a chat model."""
+        """Store facts about a chat model; an answer doesn't fail where that can't be stored."""
         name = self.name(provider, model)
-        if name is not None and self._records is not None:
-            self._records.note(name, **facts)
+        if name is not None and self._database is not None:
+            with suppress(StorageError), self._database.write() as connection:
+                registries.note_model(connection, name, **facts)
 
     def facts(self, provider: str, model: str | None) -> ModelFacts | None:
         """Return what was learned of a chat model, or None."""
@@ -175,12 +154,12 @@ class Models:
 
     def learned(self) -> Sequence[ModelFacts]:
         """Return what was learned of all chat models."""
-        return () if self._records is None else self._records.list()
+        return () if self._database is None else self._database.fetch(registries.list_models)
 
     def forget(self, name: ModelName) -> None:
         """Drop what was learned of a chat model."""
-        if self._records is not None:
-            self._records.forget(name)
+        if self._database is not None:
+            self._database.execute(registries.forget_model, name)
 
     def readable_tokens(self, recipe: AnswerRecipe) -> int:
         """Return the token budget of a prompt: the recipe's, within what its server reads."""
@@ -255,7 +234,7 @@ class Services:
                 "Set TOUCHSTONE_HOME, or --home, to a folder that you may write to.",
             ) from error
         database = Database(settings.database_url, settings.read_url, settings.database_pool)
-        models = Models(settings, ModelRecords(database))
+        models = Models(settings, database)
         indexes = Indexes(
             database,
             settings.home / "indexes",

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
@@ -47,6 +47,7 @@ _MIGRATING = 0x746F756368  # an advisory lock that nothing else takes
 
 _ESCAPED = re.compile(r"\\u(?:0000|d[89a-f])")  # as JSON writes what is no text, and much else
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -163,6 +164,20 @@ class Database:
                 self._mark = sqlite_file.OPEN
                 with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
                     connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def fetch(
+        self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return the result of one query, which reads in a transaction of its own."""
+        with self.read() as connection:
+            return query(connection, *args, **kwargs)
+
+    def execute(
+        self, change: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Make one change in a transaction of its own; return its result."""
+        with self.write() as connection:
+            return change(connection, *args, **kwargs)
 
     def up_to_date(self) -> bool:
         """Whether it answers with the schema of this version. Raises StorageError if it does not.

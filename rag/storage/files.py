@@ -104,8 +104,7 @@ class Arrival:
             stored = _written(content, descriptor)
             self.keep([stored.sha256])
             if self.files.in_database:
-                with self.files.database.write() as connection:
-                    store_parts(connection, stored.sha256, Path(draft))
+                self.files.database.execute(store_parts, stored.sha256, Path(draft))
             final = self.files.place(stored.sha256)
             final.parent.mkdir(exist_ok=True)
             Path(draft).replace(final)
@@ -160,8 +159,7 @@ class Files:
         """Return the files that are missing."""
         absent = {name for name in names if not self.place(name).exists()}
         if self.in_database:
-            with self.database.read() as connection:
-                absent -= find_stored_parts(connection, list(absent))
+            absent -= self.database.fetch(find_stored_parts, list(absent))
         return absent
 
     @contextlib.contextmanager
@@ -186,8 +184,7 @@ class Files:
         """The files that are here: in the folder, or in the database that machines share."""
         if not self.in_database:
             return self.present()
-        with self.database.read() as connection:
-            return self.present() | list_stored_parts(connection)
+        return self.present() | self.database.fetch(list_stored_parts)
 
     def present(self) -> set[str]:
         """The files that are in the folder, by SHA-256."""

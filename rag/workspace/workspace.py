@@ -113,8 +113,7 @@ class Workspace:
 
     def overview(self, ids: Collection[int] | None = None) -> list[BaseOverview]:
         """Knowledge bases by name, all or some, with what was measured of each."""
-        with self._services.database.read() as connection:
-            measured = bases.measurement_summaries(connection)
+        measured = self._services.database.fetch(bases.measurement_summaries)
         return [
             BaseOverview(
                 info.id,
@@ -140,15 +139,17 @@ class Workspace:
         self, name: str, visitor: SessionOwner = LOCAL, limits: Limits = UNLIMITED
     ) -> KnowledgeBase:
         """A knowledge base by name, with the conversations of a visitor. Raises NotFound."""
-        with self._services.database.read() as connection:
-            return self._knowledge_base(bases.get_base(connection, name), visitor, limits)
+        return self._knowledge_base(
+            self._services.database.fetch(bases.get_base, name), visitor, limits
+        )
 
     def base_with_id(
         self, base_id: int, visitor: SessionOwner = LOCAL, limits: Limits = UNLIMITED
     ) -> KnowledgeBase:
         """A knowledge base by the id that it keeps when it is renamed. Raises NotFound."""
-        with self._services.database.read() as connection:
-            return self._knowledge_base(bases.by_id(connection, base_id), visitor, limits)
+        return self._knowledge_base(
+            self._services.database.fetch(bases.by_id, base_id), visitor, limits
+        )
 
     def base_of_run(self, run_id: str, limits: Limits = UNLIMITED) -> KnowledgeBase:
         """The knowledge base that a run belongs to. Raises NotFound."""
@@ -253,8 +254,7 @@ class Workspace:
         """Give a knowledge base, by name or id, another name. Raises NotFound, InvalidInput,
         AlreadyExists."""
         info, new = self._look_up(base), _checked(new)
-        with self._services.database.write() as connection:
-            bases.rename(connection, info.id, new)
+        self._services.database.execute(bases.rename, info.id, new)
 
     def delete(self, base: str | int) -> None:
         """Delete a knowledge base, by name or id, with documents, labels, runs and conversations.
@@ -263,8 +263,7 @@ class Workspace:
         returns; if the process is killed meanwhile, the next start continues.
         """
         info = self._look_up(base)
-        with self._services.database.write() as connection:
-            bases.remove(connection, info.id)
+        self._services.database.execute(bases.remove, info.id)
         self._services.forget_build(info.id)
         self._services.deletion.start()
 

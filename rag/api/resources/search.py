@@ -86,7 +86,8 @@ def explain_passage(base: Base, body: ExplainRequest) -> PassageData | FindingsD
     """Explain why passages are found or not, and which changes would make a difference."""
     recipe = body.recipe_of(base)
     if body.against is not None:
-        return _compared(base, body, recipe)
+        other = _built(base, changed_recipe(recipe, fields=body.against))
+        return compared_data(base.compare(body.question, recipe, other))
     explainer = base.explain(body.question, recipe)
     if body.chunk_id is not None:
         key = passage_key(body.chunk_id)
@@ -100,11 +101,6 @@ def explain_passage(base: Base, body: ExplainRequest) -> PassageData | FindingsD
         raise InvalidInput("Specify what to explain.", "Give chunk_id, find, document, or against.")
     changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
     return findings_data(explainer, findings, changes)
-
-
-def _compared(base: KnowledgeBase, body: ExplainRequest, recipe: Recipe) -> ComparedData:
-    other = _built(base, changed_recipe(recipe, fields=body.against))
-    return compared_data(base.compare(body.question, recipe, other))
 
 
 def _built(base: KnowledgeBase, recipe: Recipe) -> Recipe:

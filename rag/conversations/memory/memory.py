@@ -142,8 +142,7 @@ class Memory:
     @operation("guest")
     def count(self) -> int:
         """Return the number of stored interactions."""
-        with self._database.read() as connection:
-            return rows.count(connection, self.scope)
+        return self._database.fetch(rows.count, self.scope)
 
     @operation("viewer")
     def list_all(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
@@ -226,8 +225,9 @@ class Memory:
         successful: bool,
     ) -> list[Ranked]:
         embedder = self._services.remembering(embedder_name)
-        with self._database.read() as connection:
-            stored = rows.vectors(connection, self.scope, embedder.id, MOST, successful=successful)
+        stored = self._database.fetch(
+            rows.vectors, self.scope, embedder.id, MOST, successful=successful
+        )
         if not stored:
             return []
         query_vector = embedder.embed([question], "query")[0]
@@ -238,10 +238,9 @@ class Memory:
             vectors_by_turn |= {
                 turn: row.tobytes() for turn, row in zip(new, embedded, strict=True)
             }
-            with self._database.write() as connection:
-                rows.store_vectors(
-                    connection, embedder.id, {turn: vectors_by_turn[turn] for turn in new}
-                )
+            self._database.execute(
+                rows.store_vectors, embedder.id, {turn: vectors_by_turn[turn] for turn in new}
+            )
         matrix = np.frombuffer(b"".join(vectors_by_turn[row.turn] for row in stored), np.float32)
         return ranked(query_vector, matrix.reshape(len(stored), -1), stored, least)
 

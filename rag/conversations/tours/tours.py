@@ -57,8 +57,7 @@ class Tours:
     @operation("guest")
     def list_tours(self) -> list[Tour]:
         """List all tours, the one changed last first."""
-        with self._database.read() as connection:
-            rows = links.list_tours(connection, self._base_id)
+        rows = self._database.fetch(links.list_tours, self._base_id)
         return [_tour(row) for row in rows if self._only in (None, row.id)]
 
     @operation("guest")
@@ -66,8 +65,7 @@ class Tours:
         """Return one tour. Raises NotFound."""
         if self._only not in (None, tour_id):
             _required(None)
-        with self._database.read() as connection:
-            row = links.tour_by_id(connection, self._base_id, tour_id)
+        row = self._database.fetch(links.tour_by_id, self._base_id, tour_id)
         return _tour(_required(row))
 
     @operation("viewer")
@@ -90,8 +88,7 @@ class Tours:
     def changes(self, basis: AnswerBasis) -> tuple[Literal["documents", "recipe"], ...]:
         """Name what changed since an answer; empty if it would be the same."""
         documents_now = self._documents_hash()
-        with self._database.read() as connection:
-            recipe_now = bases.by_id(connection, self._base_id).recipe.hash
+        recipe_now = self._database.fetch(bases.by_id, self._base_id).recipe.hash
         changed = list[Literal["documents", "recipe"]]()
         if documents_now != basis.documents:
             changed.append("documents")

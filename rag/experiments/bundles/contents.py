@@ -295,8 +295,7 @@ class Packer:
         Raises NotFound, InvalidInput where documents or questions changed since the run, where it
         measured a system, or where the file cannot be written.
         """
-        with self._services.database.read() as connection:
-            run = runs.get(connection, self._base_id, run_id)
+        run = self._services.database.fetch(runs.get, self._base_id, run_id)
         if run.recipe is None:
             raise InvalidInput(
                 f"Run {run.id} measured a system, which a bundle cannot repeat.",
@@ -373,8 +372,9 @@ class Packer:
         yield DOCUMENTS, _json(Documents(hash=run.documents_hash, documents=tuple(listed)))
 
     def _calibration(self, run: Run) -> Iterator[tuple[str, bytes]]:
-        with self._services.database.read() as connection:
-            row = registries.calibration_of_build(connection, self._base_id, run.build_hash)
+        row = self._services.database.fetch(
+            registries.calibration_of_build, self._base_id, run.build_hash
+        )
         if row is not None:
             yield CALIBRATION, _json(Learned.of(row))
 

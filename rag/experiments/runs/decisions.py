@@ -167,17 +167,15 @@ class Decisions(StoredRuns):
         """
         if not 0.0 < margin < 1.0:
             raise InvalidInput(f"The margin {margin:g} is not between 0 and 1.", "Write 0.05.")
-        with self._database.read() as connection:
-            return self._state(connection, (run_id, other_id), metric, margin, most)
+        return self._database.fetch(self._state, (run_id, other_id), metric, margin, most)
 
     @operation("viewer")
     def started_decisions(self, question_set: str) -> list[tuple[str, str, str]]:
         """The two runs and the metric of each decision of a question set, newest first."""
-        with self._database.read() as connection:
-            return [
-                (stored.run_id, stored.other_id, stored.metric)
-                for stored in decisions.of_base(connection, self._base_id, question_set)
-            ]
+        return [
+            (stored.run_id, stored.other_id, stored.metric)
+            for stored in self._database.fetch(decisions.of_base, self._base_id, question_set)
+        ]
 
     @operation("viewer")
     def decisions(

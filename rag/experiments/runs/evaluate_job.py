@@ -73,8 +73,7 @@ class Evaluations(StoredRuns):
 def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "evaluate"; one whose run is stored already has only to end."""
     evaluation = Evaluate.of(job)
-    with services.database.read() as connection:
-        stored = runs.run_exists(connection, evaluation.run)
+    stored = services.database.fetch(runs.run_exists, evaluation.run)
     if not stored:
 
         def on_progress(done: int, total: int) -> None:

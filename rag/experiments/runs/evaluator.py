@@ -174,15 +174,13 @@ class Evaluator:
 
     def _identical(self, questions: Sequence[Question], index: Index) -> dict[str, Keys]:
         """The passages of the document whose name is a question's id, by that id."""
-        with self._services.database.read() as connection:
-            ids = documents.ids_by_name(connection, self._base_id)
+        ids = self._services.database.fetch(documents.ids_by_name, self._base_id)
         named = {item.id: ids[item.id] for item in questions if item.id in ids}
         return {name: index.keys[key] for name, key in named.items() if key in index.keys}
 
     def _environment(self, snapshot: SearchSnapshot, fallbacks: Fallbacks) -> dict[str, str]:
         """Return the other conditions that the metrics may depend on."""
-        with self._services.database.read() as connection:
-            edits = edits_environment(connection, self._base_id, snapshot.index.keys)
+        edits = self._services.database.fetch(edits_environment, self._base_id, snapshot.index.keys)
         more = {
             "filtered": snapshot.filter_digest,
             "calibration": snapshot.threshold_rule.digest,
@@ -318,8 +316,9 @@ class Evaluator:
                 "The index of this recipe contains none of the labelled documents.",
                 "Build the index of this recipe first.",
             )
-        with self._services.database.read() as connection:
-            spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))
+        spans = self._services.database.fetch(
+            passages.spans, self._base_id, index.cut_id, sorted(ids)
+        )
         return Judge(spans, index.keys)
 
 

@@ -139,20 +139,17 @@ class RunHistory(StoredRuns):
     @operation("guest")
     def list_all(self, set_name: str | None = None) -> list[Run]:
         """All runs, or those of one question set, newest first."""
-        with self._database.read() as connection:
-            return runs.list_runs(connection, self._base_id, set_name)
+        return self._database.fetch(runs.list_runs, self._base_id, set_name)
 
     @operation("guest")
     def has_runs(self) -> bool:
         """Return whether there is a run."""
-        with self._database.read() as connection:
-            return runs.has_runs(connection, self._base_id)
+        return self._database.fetch(runs.has_runs, self._base_id)
 
     @operation("guest")
     def get(self, run_id: str) -> Run:
         """One run. Raises NotFound."""
-        with self._database.read() as connection:
-            return runs.get(connection, self._base_id, run_id)
+        return self._database.fetch(runs.get, self._base_id, run_id)
 
     @operation("guest")
     def results(self, run_id: str, depth: int | None = None) -> list[QuestionResult]:
@@ -201,8 +198,7 @@ class RunHistory(StoredRuns):
     @operation("editor", audit="evaluation")
     def unpin(self, set_name: str) -> None:
         """Leave a question set without a baseline."""
-        with self._database.write() as connection:
-            runs.unpin(connection, self._base_id, set_name)
+        self._database.execute(runs.unpin, self._base_id, set_name)
 
     @operation("guest")
     def baseline(self, set_name: str) -> Run | None:
@@ -234,8 +230,7 @@ class RunHistory(StoredRuns):
         """Tokens of the answers of each run of a set and of their judge, and what they cost in
         words; runs for which no language model was asked are absent."""
         ids = [run.id for run in self.list_all(set_name)]
-        with self._database.read() as connection:
-            bills_by_run = answers.bills(connection, ids)
+        bills_by_run = self._database.fetch(answers.bills, ids)
         return {
             run_id: (sum(bill.tokens for bill in bills), bills_text(bills))
             for run_id, bills in bills_by_run.items()
@@ -382,8 +377,7 @@ class RunHistory(StoredRuns):
         ground = _Ground(None, replace(between, data=tuple(data)).obstacle)
         obstacle = ground.by(metric, run.run, before.run).obstacle
         by_labels = {metric: replace(comparison, obstacle=obstacle)}
-        with self._database.read() as connection:
-            judged = with_open_hits(connection, self._base_id, run, before, by_labels, groups)
+        judged = self._database.fetch(with_open_hits, self._base_id, run, before, by_labels, groups)
         return _comparison(run, before, judged[metric], between, Attempt(), groups)
 
     def _doubted(

@@ -175,8 +175,7 @@ def compared(
 
     Each metric counts once, and each split of the questions where only those ``held_out`` count.
     """
-    with database.read() as connection:
-        divided = split_of_set(connection, baseline.base_id, baseline.question_set)
+    divided = database.fetch(split_of_set, baseline.base_id, baseline.question_set)
     if divided is None:  # the set is gone, and with it what was tried on it
         return Attempt()
     seed, share = (None, None) if held_out is None else divided

@@ -26,8 +26,7 @@ class RecipeNames(StoredRuns):
     @operation("guest")
     def recipe_names(self) -> dict[str, str]:
         """The names that people gave, by the hash of the recipe."""
-        with self._database.read() as connection:
-            return registries.list_recipe_names(connection, self._base_id)
+        return self._database.fetch(registries.list_recipe_names, self._base_id)
 
     @operation("guest", models="none")
     def recipe_name(self, recipe: Recipe) -> str:
@@ -40,8 +39,7 @@ class RecipeNames(StoredRuns):
         name = " ".join(name.split())
         if len(name) > _LONGEST or not name.isprintable():
             raise InvalidInput(f"A recipe's name has at most {_LONGEST} printable characters.")
-        with self._database.write() as connection:
-            registries.name_recipe(connection, self._base_id, recipe.hash, name)
+        self._database.execute(registries.name_recipe, self._base_id, recipe.hash, name)
 
 
 def named(recipe: Recipe, names: Mapping[str, str]) -> str:

@@ -148,8 +148,7 @@ class Suggestions(StoredRuns):
     def newest_runs(self) -> Mapping[str, tuple[str, ...]]:
         """The ids of the newest run of each question set, and of the newest with scored answers."""
         newest, scored = dict[str, str](), dict[str, str]()
-        with self._database.read() as connection:
-            all_runs = runs.list_runs(connection, self._base_id)
+        all_runs = self._database.fetch(runs.list_runs, self._base_id)
         for run in reversed(all_runs):
             newest[run.question_set] = run.id
             if _SCORED in run.metrics:

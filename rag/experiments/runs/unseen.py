@@ -50,8 +50,7 @@ class UnseenQuestions(RunHistory):
 
         Raises NotFound.
         """
-        with self._database.read() as connection:
-            question_set, questions = questions_of_set(connection, self._base_id, set_name)
+        question_set, questions = self._database.fetch(questions_of_set, self._base_id, set_name)
         try:
             return split_questions(questions, question_set.split_share, question_set.split_seed)
         except InvalidInput:
@@ -60,8 +59,7 @@ class UnseenQuestions(RunHistory):
     @operation("viewer")
     def on_tuning(self, run_id: str, metric: str, worst: int = 5) -> TuningFigures:
         """Return the figures of a run on the tuning questions. Raises NotFound, InvalidInput."""
-        with self._database.read() as connection:
-            loaded = Loaded.read(connection, self._base_id, run_id)
+        loaded = self._database.fetch(Loaded.read, self._base_id, run_id)
         parts = self.tuning_part(loaded.run.question_set)
         means, tuning = dict[str, float](), set(parts.tuning)
         for name in loaded.run.metrics:
@@ -99,8 +97,7 @@ class UnseenQuestions(RunHistory):
                 "Ask people for more labelled questions; until then, no change is justified.",
             )
         seen = self._compared(run_id, baseline_id, metric, parts.held_out, "held-out")
-        with self._database.read() as connection:
-            question_set, _ = questions_of_set(connection, self._base_id, run.question_set)
+        question_set, _ = self._database.fetch(questions_of_set, self._base_id, run.question_set)
         look = Trial(
             family="search",
             look=name_of("unseen", metric, *sorted(seen.differences.items())),
@@ -128,8 +125,7 @@ class UnseenQuestions(RunHistory):
     @operation("viewer")
     def agent_calls(self) -> list[AgentCall]:
         """Return what agents did in this knowledge base, newest first."""
-        with self._database.read() as connection:
-            return tokens.calls_of_base(connection, self._base_id, _SHOWN)
+        return self._database.fetch(tokens.calls_of_base, self._base_id, _SHOWN)
 
     def _compared(
         self,

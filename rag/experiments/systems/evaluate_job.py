@@ -140,8 +140,7 @@ class SystemEvaluations(Systems, SystemRuns):
 def evaluate_system(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "evaluate-system"; one whose run is stored already has only to end."""
     request = EvaluateSystem.of(job)
-    with services.database.read() as connection:
-        stored = runs.run_exists(connection, request.run)
+    stored = services.database.fetch(runs.run_exists, request.run)
     if stored:
         return f"Run {request.run} is stored."
 

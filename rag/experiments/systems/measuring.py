@@ -331,8 +331,7 @@ class SystemRuns:
         return replace(result, too_many_calls=tuple(many))
 
     def _questions(self, set_id: int) -> list[Question]:
-        with self._services.database.read() as connection:
-            return question_rows.usable(connection, self._base_id, set_id)
+        return self._services.database.fetch(question_rows.usable, self._base_id, set_id)
 
 
 def _repeats(results: Sequence[tuple[ReturnedText, AlignedText]]) -> list[bool]:
@@ -414,8 +413,7 @@ class Locator:
         self._aligned: dict[tuple[str, ...], AlignedText] = {}
 
     def _text(self, document_id: str) -> str:
-        with self._database.read() as connection:
-            return documents.text(connection, self._base_id, document_id)
+        return self._database.fetch(documents.text, self._base_id, document_id)
 
     def locate(self, returned: ReturnedText) -> AlignedText:
         """Return the place of a result."""
@@ -430,8 +428,7 @@ class Locator:
     def _by_id(self, name: str) -> AlignedText:
         if document_id := self._ids.get(name):
             return AlignedText(document_id, 0, self._lengths[document_id], "exact", 1.0)
-        with self._database.read() as connection:
-            place = passages.place(connection, self._base_id, name)
+        place = self._database.fetch(passages.place, self._base_id, name)
         return AlignedText(*place, "exact", 1.0) if place else _NOWHERE
 
 

@@ -87,8 +87,7 @@ def _windows(text: str, words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _documents(services: Services, base_id: int, most: int) -> Callable[[str], Returned]:
-    with services.database.read() as connection:
-        recipe = bases.by_id(connection, base_id).recipe
+    recipe = services.database.fetch(bases.by_id, base_id).recipe
     recipe = recipe.model_copy(update={"search": deepened(recipe.search, _DEPTH)})
     snapshot = take_complete_snapshot(services, base_id, recipe)
     corpus, threshold = snapshot.corpus(), snapshot.threshold_rule.threshold
@@ -174,8 +173,7 @@ class Systems:
     @operation("viewer")
     def list_all(self) -> list[StoredSystem]:
         """The newest version of each system, by name."""
-        with self._services.database.read() as connection:
-            rows = registries.newest_systems(connection, self._base_id)
+        rows = self._services.database.fetch(registries.newest_systems, self._base_id)
         return [self._stored(row) for row in rows]
 
     @operation("viewer")
@@ -195,18 +193,20 @@ class Systems:
         """
         self._check_keys(system)
         definition = system.model_dump(mode="json")
-        with self._services.database.write() as connection:
-            row = registries.add_system(
-                connection, self._base_id, system.name, definition_hash(definition), definition
-            )
+        row = self._services.database.execute(
+            registries.add_system,
+            self._base_id,
+            system.name,
+            definition_hash(definition),
+            definition,
+        )
         return self._stored(row)
 
     @operation("editor", audit="tools", audited_arguments=ALL)
     def remove(self, name: str) -> None:
         """Delete a system with its versions; its runs stay. Raises NotFound."""
         self.get(name)
-        with self._services.database.write() as connection:
-            registries.remove_system(connection, self._base_id, name)
+        self._services.database.execute(registries.remove_system, self._base_id, name)
 
     @operation("editor", audit="tools")
     def test(self, name: str, question: str) -> SystemTrial:

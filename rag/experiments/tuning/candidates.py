@@ -238,8 +238,7 @@ class CandidateSource:
         """Length of passages in tokens of the embedder, shape (len(keys),)."""
         new = sorted(set(keys.tolist()).difference(self._tokens))
         count = self._services.models.embedder(self._recipe.embedder).tokenizer.count
-        with self._services.database.read() as connection:
-            chunks = passages.by_key(connection, self.index.cut_id, new)
+        chunks = self._services.database.fetch(passages.by_key, self.index.cut_id, new)
         self._tokens.update({key: count(chunk.text) for key, chunk in chunks.items()})
         return np.array([self._tokens.get(key, 0) for key in keys.tolist()], np.int64)
 

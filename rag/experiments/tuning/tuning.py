@@ -113,5 +113,4 @@ class Tuning:
         return Tuner(self._services, self._questions(set_name))
 
     def _questions(self, set_name: str) -> QuestionSnapshot:
-        with self._services.database.read() as connection:
-            return read_questions(connection, self._base_id, set_name)
+        return self._services.database.fetch(read_questions, self._base_id, set_name)

@@ -118,8 +118,7 @@ class LockedFiles(Library):
     @operation("viewer")
     def locked_files(self) -> list[LockedFile]:
         """List the files that wait, in the order they came."""
-        with self._services.database.read() as connection:
-            return files.locked_files(connection, self._base_id)
+        return self._services.database.fetch(files.locked_files, self._base_id)
 
     @operation("editor", audit="documents")
     def open_locked_file(self, locked: LockedFile, password: str) -> int:
@@ -138,8 +137,7 @@ class LockedFiles(Library):
     @operation("editor", audit="documents")
     def leave_out_locked_file(self, locked: LockedFile) -> None:
         """Delete a file that waits."""
-        with self._services.database.write() as connection:
-            files.forget_locked(connection, locked)
+        self._services.database.execute(files.forget_locked, locked)
         self._services.files.discard()
 
 

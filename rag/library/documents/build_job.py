@@ -58,8 +58,7 @@ def build(services: Services, job: JobRow, reporter: Reporter) -> str:
 
 def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "build-several", an index recipe an item; what is built stays built."""
-    with services.database.read() as connection:
-        items = rows.items(connection, job.id)
+    items = services.database.fetch(rows.items, job.id)
     recipes = {
         f"index {place:,} of {len(items):,}, {item.name}: ": IndexRecipe.restore(
             item.payload["recipe"]
@@ -185,8 +184,7 @@ class _Building:
     def _expect(self, name: str) -> list[list[str]]:
         """The documents that a build lacks, as many at once as are stored in one transaction."""
         recipe = self._recipes[name]
-        with self._services.database.read() as connection:
-            missing = builds.missing(connection, self._base_id, recipe.hash)
+        missing = self._services.database.fetch(builds.missing, self._base_id, recipe.hash)
         most = _GROUP
         groups = [missing[start : start + most] for start in range(0, len(missing), most)]
         for group in groups:

@@ -25,8 +25,7 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
     Raises NotFound where the source was deleted; what was copied stays.
     """
     source, target = int(job.payload["source"]), job.base_id
-    with services.database.read() as connection:
-        ids = copying.missing(connection, source, target)
+    ids = services.database.fetch(copying.missing, source, target)
     copied = reporter.carried() or 0
     total = copied + len(ids)
     while ids:
@@ -44,16 +43,14 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
         copied += len(group)
         reporter.result = copied
         reporter.give_way()
-    with services.database.write() as connection:
-        copying.all_else(connection, source, target)
+    services.database.execute(copying.all_else, source, target)
     refresh(services, target, partial(reporter.report, total, total))
     return f"{total:,} document{'s' * (total != 1)} copied"
 
 
 def _group(database: Database, source: int, ids: Sequence[str]) -> Sequence[str]:
     """The next documents that are copied together."""
-    with database.read() as connection:
-        counts = copying.passages_of(connection, source, ids[:_GROUP])
+    counts = database.fetch(copying.passages_of, source, ids[:_GROUP])
     totals = accumulate(counts.get(document_id, 0) for document_id in ids[:_GROUP])
     return ids[: max(sum(total <= _PASSAGES for total in totals), 1)]
 
@@ -66,10 +63,8 @@ def _copied(
     on_stored: Callable[[int], None],
 ) -> bool:
     """Copy documents, or none of them where a large one was changed meanwhile: False."""
-    with database.read() as connection:
-        segments = copying.segments(connection, source, group)
+    segments = database.fetch(copying.segments, source, group)
     with Segments(database, target) as arriving:
         for segment in segments:
             copying.copy_segment(arriving, target, segment, on_stored)
-        with database.write() as connection:
-            return copying.documents(connection, source, target, group, arriving, segments)
+        return database.execute(copying.documents, source, target, group, arriving, segments)

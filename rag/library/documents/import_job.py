@@ -42,8 +42,7 @@ def _import(services: Services, job: JobRow, reporter: Reporter, forecast: Remai
     for group in _groups(folder):
         shifts |= {row.id: len(row.full_text) - len(row.text) for row in group}
         new = [row.document(folder.name) for row in group if row.full_text.strip()]
-        with services.database.read() as connection:
-            present = documents.names(connection, job.base_id, [item.id for item in new])
+        present = services.database.fetch(documents.names, job.base_id, [item.id for item in new])
         new = [item for item in new if item.id not in present]
 
         def on_progress(step: str, done: int, parts: int, seen: int = seen) -> None:

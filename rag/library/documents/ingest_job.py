@@ -125,8 +125,7 @@ class _ItemReader:
 
     def all_items(self) -> list[JobItem]:
         """Return the items of the job as they are now."""
-        with self._services.database.read() as connection:
-            return rows.items(connection, self._job.id)
+        return self._services.database.fetch(rows.items, self._job.id)
 
     def shortest_first(self) -> list[JobItem]:
         """Items that wait in the order in which they are read: what is in early answers early.
@@ -167,8 +166,7 @@ class _ItemReader:
         time.sleep(_POLL)
 
     def _handle(self, item: JobItem) -> None:
-        with self._services.database.read() as connection:
-            waits = rows.waits(connection, self._job.id, item.position)
+        waits = self._services.database.fetch(rows.waits, self._job.id, item.position)
         failed = False
         try:
             if waits:  # else a later job has another version of it
@@ -309,8 +307,7 @@ class _ItemReader:
             with self._services.database.write() as connection:
                 arrival.confirm(connection)
                 rows.note_fetched(connection, item, stored.sha256)
-        with self._services.database.read() as connection:
-            other = documents.source_of(connection, self._job.base_id, fetched.name)
+        other = self._services.database.fetch(documents.source_of, self._job.base_id, fetched.name)
         is_taken = other is not None and other != fetched.requested_url
         name = distinguish_name(fetched.name, fetched.requested_url) if is_taken else fetched.name
         address = {"file": stored.sha256, "name": name, "source": fetched.requested_url}
@@ -375,13 +372,13 @@ class _ItemReader:
 
     def _keep(self, item: JobItem, source: Mapping[str, Any]) -> None:
         """Keep a file until somebody gives its password."""
-        with self._services.database.write() as connection:
-            files.note_locked(connection, self._job.id, item.position, source)
+        self._services.database.execute(files.note_locked, self._job.id, item.position, source)
 
     def _fail(self, item: JobItem, reason: str, hint: str) -> None:
         log.info("Job %s: %r was not read: %s", self._job.id, item.name, reason)
-        with self._services.database.write() as connection:
-            rows.set_item(connection, self._job.id, item.position, "failed", reason, hint)
+        self._services.database.execute(
+            rows.set_item, self._job.id, item.position, "failed", reason, hint
+        )
 
     def _teller(self, item: JobItem) -> ProgressCallback:
         pdf = item.name.lower().endswith(".pdf")

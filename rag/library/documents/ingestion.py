@@ -155,8 +155,7 @@ class Ingestion:
 
     def present(self, document_id: str) -> str | None:
         """The name under which these very bytes are stored already, or None."""
-        with self._database.read() as connection:
-            return documents.exists(connection, self.base_id, document_id)
+        return self._database.fetch(documents.exists, self.base_id, document_id)
 
     def withdraw(self, connection: Connection, name: str, document_id: str) -> str | None:
         """Remove what is stored as ``name``, whose content now is that of a stored document.
@@ -207,8 +206,7 @@ class Ingestion:
         ``also`` joins its transaction, to keep books on it. Raises as ``store`` does: an embedder
         elsewhere is asked whether it is there.
         """
-        with self._database.read() as connection:
-            document = with_edits(connection, self.base_id, document)
+        document = self._database.fetch(with_edits, self.base_id, document)
         recipes, cuttings = self._prepare_all([document], on_progress, embed=False)
         with self._storing(recipes, cuttings, on_progress) as (connection, cuts):
             also(connection, self._insert(connection, document, cuts))

@@ -183,15 +183,13 @@ class Library(StoredDocuments):
     @operation("guest")
     def document(self, document_id: str) -> Document:
         """One document, whole. Raises NotFound."""
-        with self._database.read() as connection:
-            return documents.get(connection, self._base_id, document_id)
+        return self._database.fetch(documents.get, self._base_id, document_id)
 
     @operation("guest")
     def original(self, document_id: str) -> Path | None:
         """The uploaded file; None where a document came without one, or is not of this base."""
-        with self._database.read() as connection:
-            if documents.exists(connection, self._base_id, document_id) is None:
-                return None  # files are kept by their content: another base may have it
+        if self._database.fetch(documents.exists, self._base_id, document_id) is None:
+            return None  # files are kept by their content: another base may have it
         path = self._services.files.path(document_id)
         return path if path.exists() else None
 
@@ -206,8 +204,7 @@ class Library(StoredDocuments):
         cut = self._cut_id(recipe)
         if cut is None:
             return []
-        with self._database.read() as connection:
-            return passages.of_document(connection, self._base_id, cut, document_id)
+        return self._database.fetch(passages.of_document, self._base_id, cut, document_id)
 
     @operation("guest")
     def passages(
@@ -218,8 +215,7 @@ class Library(StoredDocuments):
         cut = self._cut_id(recipe)
         if cut is None:
             return []
-        with self._database.read() as connection:
-            return passages.in_order(connection, self._base_id, cut, first, count)
+        return self._database.fetch(passages.in_order, self._base_id, cut, first, count)
 
     @operation("guest")
     def spans(self, document_id: str, recipe: IndexRecipe) -> list[Span]:
@@ -227,8 +223,7 @@ class Library(StoredDocuments):
         cut = self._cut_id(recipe)
         if cut is None:
             return []
-        with self._database.read() as connection:
-            spans_by_document = passages.spans(connection, self._base_id, cut, [document_id])
+        spans_by_document = self._database.fetch(passages.spans, self._base_id, cut, [document_id])
         return sorted((start, end) for _key, start, end in spans_by_document.get(document_id, []))
 
     @operation("viewer")
@@ -297,14 +292,12 @@ class Library(StoredDocuments):
     def import_beir(self, folder: Path, split: str) -> int:
         """Queue a BEIR folder; return the job. Raises InvalidFile when it is not one."""
         collection = BeirImport.checked(folder, split)
-        with self._database.write() as connection:
-            job = collection.queue(connection, self._base_id)
+        job = self._database.execute(collection.queue, self._base_id)
         self._jobs.wake()
         return job
 
     def _ingest(self, reading: Reading) -> int:
-        with self._database.write() as connection:
-            job = reading.queue(connection, self._base_id)
+        job = self._database.execute(reading.queue, self._base_id)
         self._jobs.wake()
         self._services.files.discard()
         return job
@@ -351,15 +344,13 @@ class Library(StoredDocuments):
     @operation("guest")
     def labels_on(self, document_ids: Sequence[str]) -> int:
         """Return the number of labels that refer to some documents, and lose them on deletion."""
-        with self._database.read() as connection:
-            counts = labels.on_documents(connection, self._base_id, document_ids)
+        counts = self._database.fetch(labels.on_documents, self._base_id, document_ids)
         return sum(counts.values())
 
     @operation("guest")
     def builds(self) -> list[BuildRow]:
         """The index recipes that it is built for, oldest first."""
-        with self._database.read() as connection:
-            return builds.list_builds(connection, self._base_id)
+        return self._database.fetch(builds.list_builds, self._base_id)
 
     @operation("guest")
     def vector_index(self, recipe: IndexRecipe) -> VectorChoice:
@@ -372,22 +363,19 @@ class Library(StoredDocuments):
     @operation("guest")
     def missing(self, recipe: IndexRecipe) -> int:
         """Return the number of documents that a build lacks, or lacks vectors of."""
-        with self._database.read() as connection:
-            return len(builds.missing(connection, self._base_id, recipe.hash))
+        return len(self._database.fetch(builds.missing, self._base_id, recipe.hash))
 
     @operation("guest")
     def by_words(self, recipe: IndexRecipe) -> list[str]:
         """Names of documents that only lexical search finds in a build, without vectors yet."""
-        with self._database.read() as connection:
-            waiting = builds.waiting(connection, self._base_id)
+        waiting = self._database.fetch(builds.waiting, self._base_id)
         return [item.name for item in waiting if item.build_hash == recipe.hash]
 
     @operation("editor", audit="documents")
     def build(self, recipe: IndexRecipe) -> int:
         """Queue a build of all documents for an index recipe; return the job."""
         self._services.models.require(recipe)  # an unknown name fails here, not later
-        with self._database.write() as connection:
-            job = build_job.queue(connection, self._base_id, recipe)
+        job = self._database.execute(build_job.queue, self._base_id, recipe)
         self._jobs.wake()
         return job
 
@@ -416,8 +404,7 @@ class Library(StoredDocuments):
         Raises InvalidRecipe for unknown names, ProviderRejected for a key that is not set.
         """
         self._services.models.require(recipe)
-        with self._database.write() as connection:
-            builds.ensure(connection, self._base_id, recipe)
+        self._database.execute(builds.ensure, self._base_id, recipe)
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def delete_build(self, build_hash: str) -> None:
@@ -433,8 +420,7 @@ class Library(StoredDocuments):
         self._services.deletion.start()
 
     def _cut_id(self, recipe: IndexRecipe) -> int | None:
-        with self._database.read() as connection:
-            return builds.cut_id(connection, self._base_id, recipe.cut)
+        return self._database.fetch(builds.cut_id, self._base_id, recipe.cut)
 
 
 def _pages(urls: Sequence[str]) -> list[Item]:

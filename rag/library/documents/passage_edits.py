@@ -34,8 +34,7 @@ class PassageEdits(StoredDocuments):
     @operation("viewer")
     def lost_edits(self) -> list[StoredEdit]:
         """Edits whose words no present document has; they come back with them."""
-        with self._database.read() as connection:
-            return passage_edits.lost(connection, self._base_id)
+        return self._database.fetch(passage_edits.lost, self._base_id)
 
     @operation("viewer")
     def find_quote(self, document: str, quote: str, near: float = 0.0) -> Span:
@@ -93,8 +92,7 @@ class PassageEdits(StoredDocuments):
             passage_edits.remove(connection, self._base_id, edit_id)
 
         if not here:
-            with self._database.write() as connection:
-                change(connection)
+            self._database.execute(change)
             return
         document = self._document(gone.document_id)
         remaining = tuple(edit for edit in document.edits if edit != gone.edit)

@@ -124,8 +124,7 @@ class ReadingAgain(StoredDocuments):
         return self._jobs.submit(self._base_id, "ingest", title, {}, items)
 
     def _readings(self, *, current: bool = False) -> list[Reading]:
-        with self._services.database.read() as connection:
-            rows = documents.readings(connection, self._base_id)
+        rows = self._services.database.fetch(documents.readings, self._base_id)
         return [
             row for row in rows if current or row.reader_version < reader_version(row.media_type)
         ]

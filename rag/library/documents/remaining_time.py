@@ -395,8 +395,9 @@ def can_be_shared(services: Services, job: JobRow) -> bool:
     """Whether workers can share a job, and so much is left that another one is worth its start."""
     if job.kind != "ingest" or services.database.dialect != "postgresql":
         return False
-    with services.database.read() as connection:
-        waiting = {item.id: item.characters for item in builds.waiting(connection, job.base_id)}
+    waiting = {
+        item.id: item.characters for item in services.database.fetch(builds.waiting, job.base_id)
+    }
     return sum(waiting.values()) > _WORTH_SHARING or is_large(services, job)
 
 
@@ -427,18 +428,17 @@ def waiting_items(services: Services, items: Sequence[JobItem]) -> list[WaitingI
 
 
 def _waiting_bytes(services: Services, job: JobRow) -> int:
-    with services.database.read() as connection:
-        items = rows.items(connection, job.id)
+    items = services.database.fetch(rows.items, job.id)
     waiting = [item.payload for item in items if item.status == "waiting"]
     names = {item["file"] for item in waiting if "file" in item}
     here = [place for place in map(services.files.place, names) if place.exists()]
     size = sum(place.stat().st_size for place in here)
     if services.files.in_database:
-        with services.database.read() as connection:
-            size += files.size_of_parts(connection, sorted(names - {place.name for place in here}))
+        size += services.database.fetch(
+            files.size_of_parts, sorted(names - {place.name for place in here})
+        )
     return size
 
 
 def _characters(services: Services, base_id: int) -> int:
-    with services.database.read() as connection:
-        return sum(row.characters for row in documents.list_documents(connection, base_id))
+    return sum(row.characters for row in services.database.fetch(documents.list_documents, base_id))

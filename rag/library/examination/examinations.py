@@ -115,8 +115,9 @@ class Examinations:
                 if place.document_id != kept.document_id and not done:
                     self._edits.edit_passages(place.document_id, "exclude", span)
         try:
-            with self._database.write() as connection:
-                settlements.settle(connection, self._base_id, finding.id, decision, name, reason)
+            self._database.execute(
+                settlements.settle, self._base_id, finding.id, decision, name, reason
+            )
         except InvalidInput:  # somebody was quicker, and may keep the other document
             earlier = self._settled(finding.id)
             if kept is not None and (earlier is None or earlier[:2] != ("keep", name)):
@@ -129,21 +130,18 @@ class Examinations:
 
         Raises NotFound.
         """
-        with self._database.read() as connection:
-            settled = settlements.settlements(connection, self._base_id).get(finding_id)
+        settled = self._database.fetch(settlements.settlements, self._base_id).get(finding_id)
         if settled is None:
             raise NotFound("This finding is not settled.", "Examine the documents again.")
         if settled.decision == "keep":
             for finding in self._findings():
                 if finding.id == finding_id:
                     self._include_others(finding, settled.document)
-        with self._database.write() as connection:
-            settlements.reopen_finding(connection, self._base_id, finding_id)
+        self._database.execute(settlements.reopen_finding, self._base_id, finding_id)
 
     def _settled(self, finding_id: str) -> tuple[str, str, str] | None:
         """Return the decision about a finding, the document that is kept, and the reason."""
-        with self._database.read() as connection:
-            row = settlements.settlements(connection, self._base_id).get(finding_id)
+        row = self._database.fetch(settlements.settlements, self._base_id).get(finding_id)
         return None if row is None else (row.decision, row.document, row.reason)
 
     def _include_others(self, finding: DocumentFinding, kept: str) -> None:

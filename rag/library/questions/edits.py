@@ -48,8 +48,7 @@ class QuestionEdits(StoredQuestions):
     @operation("labeller", audit="labels", audited_arguments=ALL)
     def create_set(self, set_name: str) -> None:
         """A new, empty set. Raises InvalidInput, AlreadyExists."""
-        with self._database.write() as connection:
-            rows.create(connection, self._base_id, checked_name(set_name))
+        self._database.execute(rows.create, self._base_id, checked_name(set_name))
 
     @operation("labeller", audit="labels", audited_arguments=ALL)
     def rename_set(self, set_name: str, new_name: str) -> None:

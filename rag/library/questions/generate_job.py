@@ -28,16 +28,14 @@ _ANY_ORIGIN: tuple[State, ...] = ("accepted", "proposed", "rejected")
 
 def generate(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "generate"; questions that an earlier process made stay."""
-    with services.database.read() as connection:
-        items = job_rows.items(connection, job.id)
+    items = services.database.fetch(job_rows.items, job.id)
     maker = _Maker(services, job, items)
     for item in items:
         if item.status == "waiting":
             reporter.report(item.position, len(items), f"{item.name} {item.position + 1}")
             maker.handle(item)
             reporter.give_way()
-    with services.database.read() as connection:
-        outcome = job_rows.items(connection, job.id)
+    outcome = services.database.fetch(job_rows.items, job.id)
     failed = sum(item.status == "failed" for item in outcome)
     summary = f"{len(outcome) - failed} of {len(outcome)} questions proposed"
     return summary + (f", {failed} could not be made" if failed else "")
@@ -136,10 +134,9 @@ class _Maker:
         return Label(*place, span.grade, span.quote, origin=PROPOSED)
 
     def _fail(self, item: JobItem, error: TouchstoneError) -> None:
-        with self._database.write() as connection:
-            job_rows.set_item(
-                connection, self._job.id, item.position, "failed", error.message, error.hint
-            )
+        self._database.execute(
+            job_rows.set_item, self._job.id, item.position, "failed", error.message, error.hint
+        )
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:

@@ -101,14 +101,12 @@ class QuestionSets(StoredQuestions):
     @operation("guest")
     def list_all(self) -> list[QuestionSet]:
         """All sets, by name."""
-        with self._database.read() as connection:
-            return rows.list_question_sets(connection, self._base_id)
+        return self._database.fetch(rows.list_question_sets, self._base_id)
 
     @operation("guest")
     def named(self, name: str) -> QuestionSet:
         """One set. Raises NotFound."""
-        with self._database.read() as connection:
-            return rows.get_question_set(connection, self._base_id, name)
+        return self._database.fetch(rows.get_question_set, self._base_id, name)
 
     @operation("guest")
     def usable(self, name: str) -> list[Question]:

@@ -61,15 +61,13 @@ class TrialLog:
 
     def list_all(self, set_name: str) -> list[Trial]:
         """Return the trials on a set, oldest first."""
-        with self._database.read() as connection:
-            return runs.looks(connection, self._base_id, set_name)
+        return self._database.fetch(runs.looks, self._base_id, set_name)
 
     def note(self, set_name: str, look: Trial) -> Attempt:
         """Count a look, once however often it is taken, and say where it stands."""
         trials = self.list_all(set_name)
         if not any((trial.family, trial.look) == (look.family, look.look) for trial in trials):
-            with self._database.write() as connection:
-                runs.add_look(connection, self._base_id, set_name, look)
+            self._database.execute(runs.add_look, self._base_id, set_name, look)
             trials = self.list_all(set_name)
         return attempt(trials, look)
 

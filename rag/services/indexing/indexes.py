@@ -112,8 +112,7 @@ class Indexes:
                 dense = caught_up(dense, index, present)
                 index = replace(present, dense=dense, kind=kind)
                 self._keep(place, index)
-        with self._database.read() as connection:
-            is_there = place in builds.places(connection)
+        is_there = place in self._database.fetch(builds.places)
         if not is_there:  # deleted meanwhile
             self.forget(*place)
         return index
@@ -148,8 +147,7 @@ class Indexes:
     ) -> Index:
         place = (base_id, recipe.hash)
         if version is None:  # a replica may lag behind the caller's own change
-            with self._database.read() as connection:
-                version = bases.version(connection, base_id)
+            version = self._database.fetch(bases.version, base_id)
         index = self._cached(place)
         if index is not None and index.version == version:
             return index

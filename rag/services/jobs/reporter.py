@@ -139,13 +139,11 @@ class Reporter:
 
     def carried(self) -> Any:
         """Return the ``result`` of an earlier turn of the job; None if there is none."""
-        with self._database.read() as connection:
-            return rows.result(connection, self._job_id)
+        return self._database.fetch(rows.result, self._job_id)
 
     def keep(self, result: Any) -> None:
         """Set the ``result`` and store it now, for who takes the job up if this process dies."""
-        with self._database.write() as connection:
-            self.keep_with(connection, result)
+        self._database.execute(self.keep_with, result)
 
     def keep_with(self, connection: Connection, result: Any) -> None:
         """Set the ``result`` and store it in the transaction of a connection."""
@@ -162,8 +160,7 @@ class Reporter:
         self._gives_way = True
         if self._turn_began is None or self._clock() - self._turn_began < TURN_SECONDS:
             return False
-        with self._database.read() as connection:
-            return rows.others_come_first(connection, self._job_id)
+        return self._database.fetch(rows.others_come_first, self._job_id)
 
     def give_way(self) -> None:
         """Let jobs of other knowledge bases have their turns; to be called between items.
@@ -249,8 +246,7 @@ class Helping:
 
     def share_job(self, owner: str, closing: Callable[[], bool]) -> bool:
         """Share the job of another worker, until ``closing``; whether there was one."""
-        with self._database.read() as connection:
-            others = rows.to_help(connection, owner)
+        others = self._database.fetch(rows.to_help, owner)
         for job in others:
             if time.monotonic() - self._helped.get(job.id, -math.inf) < _AGAIN_SECONDS:
                 continue
@@ -271,9 +267,8 @@ class Helping:
                 while process.poll() is None and not closing():
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(_POLL_SECONDS)
-                    with self._database.read() as connection:
-                        if rows.takes_help(connection, job_id):
-                            last_wanted = time.monotonic()
+                    if self._database.fetch(rows.takes_help, job_id):
+                        last_wanted = time.monotonic()
                     if time.monotonic() - last_wanted > _AGAIN_SECONDS:
                         break
             finally:
@@ -288,6 +283,5 @@ def share(
         contextlib.suppress(Cancelled, NotFound),
         HelpersReporter(database, job_id, owner, nobody) as reporter,
     ):
-        with database.read() as connection:
-            job = rows.get(connection, job_id)
+        job = database.fetch(rows.get, job_id)
         handler(job, reporter)

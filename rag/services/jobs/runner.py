@@ -114,8 +114,7 @@ class Jobs:
         items: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> int:
         """Store a job; once this returns, it will be done even if the process dies."""
-        with self._database.write() as connection:
-            job_id = rows.create(connection, base_id, kind, title, payload, items)
+        job_id = self._database.execute(rows.create, base_id, kind, title, payload, items)
         self.wake()
         return job_id
 
@@ -137,8 +136,7 @@ class Jobs:
 
     def latest(self, base_id: int, kind: type[Job[Any]], **about: str) -> JobRow | None:
         """Return the newest job of a kind that was submitted once, ``about`` these things."""
-        with self._database.read() as connection:
-            return rows.latest(connection, base_id, kind.kind, about)
+        return self._database.fetch(rows.latest, base_id, kind.kind, about)
 
     def result(self, base_id: int, kind: type[Job[T]], **about: str) -> T | None:
         """Return the result of the newest finished job of a kind, ``about`` these things.
@@ -152,38 +150,31 @@ class Jobs:
 
     def get(self, job_id: int) -> JobRow:
         """One job. Raises NotFound."""
-        with self._database.read() as connection:
-            return rows.get(connection, job_id)
+        return self._database.fetch(rows.get, job_id)
 
     def items(self, job_id: int) -> list[JobItem]:
         """Return the outcome of each item of a job."""
-        with self._database.read() as connection:
-            return rows.items(connection, job_id)
+        return self._database.fetch(rows.items, job_id)
 
     def recent(self, base_id: int | None = None, limit: int = 20) -> list[JobRow]:
         """Jobs, newest first."""
-        with self._database.read() as connection:
-            return rows.recent(connection, base_id, limit)
+        return self._database.fetch(rows.recent, base_id, limit)
 
     def active(self, base_id: int | None = None) -> list[JobRow]:
         """Jobs that wait or work, oldest first, of one knowledge base or of all."""
-        with self._database.read() as connection:
-            return rows.active(connection, base_id)
+        return self._database.fetch(rows.active, base_id)
 
     def failed(self) -> dict[str, int]:
         """Count the failed jobs by kind."""
-        with self._database.read() as connection:
-            return rows.count_failed(connection)
+        return self._database.fetch(rows.count_failed)
 
     def attended(self) -> bool:
         """Whether a worker lives, here or in another process: without one, jobs wait for ever."""
-        with self._database.read() as connection:
-            return bool(leases.holders(connection, _WORKER, ATTENDED_SECONDS))
+        return bool(self._database.fetch(leases.holders, _WORKER, ATTENDED_SECONDS))
 
     def cancel(self, job_id: int) -> None:
         """Ask a job to stop; what it has finished stays."""
-        with self._database.write() as connection:
-            rows.cancel(connection, job_id)
+        self._database.execute(rows.cancel, job_id)
         self._tidy()
 
     def start(self) -> None:
@@ -195,8 +186,7 @@ class Jobs:
     def run(self, job_id: int, watch: Watch = nobody) -> JobRow:
         """Do one job in this thread, or wait until the process that has it is done."""
         while (job := self.get(job_id)).active:
-            with self._database.write() as connection:
-                self._adopt_orphans(connection)
+            self._database.execute(self._adopt_orphans)
             if not self._run_next(job_id, watch):
                 watch(job.done, job.total, job.message)
                 time.sleep(HEARTBEAT_SECONDS)
@@ -204,8 +194,7 @@ class Jobs:
 
     def take_up(self, base_id: int, kind: str, watch: Watch = nobody) -> None:
         """Do the jobs of a kind that processes left when they died, unless a worker will."""
-        with self._database.write() as connection:
-            self._adopt_orphans(connection)
+        self._database.execute(self._adopt_orphans)
         if not self.attended():
             for job in reversed(self.recent(base_id)):
                 if job.active and job.kind == kind:
@@ -274,11 +263,9 @@ class Jobs:
         self._perform(job_id, owner, nobody, self._clock)
 
     def _run_next(self, job_id: int | None, watch: Watch = nobody) -> bool:
-        with self._database.read() as connection:
-            if not rows.any_active(connection):
-                return False
-        with self._database.write() as connection:
-            claimed = rows.claim(connection, self._owner, job_id)
+        if not self._database.fetch(rows.any_active):
+            return False
+        claimed = self._database.execute(rows.claim, self._owner, job_id)
         if claimed is None:
             return False
         # Who asks for one job waits for it, and nobody else shares the process.
@@ -312,13 +299,11 @@ class Jobs:
         self._reporter = None
         if status == "queued":
             done, total, _ = reporter.progress
-            with self._database.write() as connection:
-                rows.give_way(connection, job_id, owner, done, total, reporter.result)
+            self._database.execute(rows.give_way, job_id, owner, done, total, reporter.result)
         elif not (self._closing and status == "cancelled"):
             if status == "failed":
                 log.error("Job %s (%s) failed: %s", job_id, job.kind, message)
-            with self._database.write() as connection:
-                rows.finish(connection, job_id, owner, status, message, reporter.result)
+            self._database.execute(rows.finish, job_id, owner, status, message, reporter.result)
 
     def _await(self, process: subprocess.Popen[bytes], job_id: int) -> None:
         """Wait for a process that does a job; what becomes of one that it leaves: ``_left_by``."""
@@ -386,8 +371,7 @@ class Jobs:
         least, pauses = math.inf, iter(_PAUSES)
         while True:
             try:
-                with self._database.read() as connection:
-                    waiting = _waiting(connection, job.id)
+                waiting = self._database.fetch(_waiting, job.id)
                 if waiting < least:
                     least, pauses = waiting, iter(_PAUSES)
                 return self._outcome(job, reporter)
@@ -419,10 +403,9 @@ class Jobs:
         except (DatabaseBusy, DiskFull):
             raise
         except TouchstoneError as error:
-            if isinstance(error, ConnectionLost):
-                with self._database.read() as connection:
-                    if not self._stands_still(connection, job.id):
-                        raise  # the next process continues it
+            lost = isinstance(error, ConnectionLost)
+            if lost and not self._database.fetch(self._stands_still, job.id):
+                raise  # the next process continues it
             return "failed", f"{error.message} {error.hint}".strip()
         except Exception:
             identity = uuid.uuid4().hex[:8]

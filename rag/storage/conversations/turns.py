@@ -289,7 +289,7 @@ def _example(example: Example) -> dict[str, Any]:
     return stored
 
 
-def mark(connection: Connection, scope: Scope, turn_id: int, **values: Any) -> None:
+def mark(connection: Connection, /, scope: Scope, turn_id: int, **values: Any) -> None:
     """Store what somebody thinks of a turn: thumb, reason, correction, review."""
     mine = turn.c.conversation_id.in_(scope.ids)
     connection.execute(update(turn).where(turn.c.id == turn_id, mine).values(**values))

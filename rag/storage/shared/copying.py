@@ -249,7 +249,12 @@ def load_from_file(copy: Database, database: Database, files: Mapping[str, Path]
         for sha256, path in files.items():
             store_parts(target, sha256, path)
         for table in filter(_counts, _TABLES):
-            _go_on_counting(target, table)
+            # Let the numbers of new rows begin behind those that were brought in
+            column = table.autoincrement_column
+            assert column is not None
+            counter = func.pg_get_serial_sequence(table.name, column.name)
+            last = select(func.setval(counter, func.max(column))).where(column.is_not(None))
+            target.execute(last.having(func.count() > 0))
 
 
 def _copy_all(source: Connection, target: Connection) -> None:
@@ -285,12 +290,3 @@ def _in_utc(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _counts(table: Table) -> bool:
     return table.autoincrement_column is not None
-
-
-def _go_on_counting(connection: Connection, table: Table) -> None:
-    """Let the numbers of new rows begin behind those that were brought in."""
-    column = table.autoincrement_column
-    assert column is not None
-    counter = func.pg_get_serial_sequence(table.name, column.name)
-    last = select(func.setval(counter, func.max(column))).where(column.is_not(None))
-    connection.execute(last.having(func.count() > 0))

@@ -102,9 +102,8 @@ class Deletion:
         self._give_back()
 
     def _give_up_lost_segments(self) -> None:
-        with self._database.read() as connection:
-            if not segments.any_lost(connection):
-                return
+        if not self._database.fetch(segments.any_lost):
+            return
         with self._database.write() as connection:
             segments.give_up_lost(connection)
 

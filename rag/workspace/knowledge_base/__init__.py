@@ -218,8 +218,7 @@ class KnowledgeBase:
     @operation("guest")
     def recipe(self) -> Recipe:
         """The saved recipe."""
-        with self._database.read() as connection:
-            return bases.by_id(connection, self.id).recipe
+        return self._database.fetch(bases.by_id, self.id).recipe
 
     @operation("editor", audit="recipe")
     def save_recipe(self, recipe: Recipe, instead_of: Recipe | None = None) -> bool:
@@ -229,8 +228,7 @@ class KnowledgeBase:
         key that is not set.
         """
         self._services.models.require(recipe.index)
-        with self._database.write() as connection:
-            return self._save_recipe(connection, recipe, instead_of)
+        return self._database.execute(self._save_recipe, recipe, instead_of)
 
     @operation("editor", audit="recipe")
     def save_and_build(self, recipe: Recipe, instead_of: Recipe | None = None) -> SavedRecipe:
@@ -260,22 +258,19 @@ class KnowledgeBase:
     @operation("viewer")
     def saved_recipes(self) -> list[tuple[datetime, Recipe]]:
         """All versions, newest first."""
-        with self._database.read() as connection:
-            return bases.saved_recipes(connection, self.id)
+        return self._database.fetch(bases.saved_recipes, self.id)
 
     @operation("guest")
     def version(self) -> int:
         """Return the number of changes to the documents; caches compare it."""
-        with self._database.read() as connection:
-            return bases.version(connection, self.id)
+        return self._database.fetch(bases.version, self.id)
 
     @operation("viewer")
     def documents_hash(self) -> str:
         """Name the documents that are held: a run's ``documents_hash`` until they change."""
         from rag.experiments.runs.differences import documents_hash_now
 
-        with self._database.read() as connection:
-            return documents_hash_now(connection, self.id)
+        return self._database.fetch(documents_hash_now, self.id)
 
     @operation("guest", models="none")
     def filter_digest(self, recipe: Recipe) -> str:

@@ -53,13 +53,12 @@ def back_up(services: Services, target: Path, *, allow_empty: bool = False) -> B
 
     A home without a knowledge base is refused, unless ``allow_empty``.
     """
-    with services.database.read() as connection:
-        if not (allow_empty or bases.list_bases(connection)):
-            raise InvalidInput(
-                "There is no knowledge base to back up.",
-                f"Check the home, {services.settings.home} (TOUCHSTONE_HOME). If it is the right "
-                "one, use --allow-empty.",
-            )
+    if not (allow_empty or services.database.fetch(bases.list_bases)):
+        raise InvalidInput(
+            "There is no knowledge base to back up.",
+            f"Check the home, {services.settings.home} (TOUCHSTONE_HOME). If it is the right "
+            "one, use --allow-empty.",
+        )
     try:
         for left in target.parent.glob(f"{_DRAFT}*"):  # of a backup that was killed
             if still(left):

@@ -102,13 +102,12 @@ def _missing_grants(services: Services) -> Iterator[Problem]:
 
 def _strange_database(services: Services, orphans: Sequence[Problem]) -> Iterator[Problem]:
     """Find a database that probably belongs to another home, for which every file is orphaned."""
-    with services.database.read() as connection:
-        if orphans and not bases.list_bases(connection):
-            sentence = (
-                f"It has no knowledge base, but files/ has {len(orphans):,} originals. If it is "
-                "the right one (TOUCHSTONE_HOME, TOUCHSTONE_DATABASE_URL), delete files/ yourself"
-            )
-            yield Problem("missing", "database", sentence)
+    if orphans and not services.database.fetch(bases.list_bases):
+        sentence = (
+            f"It has no knowledge base, but files/ has {len(orphans):,} originals. If it is "
+            "the right one (TOUCHSTONE_HOME, TOUCHSTONE_DATABASE_URL), delete files/ yourself"
+        )
+        yield Problem("missing", "database", sentence)
 
 
 def _stored_before(services: Services, repair: bool) -> list[Problem]:
@@ -126,8 +125,7 @@ def _stored_before(services: Services, repair: bool) -> list[Problem]:
 
 def _files(services: Services) -> Iterator[Problem]:
     present = services.files.present()  # before the database is asked: who stores has a lease
-    with services.database.read() as connection:
-        referenced = files.find_referenced(connection, list(present))
+    referenced = services.database.fetch(files.find_referenced, list(present))
     for name in sorted(present - referenced):
         yield _orphaned("file", services.settings.home, services.files.place(name))
 
@@ -137,8 +135,7 @@ def _derived(services: Services) -> Iterator[Problem]:
     drafts = (path for pattern in _DRAFTS for path in _like(home, pattern))
     yield from (_orphaned("draft", home, path) for path in drafts if still(path))
     paths = [(what, path) for what, pattern in _BUILDS for path in _like(home, pattern)]
-    with services.database.read() as connection:
-        places = {(str(base_id), build) for base_id, build in builds.places(connection)}
+    places = {(str(base_id), build) for base_id, build in services.database.fetch(builds.places)}
     for what, path in sorted(paths):
         owner = (path.parent.name, path.name.partition("-")[0])
         if owner not in places and not path.name.startswith("."):
@@ -146,15 +143,13 @@ def _derived(services: Services) -> Iterator[Problem]:
 
 
 def _unused_vectors(services: Services) -> Iterator[Problem]:
-    with services.database.read() as connection:
-        if unused := vectors.count_unused(connection):
-            yield Problem("orphaned", "vectors", f"{unused:,} that no passage refers to")
+    if unused := services.database.fetch(vectors.count_unused):
+        yield Problem("orphaned", "vectors", f"{unused:,} that no passage refers to")
 
 
 def _damaged_indexes(services: Services) -> Iterator[Problem]:
     home = services.settings.home
-    with services.database.read() as connection:
-        places = builds.places(connection)
+    places = services.database.fetch(builds.places)
     for base_id, build in sorted(places):
         path = home / "indexes" / str(base_id) / build
         # One of an earlier version is no damage: the first search makes it again.
@@ -193,8 +188,7 @@ def _removed(services: Services, problem: Problem) -> Problem:
     """The problem with what became of it."""
     path = services.settings.home / problem.name
     if problem.what == "vectors":
-        with services.database.write() as connection:
-            vectors.forget_unused(connection)
+        services.database.execute(vectors.forget_unused)
         return replace(problem, repaired=True)
     if problem.what == "file":
         services.files.discard([path.name])
@@ -236,8 +230,7 @@ def forget_old(services: Services) -> None:
         (_SIGNED_IN_DAYS, people.forget_sign_ins),
     ):
         if days is not None:
-            with services.database.write() as connection:
-                forget(connection, datetime.now(UTC) - timedelta(days=days))
+            services.database.execute(forget, datetime.now(UTC) - timedelta(days=days))
 
 
 _ROOM = 1 << 20  # bytes

@@ -137,16 +137,14 @@ class AnswerEvaluations(StoredRuns):
     @operation("guest")
     def answers(self, run_id: str) -> Mapping[str, RunAnswer]:
         """The answers of a run by question id; none where it only measured retrieval."""
-        with self._services.database.read() as connection:
-            return rows.answers_of_run(connection, self._base_id, run_id)
+        return self._services.database.fetch(rows.answers_of_run, self._base_id, run_id)
 
     def _unfinished(self, about: Mapping[str, str]) -> str | None:
         last = self._jobs.latest(self._base_id, EvaluateAnswers, **about)
         if last is None:
             return None
         run_id = EvaluateAnswers.of(last).run
-        with self._services.database.read() as connection:
-            return None if runs.run_exists(connection, run_id) else run_id
+        return None if self._services.database.fetch(runs.run_exists, run_id) else run_id
 
 
 def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter: Reporter) -> str:
@@ -181,8 +179,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
         reporter.report(done, len(questions), f"{done:,} of {len(questions):,} answers, {item.id}")
     if done < len(questions) or (calls.failed and not again):
         return calls.describe_pause(complete, len(questions), "questions are answered", "Evaluate")
-    with services.database.read() as connection:
-        answers = rows.answers_of_run(connection, job.base_id, run_id)
+    answers = services.database.fetch(rows.answers_of_run, job.base_id, run_id)
     stored = [answers[item.id] for item in questions if item.id in answers]
 
     def on_measured(measured: int, total: int) -> None:
@@ -249,8 +246,9 @@ class _Work:
             judge_tokens=judged_values.usage.tokens,
             judge_cost=judged_values.cost.amount if judged_values.cost else None,
         )
-        with self._services.database.write() as connection:
-            rows.store_answer(connection, self._base_id, self._request.run, run_answer)
+        self._services.database.execute(
+            rows.store_answer, self._base_id, self._request.run, run_answer
+        )
         return run_answer
 
 

@@ -101,8 +101,7 @@ class Judgements(StoredRuns):
                 "Leave it out, or give a larger number.",
             )
         budget.require()
-        with self._services.database.read() as connection:
-            run = runs.get(connection, self._base_id, run_id)
+        run = self._services.database.fetch(runs.get, self._base_id, run_id)
         about = {"run": run.id, "judge": judge}
         job = Judge(**about, repeat=repeat, depth=depth, **budget.fields, about=about)
         return self._jobs.submit_once(self._base_id, f"Judging hits of {run.question_set}", job)
@@ -228,8 +227,7 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
                 model=outcome.model,
                 stated=outcome.stated,
             )
-            with services.database.write() as connection:
-                rows.add_judgement(connection, run_id, stored)
+            services.database.execute(rows.add_judgement, run_id, stored)
         reporter.report(
             judged + done, judged + len(todo), f"{judged + done:,} of {judged + len(todo):,}"
         )

@@ -69,8 +69,7 @@ class PassageJudge:
 def passage_judge(services: Services, base_id: int, name: str) -> PassageJudge:
     """The judge that "provider:model" names. Raises InvalidInput, ProviderError."""
     decider = services.models.decider(name)
-    with services.database.read() as connection:
-        relevance, decision = passage_rubrics(connection, base_id)
+    relevance, decision = services.database.fetch(passage_rubrics, base_id)
     cost = partial(_cost, services, name)
     if decider is not None:
         return PassageJudge(decision, partial(decide, decision, decider), cost)
@@ -127,8 +126,7 @@ class JudgeCalibrations(StoredRuns):
 
         Raises NotFound.
         """
-        with self._database.read() as connection:
-            return judge_calibration(connection, self._base_id, run_id, judge)
+        return self._database.fetch(judge_calibration, self._base_id, run_id, judge)
 
 
 def judge_calibration(

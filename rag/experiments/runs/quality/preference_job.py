@@ -119,8 +119,7 @@ class PairwiseComparisons(StoredRuns):
         """
         budget.require()
         judge_named(self._services, judge)
-        with self._services.database.read() as connection:
-            _Pair.read(connection, self._base_id, run_id, other_id)
+        self._services.database.fetch(_Pair.read, self._base_id, run_id, other_id)
         about = {"run": run_id, "other": other_id, "judge": judge}
         job = Prefer(**about, **budget.fields, about=about)
         title = f"Comparing answers of {run_id} and {other_id}"
@@ -251,8 +250,7 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
             cost=cost.amount if cost else None,
             currency=cost.currency if cost else "",
         )
-        with services.database.write() as connection:
-            answer_rows.add_preference(connection, run_id, other_id, row)
+        services.database.execute(answer_rows.add_preference, run_id, other_id, row)
     done, total = len(stored) + compared, len(stored) + len(todo)
     if done == total:
         return f"{counted(done, 'pair')} of answers compared."

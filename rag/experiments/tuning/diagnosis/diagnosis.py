@@ -177,8 +177,7 @@ def diagnosed(
         with effort.part(_PART) as progress:
             trials = try_fixes(services, base_id, examination, failed, parts, groups, progress)
     rebuild = find_rebuild(services, base_id, examination, failed) if parts is not None else None
-    with services.database.read() as connection:
-        pace = labelling_pace(connection, base_id)
+    pace = services.database.fetch(labelling_pace, base_id)
     labels = sum(len(question.evidence) for question in examination.questions)
     count = len(examination.questions)
     outcome = tuple(failed), trials, rebuild, labels, pace

@@ -91,8 +91,7 @@ class Examination:
 
     def is_built(self, index: IndexRecipe) -> bool:
         """Whether the build of an index recipe has all documents."""
-        with self._services.database.read() as connection:
-            return not builds.missing(connection, self._base_id, index.hash)
+        return not self._services.database.fetch(builds.missing, self._base_id, index.hash)
 
     def source_of(self, index: IndexRecipe) -> CandidateSource:
         """The candidates of a build that is there. Raises InvalidInput while it lacks vectors."""
@@ -163,8 +162,9 @@ class Examination:
     @cached_property
     def _answers(self) -> Mapping[str, RunAnswer]:
         """The answers of that run, by question id."""
-        with self._services.database.read() as connection:
-            return answer_rows.answers_of_run(connection, self._base_id, self.scored_run)
+        return self._services.database.fetch(
+            answer_rows.answers_of_run, self._base_id, self.scored_run
+        )
 
     def _unexpected(self, number: int) -> tuple[Finding, _Place]:
         """The cause of a question whose passage is found, and whose answer lacks the expected one.
@@ -322,8 +322,7 @@ class Examination:
         return [(name, chunk.text) for chunk, name in searched.lookup(keys.tolist()).values()]
 
     def _names(self, ids: Sequence[str]) -> dict[str, str]:
-        with self._services.database.read() as connection:
-            return documents.names(connection, self._base_id, ids)
+        return self._services.database.fetch(documents.names, self._base_id, ids)
 
     def _corpus(self, search: SearchRecipe) -> Corpus:
         recipe = self.recipe.model_copy(update={"search": search})
@@ -332,8 +331,7 @@ class Examination:
         return corpus(self._services, self._base_id, recipe, index, calibration)
 
     def _document(self, document_id: str) -> Document:
-        with self._services.database.read() as connection:
-            return documents.get(connection, self._base_id, document_id)
+        return self._services.database.fetch(documents.get, self._base_id, document_id)
 
 
 def _shortened(text: str) -> str:

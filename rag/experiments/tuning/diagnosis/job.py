@@ -218,8 +218,7 @@ def _goes_on(services: Services, job: JobRow, error: Exception) -> bool:
         return True
     if not isinstance(error, Cancelled):
         return False
-    with services.database.read() as connection:
-        return not rows.get(connection, job.id).cancel  # the process shuts down
+    return not services.database.fetch(rows.get, job.id).cancel  # the process shuts down
 
 
 def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:

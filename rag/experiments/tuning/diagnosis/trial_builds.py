@@ -69,8 +69,7 @@ def find_rebuild(
     gains = [gain_of(failure, before[failure.id], recipe.search.top_k) for failure in helped]
     by_words = recipe.search.mode == "lexical"
     embedder = recipe.index.embedder
-    with services.database.read() as connection:
-        rows = documents.list_documents(connection, base_id)
+    rows = services.database.fetch(documents.list_documents, base_id)
     characters = sum(row.characters for row in rows)
     seconds = Throughput(services).seconds(embedder, characters, 0)
     tokens = 0

@@ -49,12 +49,10 @@ def import_store(services: Services, job: JobRow, reporter: Reporter) -> str:
 
     Documents that are present already are left alone, but get the vector that they have now.
     """
-    with services.database.read() as connection:
-        (item,) = rows.items(connection, job.id)
+    (item,) = services.database.fetch(rows.items, job.id)
     if "fetched" not in item.payload:
         _fetch(services, job, item, reporter)
-        with services.database.read() as connection:
-            (item,) = rows.items(connection, job.id)
+        (item,) = services.database.fetch(rows.items, job.id)
     return _store(services, job, item, reporter)
 
 
@@ -215,8 +213,7 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
     while group := list(islice(lines, _GROUP)):
         reporter.report(seen, total, f"{item.name}: {seen:,} of {total:,} documents")
         made = [_document(fields, source) for fields in group]
-        with services.database.read() as connection:
-            present = documents.names(connection, job.base_id, [one.id for one in made])
+        present = services.database.fetch(documents.names, job.base_id, [one.id for one in made])
         new = [place for place, one in enumerate(made) if one.id not in present]
         replaced += _replace_vectors(services, job, space, _first_vectors(made, group, read))
         if new:
@@ -224,8 +221,7 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
                 vectors.text_hash(made[place].text): base64.b64decode(group[place]["vector"])
                 for place in reversed(new)
             }
-            with services.database.write() as connection:
-                vectors.store(connection, space, units)
+            services.database.execute(vectors.store, space, units)
             ingestion.store(
                 [made[place] for place in new],
                 lambda *_: None,
@@ -234,8 +230,7 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
         seen, added = seen + len(group), added + len(new)
         reporter.result = added
         reporter.give_way()
-    with services.database.write() as connection:
-        rows.set_item(connection, job.id, item.position, "added", chunks=added)
+    services.database.execute(rows.set_item, job.id, item.position, "added", chunks=added)
     services.files.discard([item.payload["fetched"]])
     refresh(services, job.base_id, partial(reporter.report, total, total))
     counts = [f"{added:,} of {total:,} documents added"]
@@ -264,8 +259,7 @@ def _replace_vectors(
     services: Services, job: JobRow, space: str, units: Mapping[bytes, bytes]
 ) -> int:
     """Store the vectors that differ from those of an earlier import; count their documents."""
-    with services.database.read() as connection:
-        stored = vectors.find_cached_vectors(connection, space, list(units))
+    stored = services.database.fetch(vectors.find_cached_vectors, space, list(units))
     changed = {key: units[key] for key in stored if stored[key] != units[key]}
     if not changed:
         return 0
