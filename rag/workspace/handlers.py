@@ -16,12 +16,9 @@ from rag.experiments.runs.quality.judge_job import judge_hits
 from rag.experiments.runs.quality.preference_job import judge_answers
 from rag.experiments.systems.evaluate_job import evaluate_system
 from rag.experiments.tuning.diagnosis.job import diagnose
-from rag.experiments.tuning.fit_job import calibrate
-from rag.experiments.tuning.search_job import search_all
-from rag.experiments.tuning.table_job import build_table
-from rag.library.documents import copy_job
-from rag.library.documents.build_job import build, build_several
-from rag.library.documents.import_job import import_beir
+from rag.experiments.tuning.tuning_jobs import build_table, calibrate, search_all
+from rag.library.documents import bulk_jobs
+from rag.library.documents.bulk_jobs import build, build_several, import_beir
 from rag.library.documents.ingest_job import help_ingest, ingest
 from rag.library.documents.remaining_time import can_be_shared, is_large
 from rag.library.documents.stores import imports as store_imports
@@ -46,7 +43,7 @@ def handlers(
         "build-several": partial(build_several, services),
         "import-beir": partial(import_beir, services),
         store_imports.KIND: partial(import_store, services),
-        copy_job.KIND: partial(copy_job.duplicate, services),
+        bulk_jobs.DUPLICATE: partial(bulk_jobs.duplicate, services),
         "generate": partial(generate, services),
         "evaluate": partial(evaluate, services),
         "evaluate-answers": partial(evaluate_answers, services, base_with_id),

@@ -196,13 +196,13 @@ class Workspace:
         """Queue a copy of a knowledge base, by name or id: documents, recipes, prompts, question
         sets, labels; no runs, members or conversations. Returns the copy and the job, of which
         there are both or none. Raises as ``create``."""
-        from rag.library.documents import copy_job
+        from rag.library.documents import bulk_jobs
 
         source = self._look_up(base)
 
         def queue(connection: Connection, copy_id: int) -> int:
             payload, title = {"source": source.id}, f"Copying {source.name}"
-            return jobs.create(connection, copy_id, copy_job.KIND, title, payload)
+            return jobs.create(connection, copy_id, bulk_jobs.DUPLICATE, title, payload)
 
         return self._create_with_job(new, source.recipe(), queue, owner)
 

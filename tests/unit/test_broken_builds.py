@@ -19,7 +19,7 @@ from rag import (
     Workspace,
 )
 from rag.errors import ProviderRejected
-from rag.library.documents.build_job import build
+from rag.library.documents.bulk_jobs import build
 from rag.library.documents.ingestion import Ingestion
 from rag.protocols import Embedder, InputType
 from rag.providers.minilm import HashingEmbedder

@@ -24,7 +24,7 @@ from rag.experiments.tuning.diagnosis.checks import INDEXED_RANK
 from rag.experiments.tuning.diagnosis.diagnosis import diagnosed
 from rag.experiments.tuning.diagnosis.fixes import Trials, changes_for, index_changes_for
 from rag.experiments.tuning.diagnosis.trial_builds import gain_of
-from rag.library.documents.build_job import build_indexes
+from rag.library.documents.bulk_jobs import build_indexes
 from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import is_large
 from rag.services.jobs import Reporter

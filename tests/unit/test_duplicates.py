@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, NotAllowed, Workspace
-from rag.library.documents import copy_job
+from rag.library.documents import bulk_jobs
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, fill_home, found, workspace_at
 
@@ -105,9 +105,9 @@ def test_a_copy_and_its_source_go_their_own_ways(workspace):
 
 
 def test_a_copy_that_was_killed_is_gone_on_with(workspace, monkeypatch):
-    monkeypatch.setattr(copy_job, "_GROUP", 1)
+    monkeypatch.setattr(bulk_jobs, "_GROUP", 1)
     copy, job = workspace.duplicate("manuals", "trial")
-    stored = copy_job.copying.documents
+    stored = bulk_jobs.copying.documents
     calls = []
 
     def killed(*given: object) -> None:
@@ -117,7 +117,7 @@ def test_a_copy_that_was_killed_is_gone_on_with(workspace, monkeypatch):
         stored(*given)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(copy_job.copying, "documents", killed)
+        patch.setattr(bulk_jobs.copying, "documents", killed)
         with pytest.raises(KeyboardInterrupt):
             workspace.jobs.run(job)
     assert [each.name for each in held(copy)] == ["leave.md"]
@@ -126,7 +126,7 @@ def test_a_copy_that_was_killed_is_gone_on_with(workspace, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:  # once more, when all is copied
-        patch.setattr(copy_job, "refresh", ended)
+        patch.setattr(bulk_jobs, "refresh", ended)
         with pytest.raises(KeyboardInterrupt):
             workspace.jobs.run(job)
     assert workspace.jobs.run(job).status == "done"

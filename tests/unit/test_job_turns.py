@@ -318,8 +318,7 @@ def test_files_of_two_bases_are_read_in_turns(workspace: Workspace) -> None:
 def test_a_build_and_a_copy_say_all_that_they_did_in_several_turns(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.library.documents.build_job._GROUP", 1)
-    monkeypatch.setattr("rag.library.documents.copy_job._GROUP", 1)
+    monkeypatch.setattr("rag.library.documents.bulk_jobs._GROUP", 1)
     one, two = (workspace.create(name, QUICK) for name in ("one", "two"))
     for base in (one, two):
         add(workspace, base, TEXTS)
@@ -336,7 +335,7 @@ def test_a_build_and_a_copy_say_all_that_they_did_in_several_turns(
 def test_a_collection_is_imported_in_several_turns(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.library.documents.import_job._GROUP", 2)
+    monkeypatch.setattr("rag.library.documents.bulk_jobs._BEIR_GROUP", 2)
     folder = tmp_path / "pumps"
     (folder / "qrels").mkdir(parents=True)
     documents = [{"_id": f"d{n}", "text": f"pump {n} leaks"} for n in range(5)]

@@ -4,9 +4,7 @@ import pytest
 from sqlalchemy import update
 
 from rag import Grid, InvalidRecipe, KnowledgeBase, TouchstoneError, Workspace, idle_fields
-from rag.experiments.tuning.fit_job import calibrate
-from rag.experiments.tuning.search_job import leaders, search_all
-from rag.experiments.tuning.table_job import build_table
+from rag.experiments.tuning.tuning_jobs import build_table, calibrate, leaders, search_all
 from rag.services.services import Services
 from rag.storage.tables import job
 from tests.jobs import Heard

@@ -9,13 +9,11 @@ from rag.evaluation.selection import FEWEST
 from rag.evaluation.sweeping import Grid
 from rag.experiments.tuning.build_table import BuildTable
 from rag.experiments.tuning.calibrator import Calibrator
-from rag.experiments.tuning.fit_job import Fits
 from rag.experiments.tuning.grid_search import Best, judged
-from rag.experiments.tuning.search_job import Searches
 from rag.experiments.tuning.state import state
 from rag.experiments.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
-from rag.experiments.tuning.table_job import BuildTables
 from rag.experiments.tuning.tuner import Tuner
+from rag.experiments.tuning.tuning_jobs import BuildTables, Fits, Searches
 from rag.library.questions.groups import QuestionSnapshot, read_questions
 from rag.operation import operation, part
 from rag.recipe import Recipe

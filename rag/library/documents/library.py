@@ -17,7 +17,7 @@ from rag.chunking import chunks, length_counter
 from rag.errors import InvalidFile, InvalidInput, NotFound, UnreadableDocument, storage_error
 from rag.evaluation.formats import beir
 from rag.input_rules import storable
-from rag.library.documents import build_job
+from rag.library.documents import bulk_jobs
 from rag.library.documents.file_names import Item, distinct, name_files
 from rag.library.documents.reading_again import PASTED
 from rag.library.documents.stored import StoredDocuments
@@ -375,7 +375,7 @@ class Library(StoredDocuments):
     def build(self, recipe: IndexRecipe) -> int:
         """Queue a build of all documents for an index recipe; return the job."""
         self._services.models.require(recipe)  # an unknown name fails here, not later
-        job = self._database.execute(build_job.queue, self._base_id, recipe)
+        job = self._database.execute(bulk_jobs.queue, self._base_id, recipe)
         self._jobs.wake()
         return job
 

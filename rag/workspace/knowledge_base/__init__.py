@@ -233,7 +233,7 @@ class KnowledgeBase:
     @operation("editor", audit="recipe")
     def save_and_build(self, recipe: Recipe, instead_of: Recipe | None = None) -> SavedRecipe:
         """Save a recipe and queue the build that its index lacks. Raises as ``save_recipe``."""
-        from rag.library.documents import build_job
+        from rag.library.documents import bulk_jobs
 
         self._services.models.require(recipe.index)
         with self._database.write() as connection:
@@ -241,7 +241,7 @@ class KnowledgeBase:
                 return SavedRecipe(saved=False)
             if not builds.missing(connection, self.id, recipe.index.hash):
                 return SavedRecipe(saved=True)
-            job = build_job.queue(connection, self.id, recipe.index)
+            job = bulk_jobs.queue(connection, self.id, recipe.index)
         self._jobs.wake()
         return SavedRecipe(saved=True, job=job)
 

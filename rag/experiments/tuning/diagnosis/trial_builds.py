@@ -15,7 +15,7 @@ from rag.experiments.tuning.diagnosis.causes import Cause, FailedQuestion
 from rag.experiments.tuning.diagnosis.checks import INDEXED_RANK
 from rag.experiments.tuning.diagnosis.examining import Examination
 from rag.experiments.tuning.diagnosis.fixes import Changes, index_changes_for, key_of, metric_depth
-from rag.library.documents.build_job import build_indexes
+from rag.library.documents.bulk_jobs import build_indexes
 from rag.library.documents.remaining_time import Throughput
 from rag.recipe import IndexRecipe, Recipe
 from rag.services.jobs.reporter import Reporter

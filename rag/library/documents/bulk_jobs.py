@@ -1,20 +1,30 @@
-"""The jobs that build a knowledge base for one more index recipe, or for all of a grid."""
+"""The jobs on whole knowledge bases: build indexes, copy one, import a BEIR folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate, islice
+from pathlib import Path
 from typing import Any, Protocol
 
+from rag.evaluation.formats import beir
+from rag.evaluation.formats.question_files import FileLabel, FileQuestion
+from rag.library.documents.embedding_queue import refresh
 from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import RemainingTime, work_for
+from rag.library.questions.sets import QuestionSets
 from rag.recipe import IndexRecipe
 from rag.recipe.captions import chunker_name
 from rag.services.jobs.reporter import Reporter
 from rag.services.services import Services
-from rag.storage import Connection, builds, documents
+from rag.storage import Connection, Database, builds, documents
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
+from rag.storage.shared import copying
+from rag.storage.shared.segments import Segments
 
 _GROUP = 32  # documents stored in one transaction
 
@@ -191,3 +201,124 @@ class _Building:
             size = sum(self._characters.get(document_id, 0) for document_id in group)
             self._forecast.add((name, group[0]), "text", size, work_for(recipe))
         return groups
+
+
+DUPLICATE = "duplicate"
+
+
+_COPIED_PASSAGES = 8192  # of the documents that are copied in one transaction
+
+
+def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Do a job of kind "duplicate"; what is copied already is left alone.
+
+    Raises NotFound where the source was deleted; what was copied stays.
+    """
+    source, target = int(job.payload["source"]), job.base_id
+    ids = services.database.fetch(copying.missing, source, target)
+    copied = reporter.carried() or 0
+    total = copied + len(ids)
+    while ids:
+        group = _next_documents(services.database, source, ids)
+        ids = ids[len(group) :]
+
+        def on_stored(passages: int, copied: int = copied) -> None:
+            words = f"{copied:,} of {total:,} documents copied"
+            more = f", {passages:,} passages of a large one" * bool(passages)
+            reporter.report(copied, total, words + more)
+
+        on_stored(0)
+        while not _copied(services.database, source, target, group, on_stored):
+            pass  # a large one was changed meanwhile
+        copied += len(group)
+        reporter.result = copied
+        reporter.give_way()
+    services.database.execute(copying.all_else, source, target)
+    refresh(services, target, partial(reporter.report, total, total))
+    return f"{total:,} document{'s' * (total != 1)} copied"
+
+
+def _next_documents(database: Database, source: int, ids: Sequence[str]) -> Sequence[str]:
+    """The next documents that are copied together."""
+    counts = database.fetch(copying.passages_of, source, ids[:_GROUP])
+    totals = accumulate(counts.get(document_id, 0) for document_id in ids[:_GROUP])
+    return ids[: max(sum(total <= _COPIED_PASSAGES for total in totals), 1)]
+
+
+def _copied(
+    database: Database,
+    source: int,
+    target: int,
+    group: Sequence[str],
+    on_stored: Callable[[int], None],
+) -> bool:
+    """Copy documents, or none of them where a large one was changed meanwhile: False."""
+    segments = database.fetch(copying.segments, source, group)
+    with Segments(database, target) as arriving:
+        for segment in segments:
+            copying.copy_segment(arriving, target, segment, on_stored)
+        return database.execute(copying.documents, source, target, group, arriving, segments)
+
+
+_BEIR_GROUP = 256  # documents stored in one transaction
+
+
+def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Do a job of kind "import-beir"; documents that are present already are left alone."""
+    with RemainingTime.of(services, job.share_done) as forecast:
+        return _import(services, job, reporter, forecast)
+
+
+def _import(services: Services, job: JobRow, reporter: Reporter, forecast: RemainingTime) -> str:
+    folder, split = Path(job.payload["folder"]), str(job.payload["split"])
+    questions = beir.read_questions(folder, split)
+    ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+    total = 0
+    for part in _beir_groups(folder):
+        size = sum(len(row.full_text) for row in part)
+        forecast.add(total, "text", size, ingestion.work())
+        total += len(part)
+    seen, stored = 0, reporter.carried() or 0
+    shifts: dict[str, int] = {}
+    for group in _beir_groups(folder):
+        shifts |= {row.id: len(row.full_text) - len(row.text) for row in group}
+        new = [row.document(folder.name) for row in group if row.full_text.strip()]
+        present = services.database.fetch(documents.names, job.base_id, [item.id for item in new])
+        new = [item for item in new if item.id not in present]
+
+        def on_progress(step: str, done: int, parts: int, seen: int = seen) -> None:
+            forecast.reached(seen, step, done, parts)
+            units, whole, seconds_left = forecast.estimate()
+            reporter.report(units, whole, f"{seen:,} of {total:,} documents, {step}", seconds_left)
+
+        if new:
+            ingestion.store(new, on_progress)
+            services.files.discard()
+        forecast.end(seen)
+        seen, stored = seen + len(group), stored + len(new)
+        reporter.result = stored
+        if new:
+            reporter.give_way()
+    units, whole, _ = forecast.estimate()
+    refresh(services, job.base_id, partial(reporter.report, units, whole))
+    shifted = [_shifted(question, shifts) for question in questions]
+    QuestionSets(services.database, job.base_id).save(folder.name, shifted)
+    return f"{stored:,} of {total:,} documents added, {len(questions):,} questions"
+
+
+def _beir_groups(folder: Path) -> Iterator[list[beir.BeirDocument]]:
+    rows = beir.read_documents(folder)
+    while group := list(islice(rows, _BEIR_GROUP)):
+        yield group
+
+
+def _shifted(question: FileQuestion, shifts: dict[str, int]) -> FileQuestion:
+    """Spans count from the start of ``text``; in the document the title stands before it."""
+    labels = tuple(_moved(label, shifts.get(label.document, 0)) for label in question.labels)
+    return replace(question, labels=labels)
+
+
+def _moved(label: FileLabel, by: int) -> FileLabel:
+    if label.start is None or label.end is None:
+        return label
+    return FileLabel(label.document, label.quote, label.start + by, label.end + by, label.grade)

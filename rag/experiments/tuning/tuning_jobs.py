@@ -1,16 +1,20 @@
-"""The best recipe of a grid, searched in the background and kept."""
+"""Tuning in the background: a search for the best recipe, a fit, and a table of indexes."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rag.evaluation.metrics import parse_metric
+from rag.evaluation.report.words import counted
 from rag.evaluation.selection import Selection
 from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
-from rag.experiments.tuning.state import read_measured
+from rag.experiments.tuning.build_table import BuildFigures, BuildTable
+from rag.experiments.tuning.calibrator import Calibrator
+from rag.experiments.tuning.state import read_measured, state
 from rag.experiments.tuning.sweeper import Sweep
 from rag.experiments.tuning.tuner import Tuner
 from rag.library.questions.trial_log import Attempt
@@ -167,3 +171,117 @@ def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
     )
     reporter.result = Search.dump_result(outcome)
     return f"{len(grid):,} combinations measured: {best.sweep.distinct:,} of them rank differently."
+
+
+class Fit(Job[None]):
+    """A fit of the probabilities of relevance to the labels of a set."""
+
+    kind = "calibrate"
+    set: str
+    recipe: StoredRecipe
+
+
+class Fits:
+    """The calibrations of one knowledge base that are fitted by jobs."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._base_id = base_id
+
+    @operation("editor", audit="evaluation")
+    def start(self, set_name: str, recipe: Recipe) -> int:
+        """Queue ``Calibrator.fit``; return the job, also where it is queued already."""
+        job = Fit(set=set_name, recipe=recipe, about=self._about(set_name, recipe))
+        return self._jobs.submit_once(self._base_id, f"Fitting probabilities on {set_name}", job)
+
+    @operation("viewer")
+    def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
+        """Return the last fit on these questions and documents, at work or over."""
+        return self._jobs.latest(self._base_id, Fit, **self._about(set_name, recipe))
+
+    def _about(self, set_name: str, recipe: Recipe) -> dict[str, str]:
+        measured_on = state(self._services, self._base_id, set_name, recipe)
+        return {"set": set_name, "index": recipe.index.hash, "state": measured_on}
+
+
+def calibrate(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Do a job of kind "calibrate"; what it learns replaces what was learned before."""
+    reporter.report(0, 0, "reading the index")
+
+    def on_progress(done: int, total: int) -> None:
+        reporter.report(done, total, "finding candidates")
+
+    fit = Fit.of(job)
+    fitted, _ = Calibrator(services, job.base_id).fit(fit.set, fit.recipe, on_progress)
+    return f"Fitted on {fitted.questions:,} questions."
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """The rows of a table; ``state`` names what they were measured on."""
+
+    state: str
+    rows: tuple[BuildFigures, ...]
+
+
+class Compare(Job[StoredTable]):
+    """A comparison of the indexes of a grid on a set."""
+
+    kind = "build-table"
+    set: str
+    grid: Mapping[str, Any]
+    recipe: StoredRecipe
+    cutoffs: Sequence[int]
+
+
+class BuildTables:
+    """The tables of one knowledge base that are made by jobs."""
+
+    def __init__(self, jobs: Jobs, base_id: int) -> None:
+        self._jobs = jobs
+        self._base_id = base_id
+
+    @operation("editor", audit="evaluation")
+    def start(
+        self,
+        set_name: str,
+        grid: Mapping[str, Sequence[Any]],
+        recipe: Recipe,
+        cutoffs: Sequence[int],
+    ) -> int:
+        """Queue ``BuildTable.rows``; return the job, also where it is queued already."""
+        about = _about_indexes(set_name, Grid.parse(grid, recipe))
+        job = Compare(set=set_name, grid=grid, recipe=recipe, cutoffs=cutoffs, about=about)
+        return self._jobs.submit_once(self._base_id, f"Comparing indexes on {set_name}", job)
+
+    @operation("viewer")
+    def latest(self, set_name: str, grid: Grid) -> JobRow | None:
+        """The last such table, at work or over."""
+        return self._jobs.latest(self._base_id, Compare, **_about_indexes(set_name, grid))
+
+    @operation("viewer")
+    def result(self, set_name: str, grid: Grid) -> StoredTable | None:
+        """The last such table that came to its end."""
+        return self._jobs.result(self._base_id, Compare, **_about_indexes(set_name, grid))
+
+
+def _about_indexes(set_name: str, grid: Grid) -> dict[str, str]:
+    indexes = " ".join(recipe.index.hash for recipe in grid.indexes())
+    digest = hashlib.sha256(indexes.encode()).hexdigest()
+    return {"set": set_name, "search": grid.base.search.hash, "indexes": digest}
+
+
+def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Do a job of kind "build-table"; taken up again, it starts over."""
+    comparison = Compare.of(job)
+    grid = Grid.parse(comparison.grid, comparison.recipe)
+    measured_on = state(services, job.base_id, comparison.set, comparison.recipe)
+
+    def on_progress(done: int, total: int) -> None:
+        reporter.report(done, total, f"{done * len(grid) // total:,} of {len(grid):,} indexes")
+
+    table = BuildTable(services, job.base_id)
+    rows = table.rows(comparison.set, grid, comparison.cutoffs, on_progress)
+    reporter.result = Compare.dump_result(StoredTable(measured_on, tuple(rows)))
+    return f"{counted(len(rows), 'index', 'indexes')} compared."
