@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rag.evaluation.formats import beir
-from rag.evaluation.formats.question_files import FileLabel, FileQuestion
+from rag.evaluation.formats.question_files import FileLabel
 from rag.library.documents.embedding_queue import refresh
 from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import RemainingTime, work_for
@@ -219,7 +219,9 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
     copied = reporter.carried() or 0
     total = copied + len(ids)
     while ids:
-        group = _next_documents(services.database, source, ids)
+        counts = services.database.fetch(copying.passages_of, source, ids[:_GROUP])
+        totals = accumulate(counts.get(document_id, 0) for document_id in ids[:_GROUP])
+        group = ids[: max(sum(passages <= _COPIED_PASSAGES for passages in totals), 1)]
         ids = ids[len(group) :]
 
         def on_stored(passages: int, copied: int = copied) -> None:
@@ -236,13 +238,6 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
     services.database.execute(copying.all_else, source, target)
     refresh(services, target, partial(reporter.report, total, total))
     return f"{total:,} document{'s' * (total != 1)} copied"
-
-
-def _next_documents(database: Database, source: int, ids: Sequence[str]) -> Sequence[str]:
-    """The next documents that are copied together."""
-    counts = database.fetch(copying.passages_of, source, ids[:_GROUP])
-    totals = accumulate(counts.get(document_id, 0) for document_id in ids[:_GROUP])
-    return ids[: max(sum(total <= _COPIED_PASSAGES for total in totals), 1)]
 
 
 def _copied(
@@ -301,7 +296,14 @@ def _import(services: Services, job: JobRow, reporter: Reporter, forecast: Remai
             reporter.give_way()
     units, whole, _ = forecast.estimate()
     refresh(services, job.base_id, partial(reporter.report, units, whole))
-    shifted = [_shifted(question, shifts) for question in questions]
+    # Spans count from the start of the text; in the document the title stands before it.
+    shifted = [
+        replace(
+            question,
+            labels=tuple(_moved(label, shifts.get(label.document, 0)) for label in question.labels),
+        )
+        for question in questions
+    ]
     QuestionSets(services.database, job.base_id).save(folder.name, shifted)
     return f"{stored:,} of {total:,} documents added, {len(questions):,} questions"
 
@@ -310,12 +312,6 @@ def _beir_groups(folder: Path) -> Iterator[list[beir.BeirDocument]]:
     rows = beir.read_documents(folder)
     while group := list(islice(rows, _BEIR_GROUP)):
         yield group
-
-
-def _shifted(question: FileQuestion, shifts: dict[str, int]) -> FileQuestion:
-    """Spans count from the start of ``text``; in the document the title stands before it."""
-    labels = tuple(_moved(label, shifts.get(label.document, 0)) for label in question.labels)
-    return replace(question, labels=labels)
 
 
 def _moved(label: FileLabel, by: int) -> FileLabel:
