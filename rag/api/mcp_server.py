@@ -25,7 +25,6 @@ from rag import (
     FederatedBase,
     FindingsData,
     FurtherBase,
-    Hit,
     InvalidInput,
     KnowledgeBase,
     NotFound,
@@ -139,7 +138,8 @@ def search(call: Call, query: str, knowledge_base: str = "") -> ResultsData:
     ids = {info.name: info.id for info in workspace.bases()}
     results = [
         SearchResultData(
-            id=f"{ids.get(hit.base or first.name, first.id)}:{_place(hit)}",
+            id=f"{ids.get(hit.base or first.name, first.id)}:{hit.chunk.document_id}"
+            f"@{hit.chunk.start}",
             title=hit.document,
             url=hit.url,
             text=hit.chunk.text,
@@ -219,10 +219,6 @@ def _is_number(text: str) -> bool:
     """Whether it can be an id or a place: digits of ASCII, and no more than a column holds."""
     digits = text.isascii() and text.isdigit() and len(text) <= len(str(_LARGEST))
     return digits and int(text) <= _LARGEST
-
-
-def _place(hit: Hit) -> str:
-    return f"{hit.chunk.document_id}@{hit.chunk.start}"
 
 
 PATH = "/mcp"

@@ -99,7 +99,13 @@ class Authorization:
                 if isinstance(argument, Recipe):
                     self._use(argument, operation)
         if operation.audit and _recorded_base.get() != self._base_id:
-            result = self._record(path, operation, method, args, kwargs)
+            token = _recorded_base.set(self._base_id)
+            try:
+                result = method(*args, **kwargs)
+            finally:
+                _recorded_base.reset(token)
+            recorded = [*args, *kwargs.values()][: operation.audited_arguments]
+            self._note(operation.audit, path, _detail(recorded))
         else:  # a step of a recorded operation has no entry of its own
             result = method(*args, **kwargs)
         if isinstance(result, AnswerStream):  # it continues for as long as a model writes
@@ -118,23 +124,6 @@ class Authorization:
             raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
         if not reaches(role, least):
             raise NotAllowed(refusal(role, least), ASK)
-
-    def _record(
-        self,
-        path: str,
-        operation: Operation,
-        method: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
-        token = _recorded_base.set(self._base_id)
-        try:
-            result = method(*args, **kwargs)
-        finally:
-            _recorded_base.reset(token)
-        recorded = [*args, *kwargs.values()][: operation.audited_arguments]
-        self._note(operation.audit, path, _detail(recorded))
-        return result
 
 
 def _detail(arguments: Iterable[Any]) -> str:

@@ -20,7 +20,7 @@ from rag.recipe import IndexRecipe
 from rag.recipe.captions import chunker_name
 from rag.services.jobs.reporter import Reporter
 from rag.services.services import Services
-from rag.storage import Connection, Database, builds, documents
+from rag.storage import Connection, builds, documents
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
 from rag.storage.shared import copying
@@ -230,29 +230,21 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
             reporter.report(copied, total, words + more)
 
         on_stored(0)
-        while not _copied(services.database, source, target, group, on_stored):
-            pass  # a large one was changed meanwhile
+        is_copied = False
+        while not is_copied:  # a large one was changed meanwhile
+            segments = services.database.fetch(copying.segments, source, group)
+            with Segments(services.database, target) as arriving:
+                for segment in segments:
+                    copying.copy_segment(arriving, target, segment, on_stored)
+                is_copied = services.database.execute(
+                    copying.documents, source, target, group, arriving, segments
+                )
         copied += len(group)
         reporter.result = copied
         reporter.give_way()
     services.database.execute(copying.all_else, source, target)
     refresh(services, target, partial(reporter.report, total, total))
     return f"{total:,} document{'s' * (total != 1)} copied"
-
-
-def _copied(
-    database: Database,
-    source: int,
-    target: int,
-    group: Sequence[str],
-    on_stored: Callable[[int], None],
-) -> bool:
-    """Copy documents, or none of them where a large one was changed meanwhile: False."""
-    segments = database.fetch(copying.segments, source, group)
-    with Segments(database, target) as arriving:
-        for segment in segments:
-            copying.copy_segment(arriving, target, segment, on_stored)
-        return database.execute(copying.documents, source, target, group, arriving, segments)
 
 
 _BEIR_GROUP = 256  # documents stored in one transaction

@@ -321,11 +321,16 @@ class Indexes:
         new = sorted(set(present) - unchanged)
         came = sorted((unchanged & set(index.waiting)) - waits)  # their vectors
         dense, lexical = _without(index, gone)
+        embedder = self._embedder(recipe.embedder)
         if not lexical.is_complete:
-            lexical = self._cut_again(connection, base_id, recipe, cut_id, sorted(unchanged))
+            # An earlier version wrote the snapshot, with less in it
+            lexical = LexicalIndex.empty(recipe.analyzer)
+            for batch in passages.stream(
+                connection, base_id, cut_id, embedder.id, sorted(unchanged)
+            ):
+                lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
         keys = {name: index.keys[name] for name in index.keys if name in unchanged}
         waiting = {name: index.waiting[name] for name in index.waiting if name in unchanged & waits}
-        embedder = self._embedder(recipe.embedder)
         key_parts: dict[str, list[Keys]] = {}
         lacking: dict[str, list[Keys]] = {}
         for batch in passages.stream(connection, base_id, cut_id, embedder.id, new):
@@ -344,21 +349,6 @@ class Indexes:
         keys.update({name: np.empty(0, np.int64) for name in new if name not in key_parts})
         waiting.update({name: np.concatenate(parts) for name, parts in lacking.items()})
         return Index(version, cut_id, dense, lexical, keys, present, waiting, index.kind)
-
-    def _cut_again(
-        self,
-        connection: Connection,
-        base_id: int,
-        recipe: IndexRecipe,
-        cut_id: int,
-        document_ids: Sequence[str],
-    ) -> LexicalIndex:
-        """The words of documents whose snapshot an earlier version wrote, with less in it."""
-        lexical = LexicalIndex.empty(recipe.analyzer)
-        embedder = self._embedder(recipe.embedder).id
-        for batch in passages.stream(connection, base_id, cut_id, embedder, document_ids):
-            lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
-        return lexical
 
     def _vectors(self, batch: PassageBatch, embedder: Embedder) -> Vectors:
         """Cached vectors of a batch, (n, dimension); any that are not there are computed again.

@@ -5,7 +5,7 @@ A review reads the turns that wait for one; figures count feedback by kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -112,13 +112,14 @@ def chat_questions(connection: Connection, scope: Scope, limit: int) -> list[Cha
         .limit(limit)
     )
     return [
-        ChatQuestion(row.rewritten or row.question, row.status, row.flagged, _first(row.citations))
+        ChatQuestion(
+            row.rewritten or row.question,
+            row.status,
+            row.flagged,
+            StoredCitation(**row.citations[0]) if row.citations else None,
+        )
         for row in rows
     ]
-
-
-def _first(citations: Sequence[Mapping[str, Any]]) -> StoredCitation | None:
-    return StoredCitation(**citations[0]) if citations else None
 
 
 def list_feedback(connection: Connection, scope: Scope, limit: int | None = None) -> list[Feedback]:

@@ -227,9 +227,15 @@ def ask(
 
     It comes after the last turn that is shown, or is another version of ``instead_of``.
     """
+    if instead_of is None:  # after the last one that is shown
+        newest = select(func.max(turn.c.id)).where(turn.c.conversation_id == conversation_id)
+        head = select(conversation.c.head).where(conversation.c.id == conversation_id)
+        parent = select(func.coalesce(head.scalar_subquery(), newest.scalar_subquery()))
+    else:
+        parent = select(turn.c.parent).where(turn.c.id == instead_of)
     new = insert(turn).values(
         conversation_id=conversation_id,
-        parent=_last_shown(conversation_id) if instead_of is None else _parent_of(instead_of),
+        parent=parent.scalar_subquery(),
         question=question,
         recipe=recipe.model_dump(mode="json"),
         status="asked",
@@ -238,16 +244,6 @@ def ask(
         created=datetime.now(UTC),
     )
     return int(connection.execute(new.returning(turn.c.id)).scalar_one())
-
-
-def _last_shown(conversation_id: int) -> Any:
-    newest = select(func.max(turn.c.id)).where(turn.c.conversation_id == conversation_id)
-    head = select(conversation.c.head).where(conversation.c.id == conversation_id)
-    return func.coalesce(head.scalar_subquery(), newest.scalar_subquery())
-
-
-def _parent_of(turn_id: int) -> Any:
-    return select(turn.c.parent).where(turn.c.id == turn_id).scalar_subquery()
 
 
 def conclude(

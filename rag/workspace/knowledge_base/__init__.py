@@ -329,29 +329,20 @@ class KnowledgeBase:
         request = {"base": self.id, "question": question, "recipe": snapshot.recipe}
         with telemetry.spanning("search", request) as span:
             started = perf_counter()
-            span.about = trace = self._trace(question, snapshot, beside, history)
+            recipe = snapshot.recipe
+            first = self._part(question, snapshot, history=history)
+            trace = first.trace
+            if beside or recipe.search.tools:
+                tools = tool_parts(self._services, trace.question, recipe, trace)
+                others, failures = federated_parts(trace.question, beside)
+                top_k = recipe.search.top_k
+                trace = merge_traces([first, *tools, *others], recipe.hash, top_k, failures)
+            count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
+            around = StoredSurroundings(self._database, self.id, snapshot.index.cut_id)
+            budget = grounded_budget(self._services, recipe.answer)
+            span.about = trace = answering.with_context(trace, budget, count, recipe.search, around)
             telemetry.note_work("search", perf_counter() - started, trace)
             return trace
-
-    def _trace(
-        self,
-        question: str,
-        snapshot: SearchSnapshot,
-        beside: Sequence[FederatedBase],
-        history: Sequence[Message],
-    ) -> Trace:
-        recipe = snapshot.recipe
-        first = self._part(question, snapshot, history=history)
-        trace = first.trace
-        if beside or recipe.search.tools:
-            tools = tool_parts(self._services, trace.question, recipe, trace)
-            others, failures = federated_parts(trace.question, beside)
-            top_k = recipe.search.top_k
-            trace = merge_traces([first, *tools, *others], recipe.hash, top_k, failures)
-        count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
-        around = StoredSurroundings(self._database, self.id, snapshot.index.cut_id)
-        budget = grounded_budget(self._services, recipe.answer)
-        return answering.with_context(trace, budget, count, recipe.search, around)
 
     @operation("guest", audit="search")
     def part(self, question: str, recipe: Recipe, weight: float = 1.0) -> Part:
