@@ -1,6 +1,7 @@
 """The database: tables, migrations, and one module of queries per kind of thing.
 
 Queries take a connection, so that a caller composes several of them into one transaction.
+``Database.fetch`` and ``Database.execute`` run one alone.
 """
 
 from sqlalchemy import Connection
