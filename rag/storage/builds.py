@@ -6,21 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    ScalarSelect,
-    String,
-    and_,
-    cast,
-    delete,
-    false,
-    func,
-    literal,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.recipe import IndexRecipe
 from rag.storage import vectors
@@ -29,12 +15,14 @@ from rag.storage.tables import build, chunk, cut, document, indexed
 
 _DELETED = "deleted "  # what the names of cuts begin with whose passages go; no hash does
 
-_counts = select(chunk.c.cut_id, func.count().label("passages")).group_by(chunk.c.cut_id).subquery()
+_counts = (
+    sa.select(chunk.c.cut_id, sa.func.count().label("passages")).group_by(chunk.c.cut_id).subquery()
+)
 _rows_of_cut = cut.alias()  # of the cut itself, or of a segment
 # Every page that is drawn reads it: putting it together costs more than its answer.
 _PASSAGES_BY_CUT = (
-    select(cut.c.base_id, cut.c.name, func.sum(_counts.c.passages).label("passages"))
-    .join(_rows_of_cut, func.coalesce(_rows_of_cut.c.segment_of, _rows_of_cut.c.id) == cut.c.id)
+    sa.select(cut.c.base_id, cut.c.name, sa.func.sum(_counts.c.passages).label("passages"))
+    .join(_rows_of_cut, sa.func.coalesce(_rows_of_cut.c.segment_of, _rows_of_cut.c.id) == cut.c.id)
     .join(_counts, _counts.c.cut_id == _rows_of_cut.c.id)
     .group_by(cut.c.id)
 )
@@ -52,17 +40,17 @@ class BuildRow:
     created: datetime
 
 
-def ensure(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
+def ensure(connection: sa.Connection, base_id: int, recipe: IndexRecipe) -> int:
     """Register a build where it is not known yet; return the id of its cut."""
     return _register(connection, base_id, recipe)[0]
 
 
-def register(connection: Connection, base_id: int, recipe: IndexRecipe) -> bool:
+def register(connection: sa.Connection, base_id: int, recipe: IndexRecipe) -> bool:
     """Register a build where it is not known yet; return whether it was not."""
     return _register(connection, base_id, recipe)[1]
 
 
-def _register(connection: Connection, base_id: int, recipe: IndexRecipe) -> tuple[int, bool]:
+def _register(connection: sa.Connection, base_id: int, recipe: IndexRecipe) -> tuple[int, bool]:
     cut_id = ensure_cut(connection, base_id, recipe.cut)
     values = {
         "base_id": base_id,
@@ -74,62 +62,62 @@ def _register(connection: Connection, base_id: int, recipe: IndexRecipe) -> tupl
     return cut_id, insert_missing(connection, build, values)
 
 
-def ensure_cut(connection: Connection, base_id: int, name: str) -> int:
+def ensure_cut(connection: sa.Connection, base_id: int, name: str) -> int:
     """Register a cut where there is none of this name; return its id."""
     insert_missing(connection, cut, {"base_id": base_id, "name": name})
-    statement = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
+    statement = sa.select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
     return int(connection.execute(statement).scalar_one())
 
 
-def cut_id(connection: Connection, base_id: int, name: str) -> int | None:
+def cut_id(connection: sa.Connection, base_id: int, name: str) -> int | None:
     """The id of a cut by its name, or None while no document is cut that way."""
-    statement = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
+    statement = sa.select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
     return connection.execute(statement).scalar()
 
 
-def in_cut(cut_id: int | ScalarSelect[int] | None) -> ColumnElement[bool]:
+def in_cut(cut_id: int | sa.ScalarSelect[int] | None) -> sa.ColumnElement[bool]:
     """Whether a passage is in a cut, be it in one of its segments; None has no passages."""
     if cut_id is None:
-        return false()
-    rows = select(cut.c.id).where(or_(cut.c.id == cut_id, cut.c.segment_of == cut_id))
+        return sa.false()
+    rows = sa.select(cut.c.id).where(sa.or_(cut.c.id == cut_id, cut.c.segment_of == cut_id))
     return chunk.c.cut_id.in_(rows)
 
 
-def passages_of(connection: Connection, base_id: int, cut_name: str) -> int:
+def passages_of(connection: sa.Connection, base_id: int, cut_name: str) -> int:
     """Number of passages of a cut."""
     mine = in_cut(cut_id(connection, base_id, cut_name))
-    return int(connection.execute(select(func.count()).where(mine)).scalar_one())
+    return int(connection.execute(sa.select(sa.func.count()).where(mine)).scalar_one())
 
 
-def passages_by_cut(connection: Connection) -> dict[tuple[int, str], int]:
+def passages_by_cut(connection: sa.Connection) -> dict[tuple[int, str], int]:
     """Numbers of passages by base and name of a cut; cuts without passages are absent."""
     rows = connection.execute(_PASSAGES_BY_CUT)
     return {(base_id, name): int(count) for base_id, name, count in rows}
 
 
-def list_builds(connection: Connection, base_id: int) -> list[BuildRow]:
+def list_builds(connection: sa.Connection, base_id: int) -> list[BuildRow]:
     """All builds of a base, oldest first, with the passages that each can search."""
     documents = (
-        select(indexed.c.build_hash, func.count().label("documents"))
+        sa.select(indexed.c.build_hash, sa.func.count().label("documents"))
         .where(indexed.c.base_id == base_id)
         .group_by(indexed.c.build_hash)
         .subquery()
     )
     passages = (
-        select(
-            func.coalesce(cut.c.segment_of, cut.c.id).label("cut_id"),
-            func.count().label("passages"),
+        sa.select(
+            sa.func.coalesce(cut.c.segment_of, cut.c.id).label("cut_id"),
+            sa.func.count().label("passages"),
         )
         .join(cut, cut.c.id == chunk.c.cut_id)
         .where(chunk.c.base_id == base_id)
-        .group_by(func.coalesce(cut.c.segment_of, cut.c.id))
+        .group_by(sa.func.coalesce(cut.c.segment_of, cut.c.id))
         .subquery()
     )
     rows = connection.execute(
-        select(
+        sa.select(
             build,
-            func.coalesce(documents.c.documents, 0).label("documents"),
-            func.coalesce(passages.c.passages, 0).label("passages"),
+            sa.func.coalesce(documents.c.documents, 0).label("documents"),
+            sa.func.coalesce(passages.c.passages, 0).label("passages"),
         )
         .outerjoin(documents, documents.c.build_hash == build.c.hash)
         .outerjoin(passages, passages.c.cut_id == build.c.cut_id)
@@ -139,46 +127,46 @@ def list_builds(connection: Connection, base_id: int) -> list[BuildRow]:
     return [read(BuildRow, row, recipe=IndexRecipe.restore(row.recipe)) for row in rows]
 
 
-def held(connection: Connection, base_id: int, build_hash: str) -> tuple[int, int]:
+def held(connection: sa.Connection, base_id: int, build_hash: str) -> tuple[int, int]:
     """Return how many documents a build holds, and how many of these wait for vectors."""
     mine = (indexed.c.base_id == base_id) & (indexed.c.build_hash == build_hash)
-    waits = func.count().filter(indexed.c.waits)
-    documents, waiting = connection.execute(select(func.count(), waits).where(mine)).one()
+    waits = sa.func.count().filter(indexed.c.waits)
+    documents, waiting = connection.execute(sa.select(sa.func.count(), waits).where(mine)).one()
     return int(documents), int(waiting)
 
 
-def recipe(connection: Connection, base_id: int, build_hash: str) -> IndexRecipe | None:
+def recipe(connection: sa.Connection, base_id: int, build_hash: str) -> IndexRecipe | None:
     """Return the index recipe of a build; None if the build was deleted."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)
-    stored = connection.execute(select(build.c.recipe).where(mine)).scalar()
+    stored = connection.execute(sa.select(build.c.recipe).where(mine)).scalar()
     return None if stored is None else IndexRecipe.restore(stored)
 
 
-def places(connection: Connection) -> set[tuple[int, str]]:
+def places(connection: sa.Connection) -> set[tuple[int, str]]:
     """Every build of every base: the base's id, and the build's hash."""
-    return {(row.base_id, row.hash) for row in connection.execute(select(build))}
+    return {(row.base_id, row.hash) for row in connection.execute(sa.select(build))}
 
 
-def remove(connection: Connection, base_id: int, build_hash: str) -> None:
+def remove(connection: sa.Connection, base_id: int, build_hash: str) -> None:
     """Delete a build, and mark its passages for ``shared.deletion`` if no other has them."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)
-    cut_id = connection.execute(select(build.c.cut_id).where(mine)).scalar()
-    connection.execute(delete(build).where(mine))
-    shared = select(build.c.hash).where(build.c.cut_id == cut_id)
+    cut_id = connection.execute(sa.select(build.c.cut_id).where(mine)).scalar()
+    connection.execute(sa.delete(build).where(mine))
+    shared = sa.select(build.c.hash).where(build.c.cut_id == cut_id)
     if cut_id is None or connection.execute(shared).first() is not None:
         return
-    mark_deleted(connection, or_(cut.c.id == cut_id, cut.c.segment_of == cut_id))
+    mark_deleted(connection, sa.or_(cut.c.id == cut_id, cut.c.segment_of == cut_id))
 
 
-def mark_deleted(connection: Connection, which: ColumnElement[bool]) -> None:
+def mark_deleted(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
     """Mark cuts for ``shared.deletion``; from now on nobody sees their passages."""
-    mark = literal(_DELETED) + cast(cut.c.id, String)
-    connection.execute(update(cut).where(which).values(name=mark, segment_of=None))
+    mark = sa.literal(_DELETED) + sa.cast(cut.c.id, sa.String)
+    connection.execute(sa.update(cut).where(which).values(name=mark, segment_of=None))
 
 
-def list_deleted_cuts(connection: Connection) -> list[int]:
+def list_deleted_cuts(connection: sa.Connection) -> list[int]:
     """The ids of deleted cuts whose passages are not all deleted."""
-    marked = select(cut.c.id).where(cut.c.name.startswith(_DELETED))
+    marked = sa.select(cut.c.id).where(cut.c.name.startswith(_DELETED))
     return list(connection.execute(marked).scalars())
 
 
@@ -191,13 +179,13 @@ class BuiltDocument:
     waits: bool
 
 
-def documents(connection: Connection, base_id: int, build_hash: str) -> list[BuiltDocument]:
+def documents(connection: sa.Connection, base_id: int, build_hash: str) -> list[BuiltDocument]:
     """The documents of a build, each with all its passages."""
     statement = (
-        select(document.c.id, document.c.reader_version, indexed.c.waits)
+        sa.select(document.c.id, document.c.reader_version, indexed.c.waits)
         .join(
             document,
-            and_(document.c.base_id == base_id, document.c.id == indexed.c.document_id),
+            sa.and_(document.c.base_id == base_id, document.c.id == indexed.c.document_id),
         )
         .where(indexed.c.base_id == base_id, indexed.c.build_hash == build_hash)
     )
@@ -214,13 +202,13 @@ class Waiting:
     characters: int
 
 
-def waiting(connection: Connection, base_id: int) -> list[Waiting]:
+def waiting(connection: sa.Connection, base_id: int) -> list[Waiting]:
     """All of them, of every build, small documents first."""
     statement = (
-        select(indexed.c.build_hash, document.c.id, document.c.name, document.c.characters)
+        sa.select(indexed.c.build_hash, document.c.id, document.c.name, document.c.characters)
         .join(
             document,
-            and_(document.c.base_id == base_id, document.c.id == indexed.c.document_id),
+            sa.and_(document.c.base_id == base_id, document.c.id == indexed.c.document_id),
         )
         .where(indexed.c.base_id == base_id, indexed.c.waits)
         .order_by(document.c.characters, document.c.id)
@@ -228,13 +216,13 @@ def waiting(connection: Connection, base_id: int) -> list[Waiting]:
     return [read(Waiting, row) for row in connection.execute(statement)]
 
 
-def missing(connection: Connection, base_id: int, build_hash: str) -> list[str]:
+def missing(connection: sa.Connection, base_id: int, build_hash: str) -> list[str]:
     """Ids of the documents that a build lacks, or whose vectors it lacks, in order of names."""
     statement = (
-        select(document.c.id)
+        sa.select(document.c.id)
         .outerjoin(
             indexed,
-            and_(
+            sa.and_(
                 indexed.c.base_id == base_id,
                 indexed.c.build_hash == build_hash,
                 indexed.c.document_id == document.c.id,
@@ -242,7 +230,7 @@ def missing(connection: Connection, base_id: int, build_hash: str) -> list[str]:
         )
         .where(
             document.c.base_id == base_id,
-            or_(indexed.c.document_id.is_(None), indexed.c.waits),
+            sa.or_(indexed.c.document_id.is_(None), indexed.c.waits),
         )
         .order_by(document.c.name)
     )
@@ -250,7 +238,7 @@ def missing(connection: Connection, base_id: int, build_hash: str) -> list[str]:
 
 
 def mark_indexed(
-    connection: Connection,
+    connection: sa.Connection,
     base_id: int,
     build_hash: str,
     document_ids: Sequence[str],
@@ -269,10 +257,10 @@ def mark_indexed(
 
 
 def end_waiting(
-    connection: Connection, base_id: int, build_hash: str, embedder: str, ids: Sequence[str]
+    connection: sa.Connection, base_id: int, build_hash: str, embedder: str, ids: Sequence[str]
 ) -> list[str]:
     """Return the waiting documents whose vectors are all in; they wait no longer."""
-    cut_id = select(build.c.cut_id).where(build.c.base_id == base_id, build.c.hash == build_hash)
+    cut_id = sa.select(build.c.cut_id).where(build.c.base_id == base_id, build.c.hash == build_hash)
     done = list[str]()
     for part in listable(ids):
         mine = (
@@ -286,11 +274,11 @@ def end_waiting(
             in_cut(cut_id.scalar_subquery()),
             chunk.c.document_id == indexed.c.document_id,
         )
-        statement = select(indexed.c.document_id).where(mine, ~lacking.exists())
+        statement = sa.select(indexed.c.document_id).where(mine, ~lacking.exists())
         done += connection.execute(statement).scalars()
     for part in listable(done):
         connection.execute(
-            update(indexed)
+            sa.update(indexed)
             .where(
                 indexed.c.base_id == base_id,
                 indexed.c.build_hash == build_hash,

@@ -26,17 +26,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    delete,
-    func,
-    insert,
-    select,
-    union_all,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.errors import StorageError, storage_error
 from rag.storage import leases
@@ -123,7 +113,7 @@ class Arrival:
             leases.take(connection, self.holder, set(sha256s) - self.names, LEASE_SECONDS)
         self.names.update(sha256s)
 
-    def confirm(self, connection: Connection) -> None:
+    def confirm(self, connection: sa.Connection) -> None:
         """Say, in the transaction that refers to the files, that they are all there.
 
         Raises StorageError where they waited too long for it and may have been discarded.
@@ -195,7 +185,7 @@ class Files:
         with self.database.write() as connection:
             self._discard(connection, [*leases.clear(connection, LEASE_SECONDS), *dropped])
 
-    def _discard(self, connection: Connection, names: Sequence[str]) -> None:
+    def _discard(self, connection: sa.Connection, names: Sequence[str]) -> None:
         """Delete within the transaction: a process that takes a lease meanwhile waits for it."""
         gone = set(names) - find_referenced(connection, names)
         if self.in_database:
@@ -207,33 +197,33 @@ class Files:
                 log.warning("The file %s could not be deleted.", name, exc_info=True)
 
 
-def list_referenced_files(connection: Connection) -> set[str]:
+def list_referenced_files(connection: sa.Connection) -> set[str]:
     """The files that anything refers to."""
     return {name for name in connection.execute(_references()).scalars() if name}
 
 
-def of_jobs(connection: Connection, which: ColumnElement[bool]) -> set[str]:
+def of_jobs(connection: sa.Connection, which: sa.ColumnElement[bool]) -> set[str]:
     """The files that were brought in for some jobs."""
-    items = select(job_item).join(job).where(which).subquery()
-    brought = union_all(
-        select(job.c.payload["questions"]["file"].as_string()).where(which),
-        *(select(items.c.payload[key].as_string()) for key in _KEYS),
+    items = sa.select(job_item).join(job).where(which).subquery()
+    brought = sa.union_all(
+        sa.select(job.c.payload["questions"]["file"].as_string()).where(which),
+        *(sa.select(items.c.payload[key].as_string()) for key in _KEYS),
     )
     return {name for name in connection.execute(brought).scalars() if name}
 
 
-def of_job(connection: Connection, job_id: int) -> set[str]:
+def of_job(connection: sa.Connection, job_id: int) -> set[str]:
     """The files that were brought in for a job."""
     return of_jobs(connection, job.c.id == job_id)
 
 
-def of_base(connection: Connection, base_id: int) -> set[str]:
+def of_base(connection: sa.Connection, base_id: int) -> set[str]:
     """The files of a knowledge base: those of its documents, and all that came in for it."""
-    documents = connection.execute(select(document.c.id).where(document.c.base_id == base_id))
+    documents = connection.execute(sa.select(document.c.id).where(document.c.base_id == base_id))
     return {*documents.scalars(), *of_jobs(connection, job.c.base_id == base_id)}
 
 
-def expected_files(connection: Connection) -> dict[str, str]:
+def expected_files(connection: sa.Connection) -> dict[str, str]:
     """Names of documents and of items that wait, by the file that has to be there for them.
 
     A document that came as a row of a collection, or in a bundle, may have none.
@@ -244,7 +234,7 @@ def expected_files(connection: Connection) -> dict[str, str]:
         file = job_item.c.payload[key].as_string()
         stored = (document.c.base_id == job.c.base_id) & (document.c.id == file)
         statement = (
-            select(file.label("file"), job_item.c.name)
+            sa.select(file.label("file"), job_item.c.name)
             .select_from(job_item.join(job).outerjoin(document, stored))
             .where(file.is_not(None), active | document.c.id.is_not(None))
         )
@@ -252,7 +242,7 @@ def expected_files(connection: Connection) -> dict[str, str]:
     return names
 
 
-def find_referenced(connection: Connection, names: Sequence[str]) -> set[str]:
+def find_referenced(connection: sa.Connection, names: Sequence[str]) -> set[str]:
     """Find the files that a document, a lease, or a job that is not over refers to.
 
     One statement looks at all of them, so that what changes hands meanwhile is not overlooked.
@@ -261,27 +251,29 @@ def find_referenced(connection: Connection, names: Sequence[str]) -> set[str]:
     files_in_use: set[str] = set()
     for part in listable(names):
         files_in_use.update(
-            connection.execute(select(references).where(references.c.name.in_(part))).scalars()
+            connection.execute(sa.select(references).where(references.c.name.in_(part))).scalars()
         )
     return files_in_use
 
 
 def _references() -> Any:
     active = job.c.status.in_(("queued", "running"))
-    awaited = select(job_item).join(job).where(active, job_item.c.status == "waiting").subquery()
+    awaited = sa.select(job_item).join(job).where(active, job_item.c.status == "waiting").subquery()
     failed = job_item.c.status == "failed"
-    questions: Select[Any] = select(job.c.payload["questions"]["file"].as_string()).where(active)
-    return union_all(
-        select(document.c.id.label("name")),
-        select(lease.c.subject).where(leases.in_force(lease.c.until, LEASE_SECONDS)),
-        *(select(awaited.c.payload[key].as_string()) for key in _KEYS),
-        select(job_item.c.payload[_LOCKED]["file"].as_string()).where(failed),
+    questions: sa.Select[Any] = sa.select(job.c.payload["questions"]["file"].as_string()).where(
+        active
+    )
+    return sa.union_all(
+        sa.select(document.c.id.label("name")),
+        sa.select(lease.c.subject).where(leases.in_force(lease.c.until, LEASE_SECONDS)),
+        *(sa.select(awaited.c.payload[key].as_string()) for key in _KEYS),
+        sa.select(job_item.c.payload[_LOCKED]["file"].as_string()).where(failed),
         questions,
     )
 
 
 def add_items(
-    connection: Connection,
+    connection: sa.Connection,
     job_id: int,
     items: Sequence[tuple[str, Mapping[str, Any]]],
     first: int = 0,
@@ -298,11 +290,11 @@ def add_items(
         for position, (name, data) in enumerate(items, first)
     ]
     if rows:
-        connection.execute(insert(job_item), rows)
+        connection.execute(sa.insert(job_item), rows)
 
 
 def add_unpacked(
-    connection: Connection,
+    connection: sa.Connection,
     job_id: int,
     position: int,
     parts: Sequence[tuple[str, Mapping[str, Any]]],
@@ -314,28 +306,28 @@ def add_unpacked(
     ``reason`` is the outcome of an item that is no document itself; None for one still to be read.
     """
     # The row of the job makes other workers wait.
-    connection.execute(update(job).where(job.c.id == job_id).values(deaths=0))
+    connection.execute(sa.update(job).where(job.c.id == job_id).values(deaths=0))
     this = (job_item.c.job_id == job_id) & (job_item.c.position == position)
-    payload = connection.execute(select(job_item.c.payload).where(this)).scalar_one()
+    payload = connection.execute(sa.select(job_item.c.payload).where(this)).scalar_one()
     outcome = {} if reason is None else {"status": "unpacked", "reason": reason}
     values = {"payload": {**payload, "unpacked": True}, **outcome}
-    connection.execute(update(job_item).where(this).values(values))
-    mine = select(func.max(job_item.c.position)).where(job_item.c.job_id == job_id)
+    connection.execute(sa.update(job_item).where(this).values(values))
+    mine = sa.select(sa.func.max(job_item.c.position)).where(job_item.c.job_id == job_id)
     add_items(connection, job_id, parts, connection.execute(mine).scalar_one() + 1)
 
 
 def note_locked(
-    connection: Connection, job_id: int, position: int, item: Mapping[str, Any]
+    connection: sa.Connection, job_id: int, position: int, item: Mapping[str, Any]
 ) -> None:
     """Note that an item's file (``file``, ``name``, ``source``) waits for its password."""
     locked = {key: item[key] for key in ("file", "name", "source")}
     _set_locked(connection, job_id, position, {_LOCKED: locked})
 
 
-def locked_files(connection: Connection, base_id: int) -> list[LockedFile]:
+def locked_files(connection: sa.Connection, base_id: int) -> list[LockedFile]:
     """The files of a knowledge base that wait for a password, in the order they came."""
     rows = connection.execute(
-        select(job_item)
+        sa.select(job_item)
         .join(job, job.c.id == job_item.c.job_id)
         .where(job.c.base_id == base_id, job_item.c.status == "failed")
         .where(job_item.c.payload[_LOCKED]["file"].as_string().is_not(None))
@@ -353,13 +345,13 @@ def locked_files(connection: Connection, base_id: int) -> list[LockedFile]:
     ]
 
 
-def forget_locked(connection: Connection, locked: LockedFile) -> None:
+def forget_locked(connection: sa.Connection, locked: LockedFile) -> None:
     """Let a file go that waits for its password; nobody misses it any more."""
     _set_locked(connection, locked.job_id, locked.position, {}, status="cancelled")
     leases.drop(connection, [locked.file])
 
 
-def supersede_locked(connection: Connection, base_id: int, names: Collection[str]) -> None:
+def supersede_locked(connection: sa.Connection, base_id: int, names: Collection[str]) -> None:
     """Let those go whose name, or whose address, something new comes in under."""
     for locked in locked_files(connection, base_id):
         if locked.name in names or locked.source in names:
@@ -367,17 +359,17 @@ def supersede_locked(connection: Connection, base_id: int, names: Collection[str
 
 
 def _set_locked(
-    connection: Connection,
+    connection: sa.Connection,
     job_id: int,
     position: int,
     fresh: Mapping[str, Any],
     status: str | None = None,
 ) -> None:
     this = (job_item.c.job_id == job_id) & (job_item.c.position == position)
-    payload = connection.execute(select(job_item.c.payload).where(this)).scalar_one()
+    payload = connection.execute(sa.select(job_item.c.payload).where(this)).scalar_one()
     rest = {key: value for key, value in payload.items() if key != _LOCKED}
     changes = {"payload": {**rest, **fresh}} | ({"status": status} if status else {})
-    connection.execute(update(job_item).where(this).values(changes))
+    connection.execute(sa.update(job_item).where(this).values(changes))
 
 
 def _written(content: BinaryIO, descriptor: int) -> StoredFile:
@@ -410,7 +402,7 @@ def sync_folder(folder: Path) -> None:
 _BYTES = 1 << 20
 
 
-def store_parts(connection: Connection, sha256: str, path: Path) -> None:
+def store_parts(connection: sa.Connection, sha256: str, path: Path) -> None:
     """Store a file, unless it is there already. Raises OSError."""
     with path.open("rb") as file:
         for position in count():
@@ -422,11 +414,11 @@ def store_parts(connection: Connection, sha256: str, path: Path) -> None:
                 break  # all of it is there: it came in one transaction
 
 
-def read_parts(connection: Connection, sha256: str) -> Iterator[bytes]:
+def read_parts(connection: sa.Connection, sha256: str) -> Iterator[bytes]:
     """The parts of a file in order; none where it is not there."""
     for position in count():
         this = (file_part.c.sha256 == sha256) & (file_part.c.position == position)
-        data = connection.execute(select(file_part.c.data).where(this)).scalar()
+        data = connection.execute(sa.select(file_part.c.data).where(this)).scalar()
         if data is None:
             return
         yield data
@@ -452,31 +444,31 @@ def bring_from_parts(database: Database, sha256: str, place: Path) -> None:
         raise storage_error("A file could not be copied from the database", error) from error
 
 
-def find_stored_parts(connection: Connection, names: Sequence[str]) -> set[str]:
+def find_stored_parts(connection: sa.Connection, names: Sequence[str]) -> set[str]:
     """Find the files that are there."""
     present: set[str] = set()
     for part in listable(names):
         first = (file_part.c.position == 0) & file_part.c.sha256.in_(part)
-        present.update(connection.execute(select(file_part.c.sha256).where(first)).scalars())
+        present.update(connection.execute(sa.select(file_part.c.sha256).where(first)).scalars())
     return present
 
 
-def size_of_parts(connection: Connection, names: Sequence[str]) -> int:
+def size_of_parts(connection: sa.Connection, names: Sequence[str]) -> int:
     """Bytes of some files together; none of those that are not there."""
-    length = select(func.sum(func.length(file_part.c.data)))
+    length = sa.select(sa.func.sum(sa.func.length(file_part.c.data)))
     return sum(
         connection.execute(length.where(file_part.c.sha256.in_(part))).scalar() or 0
         for part in listable(names)
     )
 
 
-def list_stored_parts(connection: Connection) -> set[str]:
+def list_stored_parts(connection: sa.Connection) -> set[str]:
     """All files that are there."""
-    first = select(file_part.c.sha256).where(file_part.c.position == 0)
+    first = sa.select(file_part.c.sha256).where(file_part.c.position == 0)
     return set(connection.execute(first).scalars())
 
 
-def forget_parts(connection: Connection, names: Sequence[str]) -> None:
+def forget_parts(connection: sa.Connection, names: Sequence[str]) -> None:
     """Delete files."""
     for part in listable(names):
-        connection.execute(delete(file_part).where(file_part.c.sha256.in_(part)))
+        connection.execute(sa.delete(file_part).where(file_part.c.sha256.in_(part)))

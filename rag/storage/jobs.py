@@ -7,18 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    FromClause,
-    Row,
-    Select,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.errors import NotFound
 from rag.storage import files, leases
@@ -75,13 +64,13 @@ class JobRow:
         return self.status == "done" and self.message.startswith(PAUSED)
 
 
-_JOBS: Select[tuple[Any, ...]] = select(
+_JOBS: sa.Select[tuple[Any, ...]] = sa.select(
     *(column for column in job.c if column.name in JobRow.__slots__),  # no results
     knowledge_base.c.name.label("base"),
 ).join(knowledge_base, (knowledge_base.c.id == job.c.base_id) & ~knowledge_base.c.deleted)
 # Read for every page that is drawn, and by idle workers: putting them together costs more.
 _ACTIVE_JOBS = _JOBS.where(job.c.status.in_(ACTIVE)).order_by(job.c.id)
-_ANY_ACTIVE = select(job.c.id).where(job.c.status.in_(ACTIVE)).limit(1)
+_ANY_ACTIVE = sa.select(job.c.id).where(job.c.status.in_(ACTIVE)).limit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +88,7 @@ class JobItem:
 
 
 def create(
-    connection: Connection,
+    connection: sa.Connection,
     base_id: int,
     kind: str,
     title: str,
@@ -108,7 +97,7 @@ def create(
 ) -> int:
     """Queue a job; items are (name, payload). Returns its id."""
     job_id = connection.execute(
-        insert(job)
+        sa.insert(job)
         .values(
             base_id=base_id,
             kind=kind,
@@ -123,7 +112,7 @@ def create(
     return int(job_id)
 
 
-def get(connection: Connection, job_id: int) -> JobRow:
+def get(connection: sa.Connection, job_id: int) -> JobRow:
     """One job. Raises NotFound."""
     row = connection.execute(_JOBS.where(job.c.id == job_id)).first()
     if row is None:
@@ -131,7 +120,7 @@ def get(connection: Connection, job_id: int) -> JobRow:
     return _row(row)
 
 
-def recent(connection: Connection, base_id: int | None = None, limit: int = 20) -> list[JobRow]:
+def recent(connection: sa.Connection, base_id: int | None = None, limit: int = 20) -> list[JobRow]:
     """Jobs, newest first, of one base or of all."""
     statement = _JOBS.order_by(job.c.id.desc()).limit(limit)
     if base_id is not None:
@@ -139,7 +128,7 @@ def recent(connection: Connection, base_id: int | None = None, limit: int = 20) 
     return [_row(row) for row in connection.execute(statement)]
 
 
-def active(connection: Connection, base_id: int | None = None) -> list[JobRow]:
+def active(connection: sa.Connection, base_id: int | None = None) -> list[JobRow]:
     """Jobs that wait or work, oldest first, of one base or of all."""
     statement = _ACTIVE_JOBS
     if base_id is not None:
@@ -147,13 +136,13 @@ def active(connection: Connection, base_id: int | None = None) -> list[JobRow]:
     return [_row(row) for row in connection.execute(statement)]
 
 
-def any_active(connection: Connection) -> bool:
+def any_active(connection: sa.Connection) -> bool:
     """Return whether a job waits or works; a worker without work reads no more than this."""
     return connection.execute(_ANY_ACTIVE).first() is not None
 
 
 def latest(
-    connection: Connection,
+    connection: sa.Connection,
     base_id: int,
     kind: str,
     about: Mapping[str, str],
@@ -169,49 +158,49 @@ def latest(
     return _row(row) if row is not None else None
 
 
-def result(connection: Connection, job_id: int) -> Any:
+def result(connection: sa.Connection, job_id: int) -> Any:
     """Return the result of a job as plain data; None if the job stored no result."""
-    return connection.execute(select(job.c.result).where(job.c.id == job_id)).scalar()
+    return connection.execute(sa.select(job.c.result).where(job.c.id == job_id)).scalar()
 
 
-def keep_result(connection: Connection, job_id: int, owner: str, result: Any) -> None:
+def keep_result(connection: sa.Connection, job_id: int, owner: str, result: Any) -> None:
     """Store what a job has so far, unless another worker took it over."""
-    connection.execute(update(job).where(_owned(job_id, owner)).values(result=result))
+    connection.execute(sa.update(job).where(_owned(job_id, owner)).values(result=result))
 
 
-def done(connection: Connection, base_id: int, kind: str) -> list[JobRow]:
+def done(connection: sa.Connection, base_id: int, kind: str) -> list[JobRow]:
     """The jobs of a kind that are done, newest first."""
     mine = (job.c.base_id == base_id) & (job.c.kind == kind) & (job.c.status == "done")
     return [_row(row) for row in connection.execute(_JOBS.where(mine).order_by(job.c.id.desc()))]
 
 
-def count_failed(connection: Connection) -> dict[str, int]:
+def count_failed(connection: sa.Connection) -> dict[str, int]:
     """Return how many stored jobs have failed, by kind."""
-    statement = select(job.c.kind, func.count()).where(job.c.status == "failed")
+    statement = sa.select(job.c.kind, sa.func.count()).where(job.c.status == "failed")
     return {row.kind: int(row[1]) for row in connection.execute(statement.group_by(job.c.kind))}
 
 
-def items(connection: Connection, job_id: int) -> list[JobItem]:
+def items(connection: sa.Connection, job_id: int) -> list[JobItem]:
     """The items of a job in their order."""
     rows = connection.execute(
-        select(job_item).where(job_item.c.job_id == job_id).order_by(job_item.c.position)
+        sa.select(job_item).where(job_item.c.job_id == job_id).order_by(job_item.c.position)
     )
     return [JobItem(**row._mapping) for row in rows]
 
 
-def _row(row: Row[tuple[object, ...]]) -> JobRow:
+def _row(row: sa.Row[tuple[object, ...]]) -> JobRow:
     values = {name: row._mapping[name] for name in JobRow.__slots__}
     return JobRow(**values)
 
 
-def note_fetched(connection: Connection, item: JobItem, sha256: str) -> None:
+def note_fetched(connection: sa.Connection, item: JobItem, sha256: str) -> None:
     """Let an item that waits refer to the file that was fetched for it."""
     this = (job_item.c.job_id == item.job_id) & (job_item.c.position == item.position)
     payload = {**item.payload, "fetched": sha256}
-    connection.execute(update(job_item).where(this).values(payload=payload))
+    connection.execute(sa.update(job_item).where(this).values(payload=payload))
 
 
-def claim(connection: Connection, owner: str, job_id: int | None = None) -> int | None:
+def claim(connection: sa.Connection, owner: str, job_id: int | None = None) -> int | None:
     """Take a job that waits, or whose owner's lease ran out; None when there is none.
 
     Bases take turns: first comes the one that has the fewest jobs at work, then the one whose last
@@ -219,7 +208,7 @@ def claim(connection: Connection, owner: str, job_id: int | None = None) -> int 
     here.
     """
     _end_abandoned(connection)
-    statement = select(job.c.id).where(_free()).order_by(*_turns(), job.c.id).limit(1)
+    statement = sa.select(job.c.id).where(_free()).order_by(*_turns(), job.c.id).limit(1)
     if job_id is not None:
         statement = statement.where(job.c.id == job_id)
     claimed = connection.execute(statement.with_for_update(skip_locked=True)).scalar()
@@ -229,83 +218,85 @@ def claim(connection: Connection, owner: str, job_id: int | None = None) -> int 
     return claimed
 
 
-def _free() -> ColumnElement[bool]:
+def _free() -> sa.ColumnElement[bool]:
     """Whether nobody works on a job that is not at its end."""
-    is_leased = leases.in_force(func.coalesce(job.c.lease, 0.0), _LEASE_SECONDS)
-    return or_(job.c.status == "queued", (job.c.status == "running") & ~is_leased)
+    is_leased = leases.in_force(sa.func.coalesce(job.c.lease, 0.0), _LEASE_SECONDS)
+    return sa.or_(job.c.status == "queued", (job.c.status == "running") & ~is_leased)
 
 
-def _turns() -> tuple[ColumnElement[Any], ...]:
+def _turns() -> tuple[sa.ColumnElement[Any], ...]:
     other = job.alias()
-    worked = func.coalesce(other.c.finished, other.c.gave_way)
-    last = select(func.max(worked)).where(other.c.base_id == job.c.base_id)
+    worked = sa.func.coalesce(other.c.finished, other.c.gave_way)
+    last = sa.select(sa.func.max(worked)).where(other.c.base_id == job.c.base_id)
     return _at_work(job.c.base_id), last.scalar_subquery().asc().nulls_first()
 
 
-def _at_work(base_id: ColumnElement[Any]) -> ColumnElement[int]:
+def _at_work(base_id: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
     """Return a subquery that counts the jobs of a base that a worker runs now."""
     other = job.alias()
-    mine = select(func.count()).where(other.c.base_id == base_id, _is_leased(other))
+    mine = sa.select(sa.func.count()).where(other.c.base_id == base_id, _is_leased(other))
     return mine.scalar_subquery()
 
 
-def _is_leased(of: FromClause) -> ColumnElement[bool]:
-    is_leased = leases.in_force(func.coalesce(of.c.lease, 0.0), _LEASE_SECONDS)
+def _is_leased(of: sa.FromClause) -> sa.ColumnElement[bool]:
+    is_leased = leases.in_force(sa.func.coalesce(of.c.lease, 0.0), _LEASE_SECONDS)
     return (of.c.status == "running") & is_leased
 
 
-def _waiting() -> ColumnElement[bool]:
+def _waiting() -> sa.ColumnElement[bool]:
     """Whether a job would be claimed, and not ended."""
     return _free() & ~job.c.cancel & (job.c.deaths < _MOST_DEATHS)
 
 
-def others_come_first(connection: Connection, job_id: int) -> bool:
+def others_come_first(connection: sa.Connection, job_id: int) -> bool:
     """Whether a job of another base would be claimed next, if this one at work gave way now."""
     this = job.alias()
-    mine = select(this.c.base_id).where(this.c.id == job_id).scalar_subquery()
-    waits = select(job.c.id).where(_waiting(), job.c.base_id != mine)
+    mine = sa.select(this.c.base_id).where(this.c.id == job_id).scalar_subquery()
+    waits = sa.select(job.c.id).where(_waiting(), job.c.base_id != mine)
     # Without this job its base has one less at work; of bases with as many, it comes last.
     first = waits.where(_at_work(job.c.base_id) < _at_work(mine)).limit(1)
     return connection.execute(first).first() is not None
 
 
-def seconds_per_second_of_work(connection: Connection) -> float:
+def seconds_per_second_of_work(connection: sa.Connection) -> float:
     """Return the elapsed seconds that a job needs for one second of work.
 
     The job takes turns with the bases that wait now.
     """
     other = job.alias()
-    working = select(other.c.base_id).where(_is_leased(other)).distinct()
-    waits = select(func.count(job.c.base_id.distinct())).where(
+    working = sa.select(other.c.base_id).where(_is_leased(other)).distinct()
+    waits = sa.select(sa.func.count(job.c.base_id.distinct())).where(
         _waiting(), job.c.base_id.not_in(working)
     )
-    at_work = select(func.count()).select_from(working.subquery())
+    at_work = sa.select(sa.func.count()).select_from(working.subquery())
     turns, workers = connection.execute(waits).scalar() or 0, connection.execute(at_work).scalar()
     return 1.0 + turns / (workers or 1)
 
 
-def _end_abandoned(connection: Connection) -> None:
+def _end_abandoned(connection: sa.Connection) -> None:
     """Ends jobs that nobody works on and nobody should take up again."""
-    for owner in connection.execute(select(job.c.owner).where(_free(), job.c.owner.is_not(None))):
+    for owner in connection.execute(
+        sa.select(job.c.owner).where(_free(), job.c.owner.is_not(None))
+    ):
         bury(connection, owner[0], _free())
     ended = {"finished": datetime.now(UTC), "lease": None}
     cancelled = {"status": "cancelled", "message": "Stopped. Finished work is kept."}
     failed = {"status": "failed", "message": f"{_DIED} Finished work is kept."}
-    connection.execute(update(job).where(_free(), job.c.cancel).values(**ended, **cancelled))
-    hopeless = update(job).where(_free(), job.c.deaths >= _MOST_DEATHS)
+    connection.execute(sa.update(job).where(_free(), job.c.cancel).values(**ended, **cancelled))
+    hopeless = sa.update(job).where(_free(), job.c.deaths >= _MOST_DEATHS)
     for job_id in connection.execute(hopeless.values(**ended, **failed).returning(job.c.id)):
         leases.drop(connection, files.of_job(connection, job_id[0]))
 
 
-def bury(connection: Connection, owner: str, *which: ColumnElement[bool]) -> None:
+def bury(connection: sa.Connection, owner: str, *which: sa.ColumnElement[bool]) -> None:
     """Give back what an owner that died was working on, and count its death."""
     theirs = (job.c.owner == owner) & (job.c.status == "running")
     given_back = {"lease": 0.0, "owner": None, "deaths": job.c.deaths + 1}
-    connection.execute(update(job).where(theirs, *which).values(**given_back))
+    connection.execute(sa.update(job).where(theirs, *which).values(**given_back))
 
 
 def report(
-    connection: Connection,
+    connection: sa.Connection,
     job_id: int,
     owner: str,
     done: int,
@@ -318,53 +309,53 @@ def report(
     return _renew(connection, job_id, owner, **progress)
 
 
-def renew(connection: Connection, job_id: int, owner: str) -> bool:
+def renew(connection: sa.Connection, job_id: int, owner: str) -> bool:
     """Renew the lease only. False when the job was cancelled or taken away."""
     return _renew(connection, job_id, owner)
 
 
-def _renew(connection: Connection, job_id: int, owner: str, **values: object) -> bool:
+def _renew(connection: sa.Connection, job_id: int, owner: str, **values: object) -> bool:
     lease = leases.now() + _LEASE_SECONDS
-    mine = update(job).where(_owned(job_id, owner)).values(lease=lease, **values)
+    mine = sa.update(job).where(_owned(job_id, owner)).values(lease=lease, **values)
     cancelled = connection.execute(mine.returning(job.c.cancel)).scalar()
     return cancelled is False
 
 
-def to_help(connection: Connection, owner: str) -> list[JobRow]:
+def to_help(connection: sa.Connection, owner: str) -> list[JobRow]:
     """Jobs that others than an owner work on, oldest first."""
     theirs = _JOBS.where(job.c.status == "running", job.c.owner != owner, ~job.c.cancel)
     return [_row(row) for row in connection.execute(theirs.order_by(job.c.id))]
 
 
-def takes_help(connection: Connection, job_id: int) -> bool:
+def takes_help(connection: sa.Connection, job_id: int) -> bool:
     """Whether a job is worked on, and no other one waits for a worker."""
-    waits = select(job.c.id).where(job.c.status == "queued").exists()
-    this = select(job.c.id).where(job.c.id == job_id, job.c.status == "running", ~job.c.cancel)
+    waits = sa.select(job.c.id).where(job.c.status == "queued").exists()
+    this = sa.select(job.c.id).where(job.c.id == job_id, job.c.status == "running", ~job.c.cancel)
     return connection.execute(this.where(~waits)).first() is not None
 
 
-def owners(connection: Connection) -> list[str]:
+def owners(connection: sa.Connection) -> list[str]:
     """Return the owners of the jobs that run now."""
     is_owned = (job.c.status == "running") & job.c.owner.is_not(None)
-    return list(connection.execute(select(job.c.owner).distinct().where(is_owned)).scalars())
+    return list(connection.execute(sa.select(job.c.owner).distinct().where(is_owned)).scalars())
 
 
-def release(connection: Connection, owner: str) -> None:
+def release(connection: sa.Connection, owner: str) -> None:
     """Give back what an owner that shuts down was working on; another process may go on."""
     connection.execute(
-        update(job)
+        sa.update(job)
         .where(job.c.owner == owner, job.c.status == "running")
         .values(lease=0.0, owner=None)
     )
 
 
-def give_back(connection: Connection, job_id: int, owner: str) -> None:
+def give_back(connection: sa.Connection, job_id: int, owner: str) -> None:
     """Let the next process work on a job that is unfinished."""
-    connection.execute(update(job).where(_owned(job_id, owner)).values(lease=0.0, owner=None))
+    connection.execute(sa.update(job).where(_owned(job_id, owner)).values(lease=0.0, owner=None))
 
 
 def give_way(
-    connection: Connection, job_id: int, owner: str, done: int, total: int, result: Any = None
+    connection: sa.Connection, job_id: int, owner: str, done: int, total: int, result: Any = None
 ) -> None:
     """Put a job that is unfinished back into the queue, behind those of other bases.
 
@@ -373,16 +364,16 @@ def give_way(
     given_back = {"status": "queued", "owner": None, "lease": None, "seconds_left": None}
     values = {"gave_way": datetime.now(UTC), "message": "", "result": result, **given_back}
     progress = {"done": done, "total": total} if total else {}
-    connection.execute(update(job).where(_owned(job_id, owner)).values(**values, **progress))
+    connection.execute(sa.update(job).where(_owned(job_id, owner)).values(**values, **progress))
 
 
-def holds(connection: Connection, job_id: int, owner: str) -> bool:
+def holds(connection: sa.Connection, job_id: int, owner: str) -> bool:
     """Whether a job is at work and its owner's."""
-    return connection.execute(select(job.c.id).where(_owned(job_id, owner))).first() is not None
+    return connection.execute(sa.select(job.c.id).where(_owned(job_id, owner))).first() is not None
 
 
 def finish(
-    connection: Connection,
+    connection: sa.Connection,
     job_id: int,
     owner: str,
     status: JobStatus,
@@ -396,14 +387,14 @@ def finish(
     leases.drop(connection, files.of_job(connection, job_id))
     values = {"status": status, "finished": datetime.now(UTC), "message": message, "lease": None}
     values |= {"result": result} | ({"done": job.c.total} if status == "done" else {})
-    connection.execute(update(job).where(_owned(job_id, owner)).values(**values))
+    connection.execute(sa.update(job).where(_owned(job_id, owner)).values(**values))
 
 
-def cancel(connection: Connection, job_id: int) -> None:
+def cancel(connection: sa.Connection, job_id: int) -> None:
     """Ask a job to stop; one that nobody works on ends at once."""
     _set(connection, job_id, cancel=True)
     connection.execute(
-        update(job)
+        sa.update(job)
         .where(job.c.id == job_id, _free())
         .values(status="cancelled", finished=datetime.now(UTC), lease=None)
     )
@@ -411,7 +402,7 @@ def cancel(connection: Connection, job_id: int) -> None:
 
 
 def set_item(
-    connection: Connection,
+    connection: sa.Connection,
     job_id: int,
     position: int,
     status: ItemStatus,
@@ -422,27 +413,27 @@ def set_item(
     """Store what became of an item; the job got further, even if processes died over it before."""
     _set(connection, job_id, deaths=0)
     connection.execute(
-        update(job_item)
+        sa.update(job_item)
         .where(job_item.c.job_id == job_id, job_item.c.position == position)
         .values(status=status, reason=reason, hint=hint, chunks=chunks)
     )
 
 
-def waits(connection: Connection, job_id: int, position: int) -> bool:
+def waits(connection: sa.Connection, job_id: int, position: int) -> bool:
     """Whether an item has still to be done."""
     this = (job_item.c.job_id == job_id) & (job_item.c.position == position)
-    return connection.execute(select(job_item.c.status).where(this)).scalar() == "waiting"
+    return connection.execute(sa.select(job_item.c.status).where(this)).scalar() == "waiting"
 
 
-def supersede(connection: Connection, job_id: int) -> None:
+def supersede(connection: sa.Connection, job_id: int) -> None:
     """Let no earlier job store an older version under a name that this job has an item for.
 
     A job that was left behind would do so when it is taken up. The files are dropped.
     """
     fresh = {item.name: item.payload.get("file") for item in items(connection, job_id)}
-    base_id = select(job.c.base_id).where(job.c.id == job_id).scalar_subquery()
+    base_id = sa.select(job.c.base_id).where(job.c.id == job_id).scalar_subquery()
     rows = connection.execute(
-        select(job_item)
+        sa.select(job_item)
         .join(job, job.c.id == job_item.c.job_id)
         .where(job.c.base_id == base_id, job.c.id < job_id, job.c.kind == "ingest")
         .where(job.c.status.in_(("queued", "running")), job_item.c.status == "waiting")
@@ -455,30 +446,30 @@ def supersede(connection: Connection, job_id: int) -> None:
             leases.drop(connection, [file] if file else [])
 
 
-def withdraw(connection: Connection, base_id: int, name: str, sha256: str) -> None:
+def withdraw(connection: sa.Connection, base_id: int, name: str, sha256: str) -> None:
     """Let no job bring back a document that was deleted: this file under this very name."""
-    reading = select(job.c.id).where(
+    reading = sa.select(job.c.id).where(
         job.c.base_id == base_id, job.c.kind == "ingest", job.c.status.in_(ACTIVE)
     )
     same = (job_item.c.name == name) & (job_item.c.payload["file"].as_string() == sha256)
     connection.execute(
-        update(job_item)
+        sa.update(job_item)
         .where(same, job_item.c.status == "waiting", job_item.c.job_id.in_(reading))
         .values(status="failed", reason="The document was deleted.", hint="Add it again.")
     )
 
 
-def reopen(connection: Connection, job_id: int, sha256: str) -> None:
+def reopen(connection: sa.Connection, job_id: int, sha256: str) -> None:
     """Let items wait again that were done because a file was stored, which now is not."""
     mine = (job_item.c.job_id == job_id) & job_item.c.status.in_(("unchanged", "replaced"))
     with_file = job_item.c.payload["file"].as_string() == sha256
-    connection.execute(update(job_item).where(mine, with_file).values(status="waiting"))
+    connection.execute(sa.update(job_item).where(mine, with_file).values(status="waiting"))
 
 
-def _set(connection: Connection, job_id: int, **values: Any) -> None:
-    connection.execute(update(job).where(job.c.id == job_id).values(**values))
+def _set(connection: sa.Connection, job_id: int, **values: Any) -> None:
+    connection.execute(sa.update(job).where(job.c.id == job_id).values(**values))
 
 
-def _owned(job_id: int, owner: str) -> ColumnElement[bool]:
+def _owned(job_id: int, owner: str) -> sa.ColumnElement[bool]:
     """Whether a job is still its owner's: a computer that slept may have lost it to another."""
     return (job.c.id == job_id) & (job.c.owner == owner) & (job.c.status == "running")

@@ -16,25 +16,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from typing import Self
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    Connection,
-    Double,
-    Float,
-    String,
-    Table,
-    bindparam,
-    cast,
-    delete,
-    extract,
-    func,
-    insert,
-    select,
-    text,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -42,21 +24,21 @@ from rag.storage.database import Database
 from rag.storage.shared.database_errors import translate_errors
 from rag.storage.tables import metadata
 
-lease = Table(
+lease = sa.Table(
     "lease",
     metadata,
-    Column("subject", String, primary_key=True),
-    Column("holder", String, primary_key=True),
-    Column("until", Float, nullable=False),
+    sa.Column("subject", sa.String, primary_key=True),
+    sa.Column("holder", sa.String, primary_key=True),
+    sa.Column("until", sa.Float, nullable=False),
 )
 
 
-def now() -> ColumnElement[float]:
+def now() -> sa.ColumnElement[float]:
     """Seconds since 1970 by the database's clock, which all its processes share."""
-    return cast(extract("epoch", func.current_timestamp()), Double)
+    return sa.cast(sa.extract("epoch", sa.func.current_timestamp()), sa.Double)
 
 
-def in_force(until: ColumnElement[float], seconds: float) -> ColumnElement[bool]:
+def in_force(until: sa.ColumnElement[float], seconds: float) -> sa.ColumnElement[bool]:
     """Whether a lease that was given for ``seconds`` holds.
 
     One that ends far later than one given now was given before the clock was set back.
@@ -64,63 +46,63 @@ def in_force(until: ColumnElement[float], seconds: float) -> ColumnElement[bool]
     return until.between(now(), now() + 2 * seconds)
 
 
-def lock(connection: Connection) -> None:
+def lock(connection: sa.Connection) -> None:
     """Let nobody else take or give back a lease until the transaction ends.
 
     SQLite has one writer at a time anyway.
     """
     if connection.dialect.name == "postgresql":
-        connection.execute(text("LOCK TABLE lease IN EXCLUSIVE MODE"))
+        connection.execute(sa.text("LOCK TABLE lease IN EXCLUSIVE MODE"))
 
 
-def take(connection: Connection, holder: str, subjects: Collection[str], seconds: float) -> None:
+def take(connection: sa.Connection, holder: str, subjects: Collection[str], seconds: float) -> None:
     """Give subjects that it does not have yet to a holder."""
     lock(connection)
     rows = [{"holder": holder, "subject": subject} for subject in subjects]
     if rows:
-        connection.execute(insert(lease).values(until=now() + seconds), rows)
+        connection.execute(sa.insert(lease).values(until=now() + seconds), rows)
 
 
-def renew(connection: Connection, holder: str, seconds: float) -> None:
+def renew(connection: sa.Connection, holder: str, seconds: float) -> None:
     """Let what a holder has begin anew."""
     mine = lease.c.holder == holder
-    connection.execute(update(lease).where(mine).values(until=now() + seconds))
+    connection.execute(sa.update(lease).where(mine).values(until=now() + seconds))
 
 
-def holders(connection: Connection, subject: str, seconds: float) -> list[str]:
+def holders(connection: sa.Connection, subject: str, seconds: float) -> list[str]:
     """Return the holders of the current leases on a subject."""
     current = lease.c.subject == subject, in_force(lease.c.until, seconds)
-    return list(connection.execute(select(lease.c.holder).where(*current)).scalars())
+    return list(connection.execute(sa.select(lease.c.holder).where(*current)).scalars())
 
 
-def leased_subjects(connection: Connection, holder: str, seconds: float) -> set[str]:
+def leased_subjects(connection: sa.Connection, holder: str, seconds: float) -> set[str]:
     """Return the subjects that a holder currently leases.
 
     None of these leases is taken away before the transaction ends.
     """
     lock(connection)
     mine = lease.c.holder == holder, in_force(lease.c.until, seconds)
-    return set(connection.execute(select(lease.c.subject).where(*mine)).scalars())
+    return set(connection.execute(sa.select(lease.c.subject).where(*mine)).scalars())
 
 
-def release(connection: Connection, holder: str) -> None:
+def release(connection: sa.Connection, holder: str) -> None:
     """Give back all that a holder has."""
     lock(connection)
-    connection.execute(delete(lease).where(lease.c.holder == holder))
+    connection.execute(sa.delete(lease).where(lease.c.holder == holder))
 
 
-def drop(connection: Connection, subjects: Collection[str]) -> None:
+def drop(connection: sa.Connection, subjects: Collection[str]) -> None:
     """Note what was released, as leases that ran out: the next clean-up checks it."""
     holder = uuid.uuid4().hex
     rows = [{"holder": holder, "subject": subject, "until": 0.0} for subject in set(subjects)]
     if rows:
-        connection.execute(insert(lease), rows)
+        connection.execute(sa.insert(lease), rows)
 
 
-def clear(connection: Connection, seconds: float) -> list[str]:
+def clear(connection: sa.Connection, seconds: float) -> list[str]:
     """Take back the leases that ran out, given for ``seconds`` at most; return on what."""
     lock(connection)
-    over = delete(lease).where(~in_force(lease.c.until, seconds)).returning(lease.c.subject)
+    over = sa.delete(lease).where(~in_force(lease.c.until, seconds)).returning(lease.c.subject)
     return list(connection.execute(over).scalars())
 
 
@@ -131,13 +113,16 @@ SELECT set_config('tcp_keepalives_idle', '10', false),
        set_config('tcp_keepalives_count', '3', false)
 """
 _PATIENCE = 300.0  # seconds; a worker that stands still keeps its claims as long as it lives
-_TAKE = text(
+_TAKE = sa.text(
     "SELECT name FROM unnest(:names, :numbers) AS piece(name, number) "
     "WHERE pg_try_advisory_lock(number)"
-).bindparams(bindparam("names", type_=ARRAY(String)), bindparam("numbers", type_=ARRAY(BigInteger)))
-_LEAVE = text(
+).bindparams(
+    sa.bindparam("names", type_=ARRAY(sa.String)),
+    sa.bindparam("numbers", type_=ARRAY(sa.BigInteger)),
+)
+_LEAVE = sa.text(
     "SELECT count(pg_advisory_unlock(number)) FROM unnest(:numbers) AS number"
-).bindparams(bindparam("numbers", type_=ARRAY(BigInteger)))
+).bindparams(sa.bindparam("numbers", type_=ARRAY(sa.BigInteger)))
 
 
 class Claims:
@@ -150,7 +135,7 @@ class Claims:
         self.shared = database.dialect == "postgresql"
         """Whether there can be others who claim."""
         self._database = database
-        self._connection: Connection | None = None
+        self._connection: sa.Connection | None = None
         self._held: dict[str, int] = {}
         self._refused: dict[str, float] = {}  # pieces of others, and since when they are
 
@@ -161,7 +146,7 @@ class Claims:
         self._held.clear()
         if self._connection is not None:
             with contextlib.suppress(SQLAlchemyError):  # which let go of everything already
-                self._connection.execute(text("SELECT pg_advisory_unlock_all()"))
+                self._connection.execute(sa.text("SELECT pg_advisory_unlock_all()"))
             with contextlib.suppress(SQLAlchemyError):
                 self._connection.close()
 
@@ -196,12 +181,12 @@ class Claims:
             with translate_errors():
                 self._open().execute(_LEAVE, {"numbers": numbers})
 
-    def _open(self) -> Connection:
+    def _open(self) -> sa.Connection:
         if self._connection is None:
             autocommit = self._database.engine.execution_options(isolation_level="AUTOCOMMIT")
             connection = autocommit.connect()
             connection.detach()  # closing it ends the session, and with it every claim
-            connection.execute(text(_KEPT_ALIVE))
+            connection.execute(sa.text(_KEPT_ALIVE))
             self._connection = connection
         return self._connection
 

@@ -8,21 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Index,
-    Integer,
-    Select,
-    String,
-    Table,
-    Text,
-    delete,
-    insert,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.errors import NotFound
 from rag.storage.rows import read, values
@@ -30,19 +16,19 @@ from rag.storage.tables import base_id as owner
 from rag.storage.tables import document, metadata
 from rag.types import EditKind, PassageEdit
 
-passage_edit = Table(
+passage_edit = sa.Table(
     "passage_edit",
     metadata,
-    Column("id", Integer, primary_key=True),
+    sa.Column("id", sa.Integer, primary_key=True),
     owner(),
-    Column("document_id", String(64), nullable=False),
-    Column("document_name", String, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("start", Integer, nullable=False),
-    Column("end", Integer, nullable=False),
-    Column("quote", Text, nullable=False),
-    Column("words", Text, nullable=False, server_default=""),
-    Index(None, "base_id", "document_id"),
+    sa.Column("document_id", sa.String(64), nullable=False),
+    sa.Column("document_name", sa.String, nullable=False),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("start", sa.Integer, nullable=False),
+    sa.Column("end", sa.Integer, nullable=False),
+    sa.Column("quote", sa.Text, nullable=False),
+    sa.Column("words", sa.Text, nullable=False, server_default=""),
+    sa.Index(None, "base_id", "document_id"),
 )
 
 
@@ -68,27 +54,27 @@ class StoredEdit:
         return PassageEdit(self.kind, self.start, self.end, self.words)
 
 
-def add(connection: Connection, base_id: int, edit: StoredEdit) -> int:
+def add(connection: sa.Connection, base_id: int, edit: StoredEdit) -> int:
     """Store an edit; return its id."""
     row = values(passage_edit, edit, base_id=base_id)
     del row["id"]
-    stored = connection.execute(insert(passage_edit).values(row).returning(passage_edit.c.id))
+    stored = connection.execute(sa.insert(passage_edit).values(row).returning(passage_edit.c.id))
     return int(stored.scalar_one())
 
 
-def get(connection: Connection, base_id: int, edit_id: int) -> StoredEdit:
+def get(connection: sa.Connection, base_id: int, edit_id: int) -> StoredEdit:
     """One edit. Raises NotFound."""
     mine = (passage_edit.c.base_id == base_id) & (passage_edit.c.id == edit_id)
-    row = connection.execute(select(passage_edit).where(mine)).first()
+    row = connection.execute(sa.select(passage_edit).where(mine)).first()
     if row is None:
         raise _gone()
     return read(StoredEdit, row)
 
 
-def remove(connection: Connection, base_id: int, edit_id: int) -> None:
+def remove(connection: sa.Connection, base_id: int, edit_id: int) -> None:
     """Delete an edit. Raises NotFound."""
     mine = (passage_edit.c.base_id == base_id) & (passage_edit.c.id == edit_id)
-    if not connection.execute(delete(passage_edit).where(mine)).rowcount:
+    if not connection.execute(sa.delete(passage_edit).where(mine)).rowcount:
         raise _gone()
 
 
@@ -96,31 +82,31 @@ def _gone() -> NotFound:
     return NotFound("This edit no longer exists.", "Someone removed it.")
 
 
-def of_document(connection: Connection, base_id: int, document_id: str) -> list[StoredEdit]:
+def of_document(connection: sa.Connection, base_id: int, document_id: str) -> list[StoredEdit]:
     """The edits of one document, in the order of its text."""
     mine = (passage_edit.c.base_id == base_id) & (passage_edit.c.document_id == document_id)
     order = passage_edit.c.start, passage_edit.c.id
     return [
         read(StoredEdit, row)
-        for row in connection.execute(select(passage_edit).where(mine).order_by(*order))
+        for row in connection.execute(sa.select(passage_edit).where(mine).order_by(*order))
     ]
 
 
-def list_edits(connection: Connection, base_id: int) -> list[StoredEdit]:
+def list_edits(connection: sa.Connection, base_id: int) -> list[StoredEdit]:
     """The edits of all present documents, as ``of_document`` has them."""
     is_present = passage_edit.c.document_id.in_(_present(base_id))
     order = passage_edit.c.document_id, passage_edit.c.start, passage_edit.c.id
-    statement = select(passage_edit).where(passage_edit.c.base_id == base_id, is_present)
+    statement = sa.select(passage_edit).where(passage_edit.c.base_id == base_id, is_present)
     return [read(StoredEdit, row) for row in connection.execute(statement.order_by(*order))]
 
 
-def lost(connection: Connection, base_id: int) -> list[StoredEdit]:
+def lost(connection: sa.Connection, base_id: int) -> list[StoredEdit]:
     """Edits whose words no present document has, by the name of their document."""
     order = passage_edit.c.document_name, passage_edit.c.start, passage_edit.c.id
     return [
         read(StoredEdit, row)
         for row in connection.execute(
-            select(passage_edit)
+            sa.select(passage_edit)
             .where(
                 passage_edit.c.base_id == base_id,
                 passage_edit.c.document_id.not_in(_present(base_id)),
@@ -131,28 +117,28 @@ def lost(connection: Connection, base_id: int) -> list[StoredEdit]:
 
 
 def adrift(
-    connection: Connection, base_id: int, names: Collection[str], document_ids: Collection[str]
+    connection: sa.Connection, base_id: int, names: Collection[str], document_ids: Collection[str]
 ) -> list[StoredEdit]:
     """The edits of some documents, and lost ones of documents with these names."""
     gone = passage_edit.c.document_id.not_in(_present(base_id))
     theirs = passage_edit.c.document_id.in_(document_ids)
     named = passage_edit.c.document_name.in_(names) & gone
     rows = connection.execute(
-        select(passage_edit)
-        .where(passage_edit.c.base_id == base_id, or_(theirs, named))
+        sa.select(passage_edit)
+        .where(passage_edit.c.base_id == base_id, sa.or_(theirs, named))
         .order_by(passage_edit.c.start, passage_edit.c.id)
     )
     return [read(StoredEdit, row) for row in rows]
 
 
-def move(connection: Connection, edit: StoredEdit) -> None:
+def move(connection: sa.Connection, edit: StoredEdit) -> None:
     """Store where an edit, named by its id, is now."""
     row = values(passage_edit, edit)
     del row["id"]
-    connection.execute(update(passage_edit).where(passage_edit.c.id == edit.id).values(row))
+    connection.execute(sa.update(passage_edit).where(passage_edit.c.id == edit.id).values(row))
 
 
-def exclusions(connection: Connection, base_id: int) -> dict[str, list[tuple[int, int]]]:
+def exclusions(connection: sa.Connection, base_id: int) -> dict[str, list[tuple[int, int]]]:
     """Return the excluded spans of all present documents by document id, in the text's order."""
     spans: dict[str, list[tuple[int, int]]] = {}
     for stored in list_edits(connection, base_id):
@@ -161,7 +147,7 @@ def exclusions(connection: Connection, base_id: int) -> dict[str, list[tuple[int
     return spans
 
 
-def digest(connection: Connection, base_id: int) -> str:
+def digest(connection: sa.Connection, base_id: int) -> str:
     """Return a digest of all edits of present documents, as ``"2 exclude, 1 words (3f2a…)"``.
 
     The digest is "" if there are no edits. Equal edits of equal documents have equal digests in
@@ -170,7 +156,7 @@ def digest(connection: Connection, base_id: int) -> str:
     return _digest(list_edits(connection, base_id))
 
 
-def digest_by_document(connection: Connection, base_id: int) -> dict[str, str]:
+def digest_by_document(connection: sa.Connection, base_id: int) -> dict[str, str]:
     """Return the digest of the edits of each present document that has some, by document id."""
     by_document: dict[str, list[StoredEdit]] = {}
     for edit in list_edits(connection, base_id):
@@ -187,5 +173,5 @@ def _digest(stored: Sequence[StoredEdit]) -> str:
     return f"{listed} ({hashlib.sha256(json.dumps(edits).encode()).hexdigest()[:12]})"
 
 
-def _present(base_id: int) -> Select[tuple[str]]:
-    return select(document.c.id).where(document.c.base_id == base_id)
+def _present(base_id: int) -> sa.Select[tuple[str]]:
+    return sa.select(document.c.id).where(document.c.base_id == base_id)

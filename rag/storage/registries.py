@@ -11,21 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    Connection,
-    DateTime,
-    Integer,
-    String,
-    Table,
-    Text,
-    bindparam,
-    delete,
-    func,
-    insert,
-    select,
-)
+import sqlalchemy as sa
 
 from rag.storage import bases
 from rag.storage.rows import in_utc, insert_or_replace, read, values
@@ -33,41 +19,41 @@ from rag.storage.tables import base_id as owned
 from rag.storage.tables import base_id as owner
 from rag.storage.tables import calibration, metadata
 
-tool = Table(
+tool = sa.Table(
     "tool",
     metadata,
-    Column("name", String, primary_key=True),
-    Column("definition", JSON, nullable=False),
-    Column("created", DateTime(timezone=True), nullable=False),
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("definition", sa.JSON, nullable=False),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
 )
 
 
-def list_tools(connection: Connection) -> dict[str, dict[str, Any]]:
+def list_tools(connection: sa.Connection) -> dict[str, dict[str, Any]]:
     """All definitions by name, in the order of names."""
-    rows = connection.execute(select(tool.c.name, tool.c.definition).order_by(tool.c.name))
+    rows = connection.execute(sa.select(tool.c.name, tool.c.definition).order_by(tool.c.name))
     return {row.name: dict(row.definition) for row in rows}
 
 
-def save_tool(connection: Connection, name: str, definition: Mapping[str, Any]) -> None:
+def save_tool(connection: sa.Connection, name: str, definition: Mapping[str, Any]) -> None:
     """Store a tool, in place of the one of that name."""
     values = {"name": name, "definition": dict(definition), "created": datetime.now(UTC)}
     insert_or_replace(connection, tool, values)
 
 
-def remove_tool(connection: Connection, name: str) -> bool:
+def remove_tool(connection: sa.Connection, name: str) -> bool:
     """Whether there was one to delete."""
-    return connection.execute(delete(tool).where(tool.c.name == name)).rowcount > 0
+    return connection.execute(sa.delete(tool).where(tool.c.name == name)).rowcount > 0
 
 
-system = Table(
+system = sa.Table(
     "system",
     metadata,
     owned(primary=True),
-    Column("name", String, primary_key=True),
-    Column("version", Integer, primary_key=True),
-    Column("hash", String(64), nullable=False),
-    Column("definition", JSON, nullable=False),
-    Column("created", DateTime(timezone=True), nullable=False),
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.String(64), nullable=False),
+    sa.Column("definition", sa.JSON, nullable=False),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
 )
 
 
@@ -82,22 +68,22 @@ class SystemRow:
     created: datetime
 
 
-def newest_systems(connection: Connection, base_id: int) -> list[SystemRow]:
+def newest_systems(connection: sa.Connection, base_id: int) -> list[SystemRow]:
     """The newest version of each system, by name."""
     last = (
-        select(system.c.name, func.max(system.c.version).label("version"))
+        sa.select(system.c.name, sa.func.max(system.c.version).label("version"))
         .where(system.c.base_id == base_id)
         .group_by(system.c.name)
         .subquery()
     )
     same = (system.c.name == last.c.name) & (system.c.version == last.c.version)
-    statement = select(system).join(last, same).where(system.c.base_id == base_id)
+    statement = sa.select(system).join(last, same).where(system.c.base_id == base_id)
     rows = connection.execute(statement.order_by(system.c.name))
     return [read(SystemRow, row) for row in rows]
 
 
 def add_system(
-    connection: Connection, base_id: int, name: str, hash_: str, definition: Mapping[str, Any]
+    connection: sa.Connection, base_id: int, name: str, hash_: str, definition: Mapping[str, Any]
 ) -> SystemRow:
     """Store a version of a system, unless its newest one has the same hash; return that.
 
@@ -109,14 +95,14 @@ def add_system(
         return before
     version = before.version + 1 if before else 1
     row = SystemRow(name, version, hash_, dict(definition), datetime.now(UTC))
-    connection.execute(insert(system).values(values(system, row, base_id=base_id)))
+    connection.execute(sa.insert(system).values(values(system, row, base_id=base_id)))
     return row
 
 
-def remove_system(connection: Connection, base_id: int, name: str) -> bool:
+def remove_system(connection: sa.Connection, base_id: int, name: str) -> bool:
     """Delete all versions of a system; return whether there was one."""
     mine = (system.c.base_id == base_id) & (system.c.name == name)
-    return connection.execute(delete(system).where(mine)).rowcount > 0
+    return connection.execute(sa.delete(system).where(mine)).rowcount > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +119,7 @@ class CalibrationRow:
 
 
 def replace_calibration(
-    connection: Connection, base_id: int, build_hash: str, row: CalibrationRow
+    connection: sa.Connection, base_id: int, build_hash: str, row: CalibrationRow
 ) -> None:
     """Store the calibration of a build, which must be registered."""
     new = values(calibration, row, base_id=base_id, build_hash=build_hash)
@@ -141,60 +127,60 @@ def replace_calibration(
 
 
 def calibration_of_build(
-    connection: Connection, base_id: int, build_hash: str
+    connection: sa.Connection, base_id: int, build_hash: str
 ) -> CalibrationRow | None:
     """The calibration of a build, or None."""
     row = connection.execute(
-        select(calibration).where(
+        sa.select(calibration).where(
             calibration.c.base_id == base_id, calibration.c.build_hash == build_hash
         )
     ).first()
     return None if row is None else read(CalibrationRow, row)
 
 
-recipe_name = Table(
+recipe_name = sa.Table(
     "recipe_name",
     metadata,
     owner(primary=True),
-    Column("hash", String(12), primary_key=True),
-    Column("name", String, nullable=False),
+    sa.Column("hash", sa.String(12), primary_key=True),
+    sa.Column("name", sa.String, nullable=False),
 )
 
-_NAMES = select(recipe_name).where(recipe_name.c.base_id == bindparam("base_id"))
+_NAMES = sa.select(recipe_name).where(recipe_name.c.base_id == sa.bindparam("base_id"))
 
 
-def list_recipe_names(connection: Connection, base_id: int) -> dict[str, str]:
+def list_recipe_names(connection: sa.Connection, base_id: int) -> dict[str, str]:
     """Names by the hash of a recipe."""
     rows = connection.execute(_NAMES, {"base_id": base_id})
     return {row.hash: row.name for row in rows}
 
 
-def name_recipe(connection: Connection, base_id: int, recipe_hash: str, name: str) -> None:
+def name_recipe(connection: sa.Connection, base_id: int, recipe_hash: str, name: str) -> None:
     """Give a recipe a name, or none where it is empty."""
     if name:
         key = {"base_id": base_id, "hash": recipe_hash}
         insert_or_replace(connection, recipe_name, {**key, "name": name})
         return
     mine = (recipe_name.c.base_id == base_id) & (recipe_name.c.hash == recipe_hash)
-    connection.execute(delete(recipe_name).where(mine))
+    connection.execute(sa.delete(recipe_name).where(mine))
 
 
 _REMEMBERED = timedelta(days=1)  # servers are started again with other windows
 _SAFETY = 0.8  # of the tokens that a server read: its tokenizer counts otherwise
 
-language_model = Table(
+language_model = sa.Table(
     "language_model",
     metadata,
-    Column("provider", String, primary_key=True),
-    Column("model", String, primary_key=True),
-    Column("address", String, primary_key=True),
+    sa.Column("provider", sa.String, primary_key=True),
+    sa.Column("model", sa.String, primary_key=True),
+    sa.Column("address", sa.String, primary_key=True),
     # Of the last prompt that its server cut.
-    Column("read_tokens", Integer),
-    Column("sent_tokens", Integer),
-    Column("cut", DateTime(timezone=True)),
+    sa.Column("read_tokens", sa.Integer),
+    sa.Column("sent_tokens", sa.Integer),
+    sa.Column("cut", sa.DateTime(timezone=True)),
     # What it reads where a recipe leaves that open, by questions that were tried.
-    Column("evidence", String),
-    Column("evidence_reason", String),
+    sa.Column("evidence", sa.String),
+    sa.Column("evidence_reason", sa.String),
 )
 
 
@@ -238,36 +224,36 @@ class ModelFacts:
         return int(self.read_tokens * _SAFETY) if recent else None
 
 
-def list_models(connection: Connection) -> Sequence[ModelFacts]:
+def list_models(connection: sa.Connection) -> Sequence[ModelFacts]:
     """Return all that is known, by name."""
-    rows = connection.execute(select(language_model).order_by(*language_model.primary_key))
+    rows = connection.execute(sa.select(language_model).order_by(*language_model.primary_key))
     return [read(ModelFacts, row, cut=in_utc(row.cut)) for row in rows]
 
 
-def note_model(connection: Connection, name: ModelName, **facts: Any) -> None:
+def note_model(connection: sa.Connection, name: ModelName, **facts: Any) -> None:
     """Store what was learned, by column; other columns stay as they are."""
     insert_or_replace(connection, language_model, _key(name) | facts)
 
 
-def forget_model(connection: Connection, name: ModelName) -> None:
+def forget_model(connection: sa.Connection, name: ModelName) -> None:
     """Delete what is known of a model."""
     mine = (language_model.c[column] == value for column, value in _key(name).items())
-    connection.execute(delete(language_model).where(*mine))
+    connection.execute(sa.delete(language_model).where(*mine))
 
 
 def _key(name: ModelName) -> dict[str, str]:
     return {"provider": name.provider, "model": name.model, "address": name.address}
 
 
-prompt_text = Table(
+prompt_text = sa.Table(
     "prompt_text",
     metadata,
-    Column("id", Integer, primary_key=True),
+    sa.Column("id", sa.Integer, primary_key=True),
     owner(),
-    Column("name", String, nullable=False),
+    sa.Column("name", sa.String, nullable=False),
     # "" stands for the text that the product comes with.
-    Column("text", Text, nullable=False),
-    Column("created", DateTime(timezone=True), nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
 )
 
 
@@ -280,13 +266,13 @@ class PromptVersion:
     created: datetime
 
 
-def list_prompt_versions(connection: Connection, base_id: int) -> list[PromptVersion]:
+def list_prompt_versions(connection: sa.Connection, base_id: int) -> list[PromptVersion]:
     """All versions of all prompts of a base, oldest first."""
-    mine = select(prompt_text).where(prompt_text.c.base_id == base_id).order_by(prompt_text.c.id)
+    mine = sa.select(prompt_text).where(prompt_text.c.base_id == base_id).order_by(prompt_text.c.id)
     return [read(PromptVersion, row) for row in connection.execute(mine)]
 
 
-def add_prompt_version(connection: Connection, base_id: int, name: str, text: str) -> None:
+def add_prompt_version(connection: sa.Connection, base_id: int, name: str, text: str) -> None:
     """Keep a new version."""
     values = {"base_id": base_id, "name": name, "text": text, "created": datetime.now(UTC)}
-    connection.execute(insert(prompt_text).values(values))
+    connection.execute(sa.insert(prompt_text).values(values))

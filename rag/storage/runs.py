@@ -6,25 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    Connection,
-    DateTime,
-    Float,
-    Integer,
-    Row,
-    String,
-    Table,
-    UniqueConstraint,
-    cast,
-    delete,
-    exists,
-    insert,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.errors import NotFound
 from rag.recipe import Recipe
@@ -35,23 +17,23 @@ from rag.storage.tables import baseline, cut, foreign_text, metadata, run, run_q
 
 # What was tried on a question set, once each: ``look`` names what makes it the same as before, and
 # those of one ``family`` share the risk of a false winner in the order of their ids.
-look_table = Table(
+look_table = sa.Table(
     "look",
     metadata,
-    Column("id", Integer, primary_key=True),
+    sa.Column("id", sa.Integer, primary_key=True),
     owned(),
-    Column("question_set", String, nullable=False),
-    Column("family", String, nullable=False),
-    Column("look", String(64), nullable=False),
-    Column("kind", String, nullable=False),
-    Column("metric", String, nullable=False),
-    Column("alternatives", Integer, nullable=False),
-    Column("recipes", JSON, nullable=False),
+    sa.Column("question_set", sa.String, nullable=False),
+    sa.Column("family", sa.String, nullable=False),
+    sa.Column("look", sa.String(64), nullable=False),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("metric", sa.String, nullable=False),
+    sa.Column("alternatives", sa.Integer, nullable=False),
+    sa.Column("recipes", sa.JSON, nullable=False),
     # Of the split whose held-out questions were looked at; null where all questions were.
-    Column("split_seed", Integer),
-    Column("split_share", Float),
-    Column("first", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("base_id", "question_set", "family", "look"),
+    sa.Column("split_seed", sa.Integer),
+    sa.Column("split_share", sa.Float),
+    sa.Column("first", sa.DateTime(timezone=True), nullable=False),
+    sa.UniqueConstraint("base_id", "question_set", "family", "look"),
 )
 
 
@@ -72,7 +54,7 @@ class Trial:
     first: datetime | None = None
 
 
-def insert_run(connection: Connection, value: Run, results: Sequence[QuestionResult]) -> None:
+def insert_run(connection: sa.Connection, value: Run, results: Sequence[QuestionResult]) -> None:
     """Store a run whole."""
     new = values(
         run,
@@ -84,7 +66,7 @@ def insert_run(connection: Connection, value: Run, results: Sequence[QuestionRes
         metrics=dict(value.metrics),
         environment=dict(value.environment),
     )
-    connection.execute(insert(run).values(new))
+    connection.execute(sa.insert(run).values(new))
     rows = [
         values(
             run_question, result, run_id=value.id, position=position, metrics=dict(result.metrics)
@@ -92,43 +74,47 @@ def insert_run(connection: Connection, value: Run, results: Sequence[QuestionRes
         for position, result in enumerate(results)
     ]
     if rows:
-        connection.execute(insert(run_question), rows)
+        connection.execute(sa.insert(run_question), rows)
 
 
-def run_exists(connection: Connection, run_id: str) -> bool:
+def run_exists(connection: sa.Connection, run_id: str) -> bool:
     """Whether a run is stored."""
-    return connection.execute(select(run.c.id).where(run.c.id == run_id)).first() is not None
+    return connection.execute(sa.select(run.c.id).where(run.c.id == run_id)).first() is not None
 
 
-def list_runs(connection: Connection, base_id: int, question_set: str | None = None) -> list[Run]:
+def list_runs(
+    connection: sa.Connection, base_id: int, question_set: str | None = None
+) -> list[Run]:
     """All runs of a base, or those on one question set, newest first."""
-    statement = select(run).where(run.c.base_id == base_id).order_by(run.c.created.desc())
+    statement = sa.select(run).where(run.c.base_id == base_id).order_by(run.c.created.desc())
     if question_set is not None:
         statement = statement.where(run.c.question_set == question_set)
     return [_run(row) for row in connection.execute(statement)]
 
 
-def has_runs(connection: Connection, base_id: int) -> bool:
+def has_runs(connection: sa.Connection, base_id: int) -> bool:
     """Return whether a base has a run."""
-    return bool(connection.scalar(select(exists().where(run.c.base_id == base_id))))
+    return bool(connection.scalar(sa.select(sa.exists().where(run.c.base_id == base_id))))
 
 
-def get(connection: Connection, base_id: int, run_id: str) -> Run:
+def get(connection: sa.Connection, base_id: int, run_id: str) -> Run:
     """One run. Raises NotFound."""
     mine = (run.c.base_id == base_id) & (run.c.id == run_id)
-    row = connection.execute(select(run).where(mine)).first()
+    row = connection.execute(sa.select(run).where(mine)).first()
     if row is None:
         raise _unknown(run_id)
     return _run(row)
 
 
-def results(connection: Connection, run_id: str, depth: int | None = None) -> list[QuestionResult]:
+def results(
+    connection: sa.Connection, run_id: str, depth: int | None = None
+) -> list[QuestionResult]:
     """The questions of a run in the order of their set, with the first ``depth`` of each ranking.
 
     Rankings are nearly all of a run: cut while they are read, they take a fifth of the memory.
     """
     rows = connection.execute(
-        select(run_question)
+        sa.select(run_question)
         .where(run_question.c.run_id == run_id)
         .order_by(run_question.c.position)
     )
@@ -144,12 +130,12 @@ def results(connection: Connection, run_id: str, depth: int | None = None) -> li
 
 
 def figures(
-    connection: Connection, run_ids: Sequence[str]
+    connection: sa.Connection, run_ids: Sequence[str]
 ) -> dict[str, dict[str, Mapping[str, float]]]:
     """Metrics of every question by run id and question id, without the rankings."""
     by_run: dict[str, dict[str, Mapping[str, float]]] = {name: {} for name in run_ids}
     rows = connection.execute(
-        select(run_question.c.run_id, run_question.c.question_id, run_question.c.metrics)
+        sa.select(run_question.c.run_id, run_question.c.question_id, run_question.c.metrics)
         .where(run_question.c.run_id.in_(run_ids))
         .order_by(run_question.c.run_id, run_question.c.position)
     )
@@ -162,15 +148,15 @@ BY_ANSWER = "exact_match"
 """A measure of the questions that have an expected answer: it counts also those without labels."""
 
 
-def question_texts(connection: Connection, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+def question_texts(connection: sa.Connection, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
     """Texts of the questions that labels judge, by run id and question id."""
     by_run: dict[str, dict[str, str]] = {name: {} for name in run_ids}
     rows = connection.execute(
-        select(run_question.c.run_id, run_question.c.question_id, run_question.c.text).where(
+        sa.select(run_question.c.run_id, run_question.c.question_id, run_question.c.text).where(
             run_question.c.run_id.in_(run_ids),
-            or_(
+            sa.or_(
                 run_question.c.relevant > 0,
-                ~cast(run_question.c.metrics, String).contains(f'"{BY_ANSWER}"'),
+                ~sa.cast(run_question.c.metrics, sa.String).contains(f'"{BY_ANSWER}"'),
             ),
         )
     )
@@ -179,50 +165,50 @@ def question_texts(connection: Connection, run_ids: Sequence[str]) -> dict[str, 
     return by_run
 
 
-def owner(connection: Connection, run_id: str) -> int:
+def owner(connection: sa.Connection, run_id: str) -> int:
     """The id of the knowledge base that a run belongs to. Raises NotFound."""
-    base_id = connection.execute(select(run.c.base_id).where(run.c.id == run_id)).scalar()
+    base_id = connection.execute(sa.select(run.c.base_id).where(run.c.id == run_id)).scalar()
     if base_id is None:
         raise _unknown(run_id)
     return int(base_id)
 
 
-def set_note(connection: Connection, run_id: str, note: str) -> None:
+def set_note(connection: sa.Connection, run_id: str, note: str) -> None:
     """Replace the note of a run."""
-    connection.execute(update(run).where(run.c.id == run_id).values(note=note))
+    connection.execute(sa.update(run).where(run.c.id == run_id).values(note=note))
 
 
-def set_tags(connection: Connection, run_id: str, tags: Sequence[str]) -> None:
+def set_tags(connection: sa.Connection, run_id: str, tags: Sequence[str]) -> None:
     """Replace the tags of a run."""
-    connection.execute(update(run).where(run.c.id == run_id).values(tags=list(tags)))
+    connection.execute(sa.update(run).where(run.c.id == run_id).values(tags=list(tags)))
 
 
-def pin(connection: Connection, value: Run) -> None:
+def pin(connection: sa.Connection, value: Run) -> None:
     """Make a run the baseline of its question set, in the place of another."""
     key = {"base_id": value.base_id, "question_set": value.question_set}
     insert_or_replace(connection, baseline, {**key, "run_id": value.id})
 
 
-def unpin(connection: Connection, base_id: int, question_set: str) -> None:
+def unpin(connection: sa.Connection, base_id: int, question_set: str) -> None:
     """Leave a question set without a baseline."""
     mine = (baseline.c.base_id == base_id) & (baseline.c.question_set == question_set)
-    connection.execute(delete(baseline).where(mine))
+    connection.execute(sa.delete(baseline).where(mine))
 
 
-def baseline_id(connection: Connection, base_id: int, question_set: str) -> str | None:
+def baseline_id(connection: sa.Connection, base_id: int, question_set: str) -> str | None:
     """The id of the baseline of a question set, or None."""
     mine = (baseline.c.base_id == base_id) & (baseline.c.question_set == question_set)
-    return connection.execute(select(baseline.c.run_id).where(mine)).scalar()
+    return connection.execute(sa.select(baseline.c.run_id).where(mine)).scalar()
 
 
-def rename_set(connection: Connection, base_id: int, before: str, after: str) -> None:
+def rename_set(connection: sa.Connection, base_id: int, before: str, after: str) -> None:
     """Keep runs and baseline with a question set that has another name now."""
     for table in (run, baseline, look_table):
         mine = (table.c.base_id == base_id) & (table.c.question_set == before)
-        connection.execute(update(table).where(mine).values(question_set=after))
+        connection.execute(sa.update(table).where(mine).values(question_set=after))
 
 
-def add_look(connection: Connection, base_id: int, question_set: str, value: Trial) -> None:
+def add_look(connection: sa.Connection, base_id: int, question_set: str, value: Trial) -> None:
     """Note a look at a question set, unless it is there."""
     new = values(
         look_table,
@@ -235,49 +221,49 @@ def add_look(connection: Connection, base_id: int, question_set: str, value: Tri
     connection.execute(insert_for(connection, look_table).values(new).on_conflict_do_nothing())
 
 
-def looks(connection: Connection, base_id: int, question_set: str) -> list[Trial]:
+def looks(connection: sa.Connection, base_id: int, question_set: str) -> list[Trial]:
     """Return the trials on a question set, oldest first."""
     mine = (look_table.c.base_id == base_id) & (look_table.c.question_set == question_set)
-    rows = connection.execute(select(look_table).where(mine).order_by(look_table.c.id))
+    rows = connection.execute(sa.select(look_table).where(mine).order_by(look_table.c.id))
     return [read(Trial, row, recipes=tuple(row.recipes)) for row in rows]
 
 
 def insert_foreign_texts(
-    connection: Connection, run_id: str, texts: Iterable[tuple[str, str]]
+    connection: sa.Connection, run_id: str, texts: Iterable[tuple[str, str]]
 ) -> None:
     """Store ids and texts of results that no document contains."""
     rows = [{"run_id": run_id, "id": name, "text": text} for name, text in texts]
     if rows:
-        connection.execute(insert(foreign_text), rows)
+        connection.execute(sa.insert(foreign_text), rows)
 
 
-def foreign_texts(connection: Connection, run_id: str, ids: Sequence[str]) -> dict[str, str]:
+def foreign_texts(connection: sa.Connection, run_id: str, ids: Sequence[str]) -> dict[str, str]:
     """Texts of results that no document contains, by their id; those without text are absent."""
     by_id: dict[str, str] = {}
     for part in listable(ids):
-        statement = select(foreign_text.c.id, foreign_text.c.text).where(
+        statement = sa.select(foreign_text.c.id, foreign_text.c.text).where(
             foreign_text.c.run_id == run_id, foreign_text.c.id.in_(part)
         )
         by_id.update({row.id: row.text for row in connection.execute(statement)})
     return by_id
 
 
-def remove(connection: Connection, value: Run) -> None:
+def remove(connection: sa.Connection, value: Run) -> None:
     """Delete a run; a question set that it was the baseline of is left without one.
 
     The passages of a system go with its run.
     """
-    connection.execute(delete(run).where(run.c.id == value.id))
+    connection.execute(sa.delete(run).where(run.c.id == value.id))
     if value.system is not None:
         mine = (cut.c.base_id == value.base_id) & (cut.c.name == value.cut)
-        connection.execute(delete(cut).where(mine))
+        connection.execute(sa.delete(cut).where(mine))
 
 
 def _unknown(run_id: str) -> NotFound:
     return NotFound(f"There is no run {run_id!r}.", "`python -m rag runs KB` lists them.")
 
 
-def _run(row: Row[tuple[object, ...]]) -> Run:
+def _run(row: sa.Row[tuple[object, ...]]) -> Run:
     return read(
         Run,
         row,

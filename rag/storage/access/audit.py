@@ -13,45 +13,29 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Connection,
-    DateTime,
-    Index,
-    Integer,
-    String,
-    Table,
-    delete,
-    func,
-    insert,
-    literal,
-    select,
-    true,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.storage.access.people import person
 from rag.storage.rows import in_utc
 from rag.storage.tables import metadata
 
-audit_entry = Table(
+audit_entry = sa.Table(
     "audit_entry",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("at", DateTime(timezone=True), nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.DateTime(timezone=True), nullable=False),
     # Whose doing it was; "" is the one local user.
-    Column("person_id", String(12), nullable=False),
+    sa.Column("person_id", sa.String(12), nullable=False),
     # How: on a page, by the API, by MCP, by a link; and by which token or link.
-    Column("via", String, nullable=False),
-    Column("key_id", String(12), nullable=False, server_default=""),
-    Column("base_id", Integer),
-    Column("base", String, nullable=False, server_default=""),
-    Column("kind", String, nullable=False),
-    Column("action", String, nullable=False),
-    Column("detail", String, nullable=False, server_default=""),
-    Index(None, "at"),
-    Index(None, "base_id", "at"),
+    sa.Column("via", sa.String, nullable=False),
+    sa.Column("key_id", sa.String(12), nullable=False, server_default=""),
+    sa.Column("base_id", sa.Integer),
+    sa.Column("base", sa.String, nullable=False, server_default=""),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("action", sa.String, nullable=False),
+    sa.Column("detail", sa.String, nullable=False, server_default=""),
+    sa.Index(None, "at"),
+    sa.Index(None, "base_id", "at"),
 )
 
 
@@ -79,19 +63,19 @@ class AuditLine:
     email: str | None
 
 
-def add(connection: Connection, entries: Sequence[AuditEntry]) -> None:
+def add(connection: sa.Connection, entries: Sequence[AuditEntry]) -> None:
     """Store entries."""
     names = AuditEntry.__slots__
     rows = [{name: getattr(entry, name) for name in names} for entry in entries]
-    connection.execute(insert(audit_entry), rows)
+    connection.execute(sa.insert(audit_entry), rows)
 
 
 def list_entries(
-    connection: Connection, conditions: Sequence[ColumnElement[bool]], limit: int
+    connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]], limit: int
 ) -> list[AuditLine]:
     """Entries, newest first."""
     statement = (
-        select(audit_entry, person.c.email)
+        sa.select(audit_entry, person.c.email)
         .outerjoin(person, person.c.id == audit_entry.c.person_id)
         .where(*conditions)
         .order_by(audit_entry.c.at.desc(), audit_entry.c.id.desc())
@@ -100,51 +84,51 @@ def list_entries(
     return [_line(row) for row in connection.execute(statement)]
 
 
-def of_bases(base_ids: Sequence[int]) -> ColumnElement[bool]:
+def of_bases(base_ids: Sequence[int]) -> sa.ColumnElement[bool]:
     """Entries of some knowledge bases."""
     return audit_entry.c.base_id.in_(base_ids)
 
 
-def by(email: str) -> ColumnElement[bool]:
+def by(email: str) -> sa.ColumnElement[bool]:
     """Entries of the person with an address."""
     return person.c.email.icontains(email, autoescape=True)
 
 
-def of_base(name: str) -> ColumnElement[bool]:
+def of_base(name: str) -> sa.ColumnElement[bool]:
     """Entries of knowledge bases of a name, as they were called then."""
     return audit_entry.c.base == name
 
 
-def of_kind(kind: str) -> ColumnElement[bool]:
+def of_kind(kind: str) -> sa.ColumnElement[bool]:
     """Entries of a kind."""
     return audit_entry.c.kind == kind
 
 
-def between(first: datetime | None, last: datetime | None) -> ColumnElement[bool]:
+def between(first: datetime | None, last: datetime | None) -> sa.ColumnElement[bool]:
     """Entries from a moment on, and before another one."""
     at = audit_entry.c.at
     conditions = [at >= first] if first else []
     conditions += [at < last] if last else []
-    condition: ColumnElement[bool] = true()
+    condition: sa.ColumnElement[bool] = sa.true()
     for extra in conditions:
         condition &= extra
     return condition
 
 
-def forget(connection: Connection, before: datetime) -> int:
+def forget(connection: sa.Connection, before: datetime) -> int:
     """Delete entries from before a moment; tell how many."""
-    return connection.execute(delete(audit_entry).where(audit_entry.c.at < before)).rowcount
+    return connection.execute(sa.delete(audit_entry).where(audit_entry.c.at < before)).rowcount
 
 
-def forget_address(connection: Connection, email: str) -> None:
+def forget_address(connection: sa.Connection, email: str) -> None:
     """Take the address of an account that is deleted out of what was done with its memberships."""
     detail = audit_entry.c.detail
-    rest = func.substr(detail, len(email) + 1)
+    rest = sa.func.substr(detail, len(email) + 1)
     about = (detail == email) | detail.startswith(f"{email}, ", autoescape=True)
     connection.execute(
-        update(audit_entry)
+        sa.update(audit_entry)
         .where(audit_entry.c.kind == "members", about)
-        .values(detail=literal("deleted account").concat(rest))
+        .values(detail=sa.literal("deleted account").concat(rest))
     )
 
 

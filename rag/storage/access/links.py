@@ -10,19 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    Connection,
-    DateTime,
-    Integer,
-    String,
-    Table,
-    insert,
-    select,
-    update,
-)
-from sqlalchemy import delete as delete_rows
+import sqlalchemy as sa
 
 from rag.storage.rows import in_utc, read
 from rag.storage.tables import base_id, metadata
@@ -32,20 +20,20 @@ DELETED_TOUR = 0
 """The tour of a link whose tour was deleted: SQLite gives ids of deleted rows to new ones."""
 _FORMER_NAME = "link"  # of all links that got no name, in databases of earlier versions
 
-share_link = Table(
+share_link = sa.Table(
     "share_link",
     metadata,
-    Column("id", String(12), primary_key=True),
+    sa.Column("id", sa.String(12), primary_key=True),
     base_id(),
-    Column("name", String, nullable=False),
-    Column("digest", String(64), nullable=False, unique=True),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),
     # Who made it; "" is the one user of a server that nobody signs in to.
-    Column("maker", String, nullable=False, server_default=""),
-    Column("created", DateTime(timezone=True), nullable=False),
-    Column("expires", DateTime(timezone=True), nullable=False),
-    Column("revoked", DateTime(timezone=True)),
+    sa.Column("maker", sa.String, nullable=False, server_default=""),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("expires", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("revoked", sa.DateTime(timezone=True)),
     # The only tour that it shows; NULL shows all tours.
-    Column("tour_id", Integer),
+    sa.Column("tour_id", sa.Integer),
 )
 
 
@@ -72,46 +60,46 @@ class LinkRow:
         return datetime.now(UTC) < self.expires and self.revoked is None
 
 
-def create(connection: Connection, row: LinkRow, digest: str) -> None:
+def create(connection: sa.Connection, row: LinkRow, digest: str) -> None:
     """Store a new link by the digest of its secret."""
     values = {name: getattr(row, name) for name in LinkRow.__slots__}
-    connection.execute(insert(share_link).values(**values, digest=digest))
+    connection.execute(sa.insert(share_link).values(**values, digest=digest))
 
 
-def by_digest(connection: Connection, digest: str) -> LinkRow | None:
+def by_digest(connection: sa.Connection, digest: str) -> LinkRow | None:
     """The link whose secret has that digest, valid or not."""
-    row = connection.execute(select(share_link).where(share_link.c.digest == digest)).first()
+    row = connection.execute(sa.select(share_link).where(share_link.c.digest == digest)).first()
     return None if row is None else _row(row)
 
 
-def by_id(connection: Connection, link_id: str) -> LinkRow | None:
+def by_id(connection: sa.Connection, link_id: str) -> LinkRow | None:
     """The link of an id, valid or not."""
-    row = connection.execute(select(share_link).where(share_link.c.id == link_id)).first()
+    row = connection.execute(sa.select(share_link).where(share_link.c.id == link_id)).first()
     return None if row is None else _row(row)
 
 
-def of_base(connection: Connection, base_id: int) -> list[LinkRow]:
+def of_base(connection: sa.Connection, base_id: int) -> list[LinkRow]:
     """The links to a knowledge base, newest first."""
-    mine = select(share_link).where(share_link.c.base_id == base_id)
+    mine = sa.select(share_link).where(share_link.c.base_id == base_id)
     return [_row(row) for row in connection.execute(mine.order_by(share_link.c.created.desc()))]
 
 
-def revoke(connection: Connection, base_id: int, link_id: str) -> bool:
+def revoke(connection: sa.Connection, base_id: int, link_id: str) -> bool:
     """Whether there is such a link; one that is revoked already stays as it is."""
     mine = (share_link.c.base_id == base_id) & (share_link.c.id == link_id)
-    if connection.execute(select(share_link.c.id).where(mine)).first() is None:
+    if connection.execute(sa.select(share_link.c.id).where(mine)).first() is None:
         return False
     now = datetime.now(UTC)
     connection.execute(
-        update(share_link).where(mine, share_link.c.revoked.is_(None)).values(revoked=now)
+        sa.update(share_link).where(mine, share_link.c.revoked.is_(None)).values(revoked=now)
     )
     return True
 
 
-def forget_tour(connection: Connection, base_id: int, tour_id: int) -> None:
+def forget_tour(connection: sa.Connection, base_id: int, tour_id: int) -> None:
     """Note on the links to a tour that it is deleted."""
     named = (share_link.c.base_id == base_id) & (share_link.c.tour_id == tour_id)
-    connection.execute(update(share_link).where(named).values(tour_id=DELETED_TOUR))
+    connection.execute(sa.update(share_link).where(named).values(tour_id=DELETED_TOUR))
 
 
 def _row(row: Any) -> LinkRow:
@@ -125,14 +113,14 @@ def name_at(created: datetime) -> str:
     return f"Link of {created:%Y-%m-%d %H:%M:%S} UTC"
 
 
-tour = Table(
+tour = sa.Table(
     "tour",
     metadata,
-    Column("id", Integer, primary_key=True),
+    sa.Column("id", sa.Integer, primary_key=True),
     owner(),
-    Column("title", String, nullable=False),
-    Column("stops", JSON, nullable=False),
-    Column("changed", DateTime(timezone=True), nullable=False),
+    sa.Column("title", sa.String, nullable=False),
+    sa.Column("stops", sa.JSON, nullable=False),
+    sa.Column("changed", sa.DateTime(timezone=True), nullable=False),
 )
 
 _Stops = Sequence[dict[str, Any]]
@@ -148,41 +136,41 @@ class TourRow:
     changed: datetime
 
 
-def create_tour(connection: Connection, base_id: int, title: str, stops: _Stops) -> int:
+def create_tour(connection: sa.Connection, base_id: int, title: str, stops: _Stops) -> int:
     """Store a tour; return its id."""
     values = {"base_id": base_id, "title": title, "stops": list(stops), "changed": _now()}
-    created = connection.execute(insert(tour).values(values).returning(tour.c.id))
+    created = connection.execute(sa.insert(tour).values(values).returning(tour.c.id))
     return int(created.scalar_one())
 
 
 def replace_tour(
-    connection: Connection, base_id: int, tour_id: int, title: str, stops: _Stops
+    connection: sa.Connection, base_id: int, tour_id: int, title: str, stops: _Stops
 ) -> bool:
     """Store another title and other stops; return False for an unknown tour."""
     values = {"title": title, "stops": list(stops), "changed": _now()}
-    changed = connection.execute(update(tour).where(_is(base_id, tour_id)).values(values))
+    changed = connection.execute(sa.update(tour).where(_is(base_id, tour_id)).values(values))
     return changed.rowcount == 1
 
 
-def list_tours(connection: Connection, base_id: int) -> list[TourRow]:
+def list_tours(connection: sa.Connection, base_id: int) -> list[TourRow]:
     """List the tours of a knowledge base, the one changed last first."""
     order = tour.c.changed.desc(), tour.c.id.desc()
-    rows = connection.execute(select(tour).where(tour.c.base_id == base_id).order_by(*order))
+    rows = connection.execute(sa.select(tour).where(tour.c.base_id == base_id).order_by(*order))
     return [TourRow(row.id, row.title, row.stops, row.changed) for row in rows]
 
 
 def tour_by_id(
-    connection: Connection, base_id: int, tour_id: int, *, lock: bool = False
+    connection: sa.Connection, base_id: int, tour_id: int, *, lock: bool = False
 ) -> TourRow | None:
     """Return a tour, or None for an unknown one; ``lock`` keeps others from changing it."""
-    query = select(tour).where(_is(base_id, tour_id))
+    query = sa.select(tour).where(_is(base_id, tour_id))
     row = connection.execute(query.with_for_update() if lock else query).first()
     return None if row is None else TourRow(row.id, row.title, row.stops, row.changed)
 
 
-def delete_tour(connection: Connection, base_id: int, tour_id: int) -> bool:
+def delete_tour(connection: sa.Connection, base_id: int, tour_id: int) -> bool:
     """Delete a tour; return False for an unknown one."""
-    return connection.execute(delete_rows(tour).where(_is(base_id, tour_id))).rowcount == 1
+    return connection.execute(sa.delete(tour).where(_is(base_id, tour_id))).rowcount == 1
 
 
 def _is(base_id: int, tour_id: int) -> Any:

@@ -11,43 +11,27 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    Connection,
-    DateTime,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    String,
-    Table,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.storage import leases
 from rag.storage.rows import in_utc, insert_missing, read, values
 from rag.storage.tables import metadata
 
-api_token = Table(
+api_token = sa.Table(
     "api_token",
     metadata,
-    Column("id", String(12), primary_key=True),
-    Column("name", String, nullable=False),
-    Column("digest", String(64), nullable=False, unique=True),
-    Column("scopes", JSON, nullable=False),
+    sa.Column("id", sa.String(12), primary_key=True),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),
+    sa.Column("scopes", sa.JSON, nullable=False),
     # Whose token it is; "" is the one user of a server that nobody signs in to.
-    Column("owner", String, nullable=False, server_default=""),
-    Column("created", DateTime(timezone=True), nullable=False),
-    Column("expires", DateTime(timezone=True)),
-    Column("used", DateTime(timezone=True)),
-    Column("revoked", DateTime(timezone=True)),
+    sa.Column("owner", sa.String, nullable=False, server_default=""),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("expires", sa.DateTime(timezone=True)),
+    sa.Column("used", sa.DateTime(timezone=True)),
+    sa.Column("revoked", sa.DateTime(timezone=True)),
     # What its calls over MCP may come to, by ``calls``, ``minutes`` and ``money``.
-    Column("budget", JSON, nullable=False, server_default="{}"),
+    sa.Column("budget", sa.JSON, nullable=False, server_default="{}"),
 )
 
 
@@ -75,47 +59,47 @@ class TokenRow:
         return in_time and self.revoked is None
 
 
-def create(connection: Connection, row: TokenRow, digest: str) -> None:
+def create(connection: sa.Connection, row: TokenRow, digest: str) -> None:
     """Store a new token by the digest of its secret."""
     names = [name for name in TokenRow.__slots__ if name != "scopes"]
     values = {name: getattr(row, name) for name in names}
     values |= {"scopes": list(row.scopes), "digest": digest}
-    connection.execute(insert(api_token).values(**values))
+    connection.execute(sa.insert(api_token).values(**values))
 
 
-def by_digest(connection: Connection, digest: str) -> TokenRow | None:
+def by_digest(connection: sa.Connection, digest: str) -> TokenRow | None:
     """The token whose secret has that digest, valid or not."""
-    row = connection.execute(select(api_token).where(api_token.c.digest == digest)).first()
+    row = connection.execute(sa.select(api_token).where(api_token.c.digest == digest)).first()
     return None if row is None else _row(row)
 
 
-def by_id(connection: Connection, token_id: str) -> TokenRow | None:
+def by_id(connection: sa.Connection, token_id: str) -> TokenRow | None:
     """The token with an id, valid or not."""
-    row = connection.execute(select(api_token).where(api_token.c.id == token_id)).first()
+    row = connection.execute(sa.select(api_token).where(api_token.c.id == token_id)).first()
     return None if row is None else _row(row)
 
 
-def list_tokens(connection: Connection) -> list[TokenRow]:
+def list_tokens(connection: sa.Connection) -> list[TokenRow]:
     """All tokens, revoked ones too, newest first."""
-    rows = connection.execute(select(api_token).order_by(api_token.c.created.desc()))
+    rows = connection.execute(sa.select(api_token).order_by(api_token.c.created.desc()))
     return [_row(row) for row in rows]
 
 
-def revoke(connection: Connection, token_id: str) -> bool:
+def revoke(connection: sa.Connection, token_id: str) -> bool:
     """Whether there was such a token; one that is revoked already stays as it is."""
     mine = api_token.c.id == token_id
-    if connection.execute(select(api_token.c.id).where(mine)).first() is None:
+    if connection.execute(sa.select(api_token.c.id).where(mine)).first() is None:
         return False
     now = datetime.now(UTC)
     connection.execute(
-        update(api_token).where(mine, api_token.c.revoked.is_(None)).values(revoked=now)
+        sa.update(api_token).where(mine, api_token.c.revoked.is_(None)).values(revoked=now)
     )
     return True
 
 
-def note_use(connection: Connection, token_id: str, moment: datetime) -> None:
+def note_use(connection: sa.Connection, token_id: str, moment: datetime) -> None:
     """Say when a token was used last."""
-    connection.execute(update(api_token).where(api_token.c.id == token_id).values(used=moment))
+    connection.execute(sa.update(api_token).where(api_token.c.id == token_id).values(used=moment))
 
 
 def _row(row: Any) -> TokenRow:
@@ -125,24 +109,24 @@ def _row(row: Any) -> TokenRow:
     return read(TokenRow, row, scopes=tuple(row.scopes), **moments)
 
 
-agent_call = Table(
+agent_call = sa.Table(
     "agent_call",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("at", DateTime(timezone=True), nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.DateTime(timezone=True), nullable=False),
     # The token, or "" for who started the server beside the home.
-    Column("token_id", String(12), nullable=False, server_default=""),
-    Column("agent", String, nullable=False),
+    sa.Column("token_id", sa.String(12), nullable=False, server_default=""),
+    sa.Column("agent", sa.String, nullable=False),
     # What a token spent stays spent when the knowledge base goes.
-    Column("base_id", Integer, ForeignKey("knowledge_base.id", ondelete="SET NULL")),
-    Column("tool", String, nullable=False),
-    Column("arguments", JSON, nullable=False),
-    Column("reason", String, nullable=False, server_default=""),
-    Column("outcome", String, nullable=False, server_default=""),
-    Column("seconds", Float, nullable=False),
-    Column("money", Float, nullable=False, server_default="0"),
-    Index(None, "base_id", "at"),
-    Index(None, "token_id"),
+    sa.Column("base_id", sa.Integer, sa.ForeignKey("knowledge_base.id", ondelete="SET NULL")),
+    sa.Column("tool", sa.String, nullable=False),
+    sa.Column("arguments", sa.JSON, nullable=False),
+    sa.Column("reason", sa.String, nullable=False, server_default=""),
+    sa.Column("outcome", sa.String, nullable=False, server_default=""),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("money", sa.Float, nullable=False, server_default="0"),
+    sa.Index(None, "base_id", "at"),
+    sa.Index(None, "token_id"),
 )
 
 
@@ -164,39 +148,42 @@ class AgentCall:
     money: float = 0.0
 
 
-def add_call(connection: Connection, call: AgentCall) -> None:
+def add_call(connection: sa.Connection, call: AgentCall) -> None:
     """Store a call."""
-    connection.execute(insert(agent_call).values(values(agent_call, call)))
+    connection.execute(sa.insert(agent_call).values(values(agent_call, call)))
 
 
-def calls_of_base(connection: Connection, base_id: int, limit: int) -> list[AgentCall]:
+def calls_of_base(connection: sa.Connection, base_id: int, limit: int) -> list[AgentCall]:
     """Return the calls about a knowledge base, newest first."""
-    statement = select(agent_call).where(agent_call.c.base_id == base_id)
+    statement = sa.select(agent_call).where(agent_call.c.base_id == base_id)
     newest = statement.order_by(agent_call.c.id.desc()).limit(limit)
     return [read(AgentCall, row, at=in_utc(row.at)) for row in connection.execute(newest)]
 
 
-def spent(connection: Connection, token_id: str) -> dict[str, float]:
+def spent(connection: sa.Connection, token_id: str) -> dict[str, float]:
     """Return what the calls of a token came to: ``calls``, ``minutes``, ``money``."""
-    sums = (func.count(), func.sum(agent_call.c.seconds), func.sum(agent_call.c.money))
-    row = connection.execute(select(*sums).where(agent_call.c.token_id == token_id)).one()
+    sums = (sa.func.count(), sa.func.sum(agent_call.c.seconds), sa.func.sum(agent_call.c.money))
+    row = connection.execute(sa.select(*sums).where(agent_call.c.token_id == token_id)).one()
     return {"calls": row[0], "minutes": (row[1] or 0.0) / 60, "money": row[2] or 0.0}
 
 
-api_reply = Table(
+api_reply = sa.Table(
     "api_reply",
     metadata,
-    Column(
-        "token_id", String(12), ForeignKey("api_token.id", ondelete="CASCADE"), primary_key=True
+    sa.Column(
+        "token_id",
+        sa.String(12),
+        sa.ForeignKey("api_token.id", ondelete="CASCADE"),
+        primary_key=True,
     ),
-    Column("key", String(255), primary_key=True),
+    sa.Column("key", sa.String(255), primary_key=True),
     # What was asked: the address and what the body said.
-    Column("asked", String(64), nullable=False),
+    sa.Column("asked", sa.String(64), nullable=False),
     # None while the request is still being worked on.
-    Column("status", Integer),
-    Column("body", JSON(none_as_null=True)),
-    Column("location", String, nullable=False, server_default=""),
-    Column("created", Float, nullable=False),
+    sa.Column("status", sa.Integer),
+    sa.Column("body", sa.JSON(none_as_null=True)),
+    sa.Column("location", sa.String, nullable=False, server_default=""),
+    sa.Column("created", sa.Float, nullable=False),
 )
 
 
@@ -210,33 +197,33 @@ class Reply:
     location: str
 
 
-def begin_reply(connection: Connection, token_id: str, key: str, asked: str) -> Reply | None:
+def begin_reply(connection: sa.Connection, token_id: str, key: str, asked: str) -> Reply | None:
     """Note that a request is worked on; else the reply to the one that had the key first."""
     values = {"token_id": token_id, "key": key, "asked": asked, "created": leases.now()}
     if insert_missing(connection, api_reply, values):
         return None
-    row = connection.execute(select(api_reply).where(_reply_to(token_id, key))).one()
+    row = connection.execute(sa.select(api_reply).where(_reply_to(token_id, key))).one()
     return read(Reply, row)
 
 
 def finish_reply(
-    connection: Connection, token_id: str, key: str, status: int, body: Any, location: str
+    connection: sa.Connection, token_id: str, key: str, status: int, body: Any, location: str
 ) -> None:
     """Keep an answer."""
     values = {"status": status, "body": body, "location": location}
-    connection.execute(update(api_reply).where(_reply_to(token_id, key)).values(**values))
+    connection.execute(sa.update(api_reply).where(_reply_to(token_id, key)).values(**values))
 
 
-def drop_reply(connection: Connection, token_id: str, key: str) -> None:
+def drop_reply(connection: sa.Connection, token_id: str, key: str) -> None:
     """Free the key of a request that made nothing."""
-    connection.execute(delete(api_reply).where(_reply_to(token_id, key)))
+    connection.execute(sa.delete(api_reply).where(_reply_to(token_id, key)))
 
 
-def forget_replies(connection: Connection, kept_seconds: float, at_work_seconds: float) -> None:
+def forget_replies(connection: sa.Connection, kept_seconds: float, at_work_seconds: float) -> None:
     """Free old keys; those of requests that never ended, as their process did, sooner."""
     age = leases.now() - api_reply.c.created
     over = (age > at_work_seconds) & api_reply.c.status.is_(None)
-    connection.execute(delete(api_reply).where(over | (age > kept_seconds)))
+    connection.execute(sa.delete(api_reply).where(over | (age > kept_seconds)))
 
 
 def _reply_to(token_id: str, key: str) -> Any:

@@ -10,19 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    String,
-    and_,
-    case,
-    cast,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.recipe import Recipe
 from rag.storage.conversations.sessions import Scope, bout, conversation, turn
@@ -36,9 +24,9 @@ DISMISSED, LABELLED = "dismissed", "labelled"
 
 DOWN = turn.c.thumb < 0
 REFUSED = turn.c.status == "refused"
-DOUBTFUL = cast(turn.c.details, String).contains('"state": "doubtful"')
-_SENTENCES = cast(turn.c.sentences, String)
-UNSUPPORTED = or_(_SENTENCES.contains('"unsupported"'), _SENTENCES.contains('"uncited"'))
+DOUBTFUL = sa.cast(turn.c.details, sa.String).contains('"state": "doubtful"')
+_SENTENCES = sa.cast(turn.c.sentences, sa.String)
+UNSUPPORTED = sa.or_(_SENTENCES.contains('"unsupported"'), _SENTENCES.contains('"uncited"'))
 """Turns with an unsupported sentence: by what it cites, or as it cites nothing."""
 
 
@@ -88,18 +76,18 @@ class FeedbackFigures:
     doubtful: int = 0
 
 
-def waiting(connection: Connection, scope: Scope, limit: int) -> list[Feedback]:
+def waiting(connection: sa.Connection, scope: Scope, limit: int) -> list[Feedback]:
     """Turns with a thumb down, refused, doubtful, or with an unsupported sentence, that no review
     settled; newest first."""
     return _rows(connection, scope, _waits(), limit)
 
 
-def chat_questions(connection: Connection, scope: Scope, limit: int) -> list[ChatQuestion]:
+def chat_questions(connection: sa.Connection, scope: Scope, limit: int) -> list[ChatQuestion]:
     """Return the visitor's own questions that documents should answer, newest first."""
-    flagged = and_(turn.c.review == "", or_(REFUSED, DOUBTFUL))
+    flagged = sa.and_(turn.c.review == "", sa.or_(REFUSED, DOUBTFUL))
     ended = turn.c.status.in_(("complete", "refused")) & (turn.c.mode != "general")
     rows = connection.execute(
-        select(
+        sa.select(
             turn.c.question,
             turn.c.rewritten,
             turn.c.status,
@@ -122,17 +110,19 @@ def chat_questions(connection: Connection, scope: Scope, limit: int) -> list[Cha
     ]
 
 
-def list_feedback(connection: Connection, scope: Scope, limit: int | None = None) -> list[Feedback]:
+def list_feedback(
+    connection: sa.Connection, scope: Scope, limit: int | None = None
+) -> list[Feedback]:
     """Turns that have a thumb, a correction or a review; newest first."""
-    thought = or_(turn.c.thumb != 0, turn.c.correction != "", turn.c.review != "")
+    thought = sa.or_(turn.c.thumb != 0, turn.c.correction != "", turn.c.review != "")
     return _rows(connection, scope, thought, limit)
 
 
-def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
+def figures(connection: sa.Connection, scope: Scope) -> FeedbackFigures:
     """Count the turns of each kind in a knowledge base, by all visitors."""
     later = turn.alias()
-    leans = and_(later.c.parent == turn.c.id, later.c.rewritten != "")  # made complete by it
-    followed = select(later.c.id).where(leans).exists()
+    leans = sa.and_(later.c.parent == turn.c.id, later.c.rewritten != "")  # made complete by it
+    followed = sa.select(later.c.id).where(leans).exists()
     ended = turn.c.status != "asked"
     counts = (
         _count(condition)
@@ -150,7 +140,7 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
         )
     )
     statement = (
-        select(*counts)
+        sa.select(*counts)
         .select_from(turn)
         .join(conversation, conversation.c.id == turn.c.conversation_id)
         .where(conversation.c.base_id == scope.base_id)
@@ -158,24 +148,24 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
     return FeedbackFigures(*connection.execute(statement).one())
 
 
-def _waits() -> ColumnElement[bool]:
-    return and_(turn.c.review == "", or_(DOWN, REFUSED, DOUBTFUL, UNSUPPORTED))
+def _waits() -> sa.ColumnElement[bool]:
+    return sa.and_(turn.c.review == "", sa.or_(DOWN, REFUSED, DOUBTFUL, UNSUPPORTED))
 
 
-def _seen(scope: Scope) -> ColumnElement[bool]:
+def _seen(scope: Scope) -> sa.ColumnElement[bool]:
     """Turns of the visitor, and those of others that were given a thumb, which says that much."""
-    return or_(scope.condition, turn.c.thumb != 0)
+    return sa.or_(scope.condition, turn.c.thumb != 0)
 
 
-def _count(condition: ColumnElement[bool]) -> Any:
-    return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+def _count(condition: sa.ColumnElement[bool]) -> Any:
+    return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
 
 
 def _rows(
-    connection: Connection, scope: Scope, condition: ColumnElement[bool], limit: int | None
+    connection: sa.Connection, scope: Scope, condition: sa.ColumnElement[bool], limit: int | None
 ) -> list[Feedback]:
     rows = connection.execute(
-        select(turn, conversation.c.visitor, scope.condition.label("own"))
+        sa.select(turn, conversation.c.visitor, scope.condition.label("own"))
         .join(conversation, conversation.c.id == turn.c.conversation_id)
         .where(conversation.c.base_id == scope.base_id, _seen(scope), condition)
         .order_by(turn.c.id.desc())
@@ -208,7 +198,7 @@ class ArenaComparison:
 
 
 def add_comparison(
-    connection: Connection, scope: Scope, question: str, left: Side, right: Side
+    connection: sa.Connection, scope: Scope, question: str, left: Side, right: Side
 ) -> int:
     """Store a bout without a vote; return its id."""
     sides = {"left": left, "right": right}
@@ -216,7 +206,7 @@ def add_comparison(
         name: {"recipe": side.recipe.model_dump(mode="json"), "answer": dict(side.answer)}
         for name, side in sides.items()
     }
-    new = insert(bout).values(
+    new = sa.insert(bout).values(
         base_id=scope.base_id,
         visitor=scope.visitor.key,
         question=question,
@@ -226,28 +216,30 @@ def add_comparison(
     return int(connection.execute(new.returning(bout.c.id)).scalar_one())
 
 
-def find_comparison(connection: Connection, scope: Scope, bout_id: int) -> ArenaComparison | None:
+def find_comparison(
+    connection: sa.Connection, scope: Scope, bout_id: int
+) -> ArenaComparison | None:
     """A bout, where it is one of the scope."""
-    statement = select(bout).where(scope.over(bout), bout.c.id == bout_id)
+    statement = sa.select(bout).where(scope.over(bout), bout.c.id == bout_id)
     row = connection.execute(statement).first()
     return None if row is None else _comparison(row)
 
 
-def vote_comparison(connection: Connection, scope: Scope, bout_id: int, choice: str) -> bool:
+def vote_comparison(connection: sa.Connection, scope: Scope, bout_id: int, choice: str) -> bool:
     """Store a vote; tell whether the bout is one of the scope."""
-    statement = update(bout).where(scope.over(bout), bout.c.id == bout_id).values(vote=choice)
+    statement = sa.update(bout).where(scope.over(bout), bout.c.id == bout_id).values(vote=choice)
     return connection.execute(statement.returning(bout.c.id)).first() is not None
 
 
-def list_comparisons(connection: Connection, scope: Scope, limit: int) -> list[ArenaComparison]:
+def list_comparisons(connection: sa.Connection, scope: Scope, limit: int) -> list[ArenaComparison]:
     """The bouts, newest first."""
-    statement = select(bout).where(scope.over(bout)).order_by(bout.c.id.desc()).limit(limit)
+    statement = sa.select(bout).where(scope.over(bout)).order_by(bout.c.id.desc()).limit(limit)
     return [_comparison(row) for row in connection.execute(statement)]
 
 
-def list_voted_comparisons(connection: Connection, scope: Scope) -> list[ArenaComparison]:
+def list_voted_comparisons(connection: sa.Connection, scope: Scope) -> list[ArenaComparison]:
     """The bouts that have a vote, oldest first."""
-    statement = select(bout).where(scope.over(bout), bout.c.vote != "").order_by(bout.c.id)
+    statement = sa.select(bout).where(scope.over(bout), bout.c.vote != "").order_by(bout.c.id)
     return [_comparison(row) for row in connection.execute(statement)]
 
 

@@ -7,16 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Select,
-    and_,
-    delete,
-    func,
-    insert,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.errors import NotFound
 from rag.storage.conversations.sessions import (
@@ -85,19 +76,21 @@ def hash_of(text: str) -> str:
     return text_hash(text).hex()
 
 
-def embedder_of(connection: Connection, turn_id: int) -> str | None:
+def embedder_of(connection: sa.Connection, turn_id: int) -> str | None:
     """The embedder of a turn's recipe by name; None where there is no such turn."""
     name = turn.c.recipe["index"]["embedder"].as_string()
-    return connection.execute(select(name).where(turn.c.id == turn_id)).scalar()
+    return connection.execute(sa.select(name).where(turn.c.id == turn_id)).scalar()
 
 
-def conversation_of(connection: Connection, turn_id: int | None) -> int | None:
+def conversation_of(connection: sa.Connection, turn_id: int | None) -> int | None:
     """The conversation of a turn, or None."""
-    return connection.execute(select(turn.c.conversation_id).where(turn.c.id == turn_id)).scalar()
+    return connection.execute(
+        sa.select(turn.c.conversation_id).where(turn.c.id == turn_id)
+    ).scalar()
 
 
 def record(
-    connection: Connection,
+    connection: sa.Connection,
     turn_id: int,
     *,
     question: str,
@@ -107,10 +100,10 @@ def record(
     sources: Sequence[Source],
 ) -> None:
     """Store what became of a turn, in the place of what was stored of it."""
-    before = connection.execute(select(turn.c.parent).where(turn.c.id == turn_id)).scalar()
-    connection.execute(delete(interaction).where(interaction.c.turn_id == turn_id))
+    before = connection.execute(sa.select(turn.c.parent).where(turn.c.id == turn_id)).scalar()
+    connection.execute(sa.delete(interaction).where(interaction.c.turn_id == turn_id))
     connection.execute(
-        insert(interaction).values(
+        sa.insert(interaction).values(
             turn_id=turn_id,
             question=question,
             answer=answer,
@@ -122,7 +115,7 @@ def record(
     )
 
 
-def store_vectors(connection: Connection, embedder: str, vectors: Mapping[int, bytes]) -> None:
+def store_vectors(connection: sa.Connection, embedder: str, vectors: Mapping[int, bytes]) -> None:
     """Keep vectors of questions (float32 bytes), by turn; those that are there already stay."""
     rows = [
         {"turn_id": turn_id, "embedder": embedder, "data": data}
@@ -134,18 +127,18 @@ def store_vectors(connection: Connection, embedder: str, vectors: Mapping[int, b
 
 
 def vectors(
-    connection: Connection, scope: Scope, embedder: str, most: int, *, successful: bool
+    connection: sa.Connection, scope: Scope, embedder: str, most: int, *, successful: bool
 ) -> list[Vectored]:
     """The newest interactions with their vectors of an embedder, newest first.
 
     ``successful`` leaves out what was not answered and what has a thumb down.
     """
-    mine = and_(
+    mine = sa.and_(
         interaction_vector.c.turn_id == interaction.c.turn_id,
         interaction_vector.c.embedder == embedder,
     )
     statement = (
-        select(
+        sa.select(
             interaction.c.turn_id,
             interaction.c.question,
             turn.c.thumb,
@@ -164,28 +157,28 @@ def vectors(
 
 
 def list_interactions(
-    connection: Connection, scope: Scope, limit: int, offset: int = 0
+    connection: sa.Connection, scope: Scope, limit: int, offset: int = 0
 ) -> list[Interaction]:
     """The interactions of a memory, newest first."""
     statement = _rows(scope).order_by(interaction.c.turn_id.desc()).limit(limit).offset(offset)
     return [_read(row) for row in connection.execute(statement)]
 
 
-def count(connection: Connection, scope: Scope) -> int:
+def count(connection: sa.Connection, scope: Scope) -> int:
     """Return the number of interactions in a scope."""
-    statement = select(func.count()).select_from(_rows(scope).subquery())
+    statement = sa.select(sa.func.count()).select_from(_rows(scope).subquery())
     return connection.execute(statement).scalar_one()
 
 
 def find_by_turns(
-    connection: Connection, scope: Scope, turn_ids: Collection[int]
+    connection: sa.Connection, scope: Scope, turn_ids: Collection[int]
 ) -> dict[int, Interaction]:
     """Find the interactions of some turns, by turn."""
     statement = _rows(scope).where(interaction.c.turn_id.in_(turn_ids))
     return {row.turn: _read(row) for row in connection.execute(statement)}
 
 
-def get(connection: Connection, scope: Scope, turn_id: int) -> Interaction:
+def get(connection: sa.Connection, scope: Scope, turn_id: int) -> Interaction:
     """One of them. Raises NotFound."""
     interaction = find_by_turns(connection, scope, [turn_id]).get(turn_id)
     if interaction is None:
@@ -196,24 +189,24 @@ def get(connection: Connection, scope: Scope, turn_id: int) -> Interaction:
     return interaction
 
 
-def correct(connection: Connection, turn_id: int, question: str, answer: str) -> None:
+def correct(connection: sa.Connection, turn_id: int, question: str, answer: str) -> None:
     """Replace the words of one; the vectors of another question are forgotten."""
     mine = interaction.c.turn_id == turn_id
-    same = connection.execute(select(interaction.c.question).where(mine)).scalar() == question
+    same = connection.execute(sa.select(interaction.c.question).where(mine)).scalar() == question
     if not same:
         stored = interaction_vector.c.turn_id == turn_id
-        connection.execute(delete(interaction_vector).where(stored))
+        connection.execute(sa.delete(interaction_vector).where(stored))
     changed = {"question": question, "answer": answer, "outcome": ANSWERED, "corrected": True}
-    connection.execute(update(interaction).where(mine).values(changed))
+    connection.execute(sa.update(interaction).where(mine).values(changed))
 
 
-def remove(connection: Connection, turn_id: int) -> None:
+def remove(connection: sa.Connection, turn_id: int) -> None:
     """Forget one; the turn stays in its conversation."""
-    connection.execute(delete(interaction).where(interaction.c.turn_id == turn_id))
+    connection.execute(sa.delete(interaction).where(interaction.c.turn_id == turn_id))
 
 
 def changed_sources(
-    connection: Connection, base_id: int, sources: Collection[Source]
+    connection: sa.Connection, base_id: int, sources: Collection[Source]
 ) -> set[Source]:
     """Return the sources that changed: document deleted or read again, or words excluded by hand.
 
@@ -221,16 +214,16 @@ def changed_sources(
     """
     bases = {"": base_id}
     for name in {source.base for source in sources} - {""}:
-        named_so = select(knowledge_base.c.id).where(knowledge_base.c.name == name)
+        named_so = sa.select(knowledge_base.c.id).where(knowledge_base.c.name == name)
         bases[name] = connection.execute(named_so).scalar() or 0
     return {source for source in sources if not _is_there(connection, bases[source.base], source)}
 
 
-def _is_there(connection: Connection, base_id: int, source: Source) -> bool:
+def _is_there(connection: sa.Connection, base_id: int, source: Source) -> bool:
     is_it = (document.c.base_id == base_id) & (document.c.id == source.document_id)
-    if connection.execute(select(document.c.id).where(is_it)).first() is None:
+    if connection.execute(sa.select(document.c.id).where(is_it)).first() is None:
         return False
-    excluded = select(passage_edit.c.id).where(
+    excluded = sa.select(passage_edit.c.id).where(
         passage_edit.c.base_id == base_id,
         passage_edit.c.document_id == source.document_id,
         passage_edit.c.kind == "exclude",
@@ -243,9 +236,9 @@ def _is_there(connection: Connection, base_id: int, source: Source) -> bool:
     return hash_of(text) == source.text_hash
 
 
-def _rows(scope: Scope) -> Select[Any]:
+def _rows(scope: Scope) -> sa.Select[Any]:
     return (
-        select(
+        sa.select(
             interaction.c.turn_id.label("turn"),
             turn.c.conversation_id.label("conversation"),
             interaction.c.question,

@@ -11,131 +11,106 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    ColumnElement,
-    Connection,
-    DateTime,
-    Float,
-    Index,
-    Integer,
-    LargeBinary,
-    Select,
-    String,
-    Table,
-    Text,
-    case,
-    cast,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-    true,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.storage.rows import in_utc, read
 from rag.storage.tables import base_id, goes_with, metadata
 
-conversation = Table(
+conversation = sa.Table(
     "conversation",
     metadata,
-    Column("id", Integer, primary_key=True),
+    sa.Column("id", sa.Integer, primary_key=True),
     base_id(),
     # Whose it is: a digest of the key in a browser, "" for the user of this machine.
-    Column("visitor", String, nullable=False, server_default=""),
-    Column("name", String, nullable=False, server_default=""),
+    sa.Column("visitor", sa.String, nullable=False, server_default=""),
+    sa.Column("name", sa.String, nullable=False, server_default=""),
     # In what its recipe differs from the saved one, and more; null where nobody ever kept any.
-    Column("settings", JSON(none_as_null=True)),
+    sa.Column("settings", sa.JSON(none_as_null=True)),
     # The last turn of the branch that is shown; null for the newest turn.
-    Column("head", Integer),
-    Column("created", DateTime(timezone=True), nullable=False),
-    Index(None, "base_id", "visitor"),
+    sa.Column("head", sa.Integer),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Index(None, "base_id", "visitor"),
 )
 
-turn = Table(
+turn = sa.Table(
     "turn",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("conversation_id", Integer, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("conversation_id", sa.Integer, nullable=False),
     # The turn before it; those with the same one are versions of each other.
-    Column("parent", Integer),
-    Column("question", Text, nullable=False),
-    Column("recipe", JSON, nullable=False),
-    Column("answer", Text, nullable=False, default=""),
+    sa.Column("parent", sa.Integer),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("recipe", sa.JSON, nullable=False),
+    sa.Column("answer", sa.Text, nullable=False, default=""),
     # "asked" until the answer ends, however it ends.
-    Column("status", String, nullable=False),
-    Column("mode", String, nullable=False, default=""),
-    Column("citations", JSON, nullable=False),
-    Column("note", Text, nullable=False, default=""),
-    Column("passages", Integer, nullable=False, default=0),
-    Column("seconds", Float, nullable=False, default=0.0),
-    Column("thumb", Integer, nullable=False, default=0),
+    sa.Column("status", sa.String, nullable=False),
+    sa.Column("mode", sa.String, nullable=False, default=""),
+    sa.Column("citations", sa.JSON, nullable=False),
+    sa.Column("note", sa.Text, nullable=False, default=""),
+    sa.Column("passages", sa.Integer, nullable=False, default=0),
+    sa.Column("seconds", sa.Float, nullable=False, default=0.0),
+    sa.Column("thumb", sa.Integer, nullable=False, default=0),
     # Why the thumb is down, what would have been right, and what a review made of it.
-    Column("reason", String, nullable=False, server_default=""),
-    Column("correction", Text, nullable=False, server_default=""),
-    Column("review", String, nullable=False, server_default=""),
+    sa.Column("reason", sa.String, nullable=False, server_default=""),
+    sa.Column("correction", sa.Text, nullable=False, server_default=""),
+    sa.Column("review", sa.String, nullable=False, server_default=""),
     # How often one of its citations was opened.
-    Column("clicks", Integer, nullable=False, server_default="0"),
+    sa.Column("clicks", sa.Integer, nullable=False, server_default="0"),
     # The knowledge bases that were searched too.
-    Column("also", JSON, nullable=False, server_default="[]"),
-    Column("rewritten", Text, nullable=False, server_default=""),
+    sa.Column("also", sa.JSON, nullable=False, server_default="[]"),
+    sa.Column("rewritten", sa.Text, nullable=False, server_default=""),
     # What was counted and timed; {} of turns that were asked before it was.
-    Column("metrics", JSON, nullable=False, server_default="{}"),
+    sa.Column("metrics", sa.JSON, nullable=False, server_default="{}"),
     # The past interactions that stood in its prompt.
-    Column("examples", JSON, nullable=False, server_default="[]"),
+    sa.Column("examples", sa.JSON, nullable=False, server_default="[]"),
     # What each sentence of the answer was found to rest on.
-    Column("sentences", JSON, nullable=False, server_default="[]"),
+    sa.Column("sentences", sa.JSON, nullable=False, server_default="[]"),
     # Decisions, budget, wording: how the answer came about.
-    Column("details", JSON, nullable=False, server_default="{}"),
-    Column("created", DateTime(timezone=True), nullable=False),
+    sa.Column("details", sa.JSON, nullable=False, server_default="{}"),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
     goes_with("conversation", conversation_id="id"),
-    Index(None, "conversation_id"),
+    sa.Index(None, "conversation_id"),
 )
 
 # What the memory holds of a turn. It goes with the turn, or alone, when it shall not be used again.
-interaction = Table(
+interaction = sa.Table(
     "interaction",
     metadata,
-    Column("turn_id", Integer, primary_key=True),
-    Column("question", Text, nullable=False),
-    Column("answer", Text, nullable=False),
-    Column("outcome", String, nullable=False),
+    sa.Column("turn_id", sa.Integer, primary_key=True),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("answer", sa.Text, nullable=False),
+    sa.Column("outcome", sa.String, nullable=False),
     # Whether it was one of several steps: it had turns of its conversation before it.
-    Column("follow_up", Boolean, nullable=False),
+    sa.Column("follow_up", sa.Boolean, nullable=False),
     # What the answer cites: document, span, and the hash of its text as it was then.
-    Column("sources", JSON, nullable=False),
-    Column("corrected", Boolean, nullable=False, default=False),
+    sa.Column("sources", sa.JSON, nullable=False),
+    sa.Column("corrected", sa.Boolean, nullable=False, default=False),
     goes_with("turn", turn_id="id"),
 )
 
 # Vectors of its question, by embedder.
-interaction_vector = Table(
+interaction_vector = sa.Table(
     "interaction_vector",
     metadata,
-    Column("turn_id", Integer, primary_key=True),
-    Column("embedder", String, primary_key=True),
-    Column("data", LargeBinary, nullable=False),
+    sa.Column("turn_id", sa.Integer, primary_key=True),
+    sa.Column("embedder", sa.String, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),
     goes_with("interaction", turn_id="turn_id"),
 )
 
 # A question that two recipes answered, in the order in which their answers were shown.
-bout = Table(
+bout = sa.Table(
     "bout",
     metadata,
-    Column("id", Integer, primary_key=True),
+    sa.Column("id", sa.Integer, primary_key=True),
     base_id(),
-    Column("visitor", String, nullable=False),
-    Column("question", Text, nullable=False),
-    Column("left", JSON, nullable=False),
-    Column("right", JSON, nullable=False),
-    Column("vote", String, nullable=False, default=""),
-    Column("created", DateTime(timezone=True), nullable=False),
-    Index(None, "base_id", "visitor"),
+    sa.Column("visitor", sa.String, nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("left", sa.JSON, nullable=False),
+    sa.Column("right", sa.JSON, nullable=False),
+    sa.Column("vote", sa.String, nullable=False, default=""),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Index(None, "base_id", "visitor"),
 )
 
 LOCAL_KEY = ""
@@ -167,20 +142,20 @@ class Scope:
     visitor: SessionOwner = LOCAL
 
     @property
-    def condition(self) -> ColumnElement[bool]:
+    def condition(self) -> sa.ColumnElement[bool]:
         """The SQL condition on the rows of the conversation table."""
         return self.over(conversation)
 
-    def over(self, table: Table) -> ColumnElement[bool]:
+    def over(self, table: sa.Table) -> sa.ColumnElement[bool]:
         """Return the SQL condition on the rows of a table that stores the visitor of each row."""
         keys = self.visitor.keys
-        mine = true() if keys is None else table.c.visitor.in_(keys)
+        mine = sa.true() if keys is None else table.c.visitor.in_(keys)
         return (table.c.base_id == self.base_id) & mine
 
     @property
-    def ids(self) -> Select[Any]:
+    def ids(self) -> sa.Select[Any]:
         """The ids of the conversations, for statements about their turns."""
-        return select(conversation.c.id).where(self.condition)
+        return sa.select(conversation.c.id).where(self.condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,45 +189,45 @@ class ConversationRow:
         return self.name or self.question
 
 
-def create(connection: Connection, scope: Scope) -> int:
+def create(connection: sa.Connection, scope: Scope) -> int:
     """A new, empty conversation; returns its id."""
-    new = insert(conversation).values(
+    new = sa.insert(conversation).values(
         base_id=scope.base_id, visitor=scope.visitor.key, created=datetime.now(UTC)
     )
     return int(connection.execute(new.returning(conversation.c.id)).scalar_one())
 
 
-def find(connection: Connection, scope: Scope, conversation_id: int) -> Conversation | None:
+def find(connection: sa.Connection, scope: Scope, conversation_id: int) -> Conversation | None:
     """A conversation, where it is one of the scope."""
     names = ("id", "name", "settings", "visitor", "created")
     columns = [conversation.c[name] for name in names]
-    statement = select(*columns).where(scope.condition, conversation.c.id == conversation_id)
+    statement = sa.select(*columns).where(scope.condition, conversation.c.id == conversation_id)
     row = connection.execute(statement).first()
     return None if row is None else Conversation(*row)
 
 
-def find_ids_by_name(connection: Connection, scope: Scope, name: str) -> list[int]:
+def find_ids_by_name(connection: sa.Connection, scope: Scope, name: str) -> list[int]:
     """The ids of the conversations of a name."""
-    statement = select(conversation.c.id).where(scope.condition, conversation.c.name == name)
+    statement = sa.select(conversation.c.id).where(scope.condition, conversation.c.name == name)
     return list(connection.execute(statement.order_by(conversation.c.id)).scalars())
 
 
-def change(connection: Connection, scope: Scope, conversation_id: int, **values: Any) -> bool:
+def change(connection: sa.Connection, scope: Scope, conversation_id: int, **values: Any) -> bool:
     """Store a name, settings or the head of a conversation; tell whether it is one of these."""
-    statement = update(conversation).where(scope.condition, conversation.c.id == conversation_id)
+    statement = sa.update(conversation).where(scope.condition, conversation.c.id == conversation_id)
     changed = connection.execute(statement.values(**values).returning(conversation.c.id))
     return changed.first() is not None
 
 
-def remove(connection: Connection, scope: Scope, conversation_id: int) -> bool:
+def remove(connection: sa.Connection, scope: Scope, conversation_id: int) -> bool:
     """Delete a conversation with its turns; tell whether it was one of these."""
-    statement = delete(conversation).where(scope.condition, conversation.c.id == conversation_id)
+    statement = sa.delete(conversation).where(scope.condition, conversation.c.id == conversation_id)
     gone = connection.execute(statement.returning(conversation.c.id))
     return gone.first() is not None
 
 
 def recent(
-    connection: Connection, scope: Scope, limit: int, containing: str = ""
+    connection: sa.Connection, scope: Scope, limit: int, containing: str = ""
 ) -> list[ConversationRow]:
     """List the sessions with a question, the last one first.
 
@@ -260,31 +235,33 @@ def recent(
     """
     statement = _recent().where(scope.condition).limit(limit)
     if containing:
-        with_text = select(turn.c.conversation_id).where(
+        with_text = sa.select(turn.c.conversation_id).where(
             turn.c.question.icontains(containing, autoescape=True)
             | turn.c.answer.icontains(containing, autoescape=True)
         )
         named = conversation.c.name.icontains(containing, autoescape=True)
-        statement = statement.where(or_(named, conversation.c.id.in_(with_text)))
+        statement = statement.where(sa.or_(named, conversation.c.id.in_(with_text)))
     return [ConversationRow(*row) for row in connection.execute(statement)]
 
 
 @cache
-def _recent() -> Select[Any]:
+def _recent() -> sa.Select[Any]:
     first, last = turn.alias(), turn.alias()
     ends = (
-        select(
+        sa.select(
             turn.c.conversation_id,
-            func.min(turn.c.id).label("first"),
-            func.max(turn.c.id).label("last"),
-            func.count().label("turns"),
+            sa.func.min(turn.c.id).label("first"),
+            sa.func.max(turn.c.id).label("last"),
+            sa.func.count().label("turns"),
         )
         .group_by(turn.c.conversation_id)
         .subquery()
     )
     owner = conversation.c
     return (
-        select(owner.id, first.c.question, ends.c.turns, last.c.created, owner.name, owner.visitor)
+        sa.select(
+            owner.id, first.c.question, ends.c.turns, last.c.created, owner.name, owner.visitor
+        )
         .join(ends, ends.c.conversation_id == owner.id)
         .join(first, first.c.id == ends.c.first)
         .join(last, last.c.id == ends.c.last)
@@ -314,7 +291,7 @@ class TurnRow:
     asked: datetime
 
 
-def turns_since(connection: Connection, scope: Scope, first: datetime | None) -> list[TurnRow]:
+def turns_since(connection: sa.Connection, scope: Scope, first: datetime | None) -> list[TurnRow]:
     """The finished turns of a base from a moment on, oldest first, of all users.
 
     What others than the visitor of the scope asked is not told.
@@ -322,9 +299,9 @@ def turns_since(connection: Connection, scope: Scope, first: datetime | None) ->
     same = ("id", "conversation_id", "status", "mode", "thumb", "seconds", "metrics")
     columns = [turn.c[name] for name in same]
     statement = (
-        select(
+        sa.select(
             *columns,
-            case((scope.condition, turn.c.question)).label("question"),
+            sa.case((scope.condition, turn.c.question)).label("question"),
             turn.c.created.label("asked"),
         )
         .join(conversation, conversation.c.id == turn.c.conversation_id)
@@ -338,37 +315,39 @@ def turns_since(connection: Connection, scope: Scope, first: datetime | None) ->
     return [read(TurnRow, row, asked=in_utc(row.asked)) for row in reversed(rows)]
 
 
-def has_turns(connection: Connection, scope: Scope) -> bool:
+def has_turns(connection: sa.Connection, scope: Scope) -> bool:
     """Return whether a base has a finished turn of any visitor."""
     finished = (
-        select(turn.c.id)
+        sa.select(turn.c.id)
         .join(conversation, conversation.c.id == turn.c.conversation_id)
         .where(conversation.c.base_id == scope.base_id, turn.c.status != "asked")
     )
-    return bool(connection.scalar(select(exists(finished))))
+    return bool(connection.scalar(sa.select(sa.exists(finished))))
 
 
-def forget_conversations(connection: Connection, before: datetime) -> None:
+def forget_conversations(connection: sa.Connection, before: datetime) -> None:
     """Delete conversations in which nothing was asked since a moment, and votes from before."""
     last = (
-        select(func.max(turn.c.created))
+        sa.select(sa.func.max(turn.c.created))
         .where(turn.c.conversation_id == conversation.c.id)
         .scalar_subquery()
     )
     connection.execute(
-        delete(conversation).where(func.coalesce(last, conversation.c.created) < before)
+        sa.delete(conversation).where(sa.func.coalesce(last, conversation.c.created) < before)
     )
-    connection.execute(delete(bout).where(bout.c.created < before))
+    connection.execute(sa.delete(bout).where(bout.c.created < before))
 
 
-def forget_interactions(connection: Connection, before: datetime) -> None:
+def forget_interactions(connection: sa.Connection, before: datetime) -> None:
     """Delete what the memory holds of turns from before a moment."""
-    old = select(turn.c.id).where(turn.c.created < before)
-    connection.execute(delete(interaction).where(interaction.c.turn_id.in_(old)))
+    old = sa.select(turn.c.id).where(turn.c.created < before)
+    connection.execute(sa.delete(interaction).where(interaction.c.turn_id.in_(old)))
 
 
-def forget_traces(connection: Connection, before: datetime) -> None:
+def forget_traces(connection: sa.Connection, before: datetime) -> None:
     """Delete how answers from before a moment came about."""
     empty: dict[str, Any] = {"details": {}, "metrics": {}, "sentences": [], "examples": []}
-    has_traces = or_(*(cast(turn.c[name], Text) != str(none) for name, none in empty.items()))
-    connection.execute(update(turn).where(turn.c.created < before, has_traces).values(**empty))
+    has_traces = sa.or_(
+        *(sa.cast(turn.c[name], sa.Text) != str(none) for name, none in empty.items())
+    )
+    connection.execute(sa.update(turn).where(turn.c.created < before, has_traces).values(**empty))

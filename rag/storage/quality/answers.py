@@ -10,108 +10,93 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    Connection,
-    DateTime,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    case,
-    func,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.storage.rows import insert_missing, insert_or_replace, read
 from rag.storage.tables import base_id, metadata, run, run_question
 from rag.types import Cost
 
-judgement = Table(
+judgement = sa.Table(
     "judgement",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
-    Column("question_id", String, nullable=False),
-    Column("item", String, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("run_id", sa.String(12), sa.ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("question_id", sa.String, nullable=False),
+    sa.Column("item", sa.String, nullable=False),
     # Provider and model, the code that asked it, and the rubric with its version.
-    Column("judge", String, nullable=False),
-    Column("version", String, nullable=False),
-    Column("rubric", String, nullable=False),
-    Column("repetition", Integer, nullable=False),
-    Column("grade", Integer, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("tokens", Integer, nullable=False),
+    sa.Column("judge", sa.String, nullable=False),
+    sa.Column("version", sa.String, nullable=False),
+    sa.Column("rubric", sa.String, nullable=False),
+    sa.Column("repetition", sa.Integer, nullable=False),
+    sa.Column("grade", sa.Integer, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
     # With which the hit was drawn among those that could have been judged: 1 where all were.
-    Column("probability", Float, nullable=False),
+    sa.Column("probability", sa.Float, nullable=False),
     # What it cost at the time; null where the price was not known.
-    Column("cost", Float),
-    Column("currency", String(8), nullable=False, server_default=""),
+    sa.Column("cost", sa.Float),
+    sa.Column("currency", sa.String(8), nullable=False, server_default=""),
     # The version that the server said it answered with.
-    Column("model", String, nullable=False, server_default=""),
+    sa.Column("model", sa.String, nullable=False, server_default=""),
     # The probability that a decision model stated; null of a grade in words.
-    Column("stated", Float),
-    Column("created", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("run_id", "question_id", "item", "judge", "rubric", "repetition"),
+    sa.Column("stated", sa.Float),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.UniqueConstraint("run_id", "question_id", "item", "judge", "rubric", "repetition"),
 )
 
 # Answers come in one by one, before their run is stored: that is done with the last of them.
-run_answer = Table(
+run_answer = sa.Table(
     "run_answer",
     metadata,
-    Column("run_id", String(12), primary_key=True),
-    Column("question_id", String, primary_key=True),
+    sa.Column("run_id", sa.String(12), primary_key=True),
+    sa.Column("question_id", sa.String, primary_key=True),
     base_id(),
-    Column("status", String, nullable=False),
-    Column("mode", String, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("note", Text, nullable=False),
-    Column("sentences", JSON, nullable=False),
-    Column("metrics", JSON, nullable=False),
+    sa.Column("status", sa.String, nullable=False),
+    sa.Column("mode", sa.String, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("sentences", sa.JSON, nullable=False),
+    sa.Column("metrics", sa.JSON, nullable=False),
     # Seconds of the search, until the first piece of text, and in all; tokens as reported.
-    Column("searched", Float, nullable=False),
-    Column("first_token", Float),
-    Column("seconds", Float, nullable=False),
-    Column("prompt_tokens", Integer, nullable=False),
-    Column("completion_tokens", Integer, nullable=False),
+    sa.Column("searched", sa.Float, nullable=False),
+    sa.Column("first_token", sa.Float),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("prompt_tokens", sa.Integer, nullable=False),
+    sa.Column("completion_tokens", sa.Integer, nullable=False),
     # Past interactions that the prompt held.
-    Column("examples", Integer, nullable=False, server_default="0"),
+    sa.Column("examples", sa.Integer, nullable=False, server_default="0"),
     # Names the wording of its prompts; "" for quotes.
-    Column("prompt_version", String, nullable=False, server_default=""),
+    sa.Column("prompt_version", sa.String, nullable=False, server_default=""),
     # What the answer and its judge cost at the time; null where the price was not known.
-    Column("cost", Float),
-    Column("currency", String(8), nullable=False, server_default=""),
-    Column("judge_tokens", Integer, nullable=False, server_default="0"),
-    Column("judge_cost", Float),
-    Column("created", DateTime(timezone=True), nullable=False),
-    Index(None, "base_id"),
+    sa.Column("cost", sa.Float),
+    sa.Column("currency", sa.String(8), nullable=False, server_default=""),
+    sa.Column("judge_tokens", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("judge_cost", sa.Float),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Index(None, "base_id"),
 )
 
 # Which of the answers of two runs to a question a judge prefers, asked in both orders.
-preference = Table(
+preference = sa.Table(
     "preference",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
-    Column("other_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
-    Column("question_id", String, nullable=False),
-    Column("judge", String, nullable=False),
-    Column("version", String, nullable=False),
-    Column("rubric", String, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("run_id", sa.String(12), sa.ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    sa.Column(
+        "other_id", sa.String(12), sa.ForeignKey("run.id", ondelete="CASCADE"), nullable=False
+    ),
+    sa.Column("question_id", sa.String, nullable=False),
+    sa.Column("judge", sa.String, nullable=False),
+    sa.Column("version", sa.String, nullable=False),
+    sa.Column("rubric", sa.String, nullable=False),
     # 1 where the first run's is better, -1 where the other's is; halves where the orders differ.
-    Column("vote", Float, nullable=False),
-    Column("tokens", Integer, nullable=False),
-    Column("cost", Float),
-    Column("currency", String(8), nullable=False, server_default=""),
-    Column("created", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("run_id", "other_id", "question_id", "judge", "rubric"),
-    Index(None, "other_id"),
+    sa.Column("vote", sa.Float, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Column("cost", sa.Float),
+    sa.Column("currency", sa.String(8), nullable=False, server_default=""),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.UniqueConstraint("run_id", "other_id", "question_id", "judge", "rubric"),
+    sa.Index(None, "other_id"),
 )
 
 
@@ -173,7 +158,7 @@ class Bill:
     unpriced: int
 
 
-def bills(connection: Connection, run_ids: Collection[str]) -> dict[str, list[Bill]]:
+def bills(connection: sa.Connection, run_ids: Collection[str]) -> dict[str, list[Bill]]:
     """Return the bills for the answers of runs, by run.
 
     Runs without a language model have no entry.
@@ -183,16 +168,16 @@ def bills(connection: Connection, run_ids: Collection[str]) -> dict[str, list[Bi
     unpriced = ((answered > 0) & columns.cost.is_(None)) | (
         (columns.judge_tokens > 0) & columns.judge_cost.is_(None)
     )
-    paid = func.coalesce(columns.cost, 0.0) + func.coalesce(columns.judge_cost, 0.0)
+    paid = sa.func.coalesce(columns.cost, 0.0) + sa.func.coalesce(columns.judge_cost, 0.0)
     is_priced = columns.cost.is_not(None) | columns.judge_cost.is_not(None)
     by_run: dict[str, list[Bill]] = {}
     for row in connection.execute(
-        select(
+        sa.select(
             columns.run_id,
             columns.currency,
-            func.sum(answered + columns.judge_tokens).label("tokens"),
-            func.sum(case((is_priced, paid))).label("money"),
-            func.sum(case((unpriced, 1), else_=0)).label("unpriced"),
+            sa.func.sum(answered + columns.judge_tokens).label("tokens"),
+            sa.func.sum(sa.case((is_priced, paid))).label("money"),
+            sa.func.sum(sa.case((unpriced, 1), else_=0)).label("unpriced"),
         )
         .where(columns.run_id.in_(run_ids), answered + columns.judge_tokens > 0)
         .group_by(columns.run_id, columns.currency)
@@ -202,16 +187,16 @@ def bills(connection: Connection, run_ids: Collection[str]) -> dict[str, list[Bi
     return by_run
 
 
-def store_answer(connection: Connection, base_id: int, run_id: str, answer: RunAnswer) -> None:
+def store_answer(connection: sa.Connection, base_id: int, run_id: str, answer: RunAnswer) -> None:
     """Store an answer, in the place of one that failed before."""
     row = {**asdict(answer), "run_id": run_id, "base_id": base_id, "created": datetime.now(UTC)}
     insert_or_replace(connection, run_answer, row)
 
 
-def answers_of_run(connection: Connection, base_id: int, run_id: str) -> dict[str, RunAnswer]:
+def answers_of_run(connection: sa.Connection, base_id: int, run_id: str) -> dict[str, RunAnswer]:
     """The answers of a run of a base by question id; also of one that is not finished."""
     mine = (run_answer.c.base_id == base_id) & (run_answer.c.run_id == run_id)
-    rows = connection.execute(select(run_answer).where(mine))
+    rows = connection.execute(sa.select(run_answer).where(mine))
     return {row.question_id: read(RunAnswer, row) for row in rows}
 
 
@@ -242,17 +227,17 @@ class StoredJudgement:
     stated: float | None = None
 
 
-def add_judgement(connection: Connection, run_id: str, new: StoredJudgement) -> None:
+def add_judgement(connection: sa.Connection, run_id: str, new: StoredJudgement) -> None:
     """Store a judgement, unless the same was made meanwhile."""
     row = {name: getattr(new, name) for name in StoredJudgement.__slots__}
     insert_missing(connection, judgement, {**row, "run_id": run_id, "created": datetime.now(UTC)})
 
 
 def judgements_of_run(
-    connection: Connection, run_id: str, judge: str | None = None, rubric: str | None = None
+    connection: sa.Connection, run_id: str, judge: str | None = None, rubric: str | None = None
 ) -> list[StoredJudgement]:
     """The judgements of a run in the order they were made, of one judge or by one rubric."""
-    statement = select(judgement).where(judgement.c.run_id == run_id).order_by(judgement.c.id)
+    statement = sa.select(judgement).where(judgement.c.run_id == run_id).order_by(judgement.c.id)
     if judge is not None:
         statement = statement.where(judgement.c.judge == judge)
     if rubric is not None:
@@ -261,22 +246,22 @@ def judgements_of_run(
 
 
 def regrade(
-    connection: Connection, run_id: str, judge: str, rubric: str, threshold: float, highest: int
+    connection: sa.Connection, run_id: str, judge: str, rubric: str, threshold: float, highest: int
 ) -> None:
     """Grade the hits of a run anew by their stated probabilities: the highest grade, or 0."""
     mine = (judgement.c.run_id == run_id, judgement.c.judge == judge, judgement.c.rubric == rubric)
-    grade = case((judgement.c.stated >= threshold, highest), else_=0)
+    grade = sa.case((judgement.c.stated >= threshold, highest), else_=0)
     connection.execute(
-        update(judgement).where(*mine, judgement.c.stated.is_not(None)).values(grade=grade)
+        sa.update(judgement).where(*mine, judgement.c.stated.is_not(None)).values(grade=grade)
     )
 
 
 def elsewhere(
-    connection: Connection, base_id: int, judge: str, rubric: str
+    connection: sa.Connection, base_id: int, judge: str, rubric: str
 ) -> dict[tuple[str, str, int], StoredJudgement]:
     """A judge's grades in all runs of a base, by the words of the question, item and repetition."""
     statement = (
-        select(judgement, run_question.c.text)
+        sa.select(judgement, run_question.c.text)
         .join(
             run_question,
             (run_question.c.run_id == judgement.c.run_id)
@@ -292,13 +277,13 @@ def elsewhere(
     }
 
 
-def judges(connection: Connection, run_id: str) -> Sequence[tuple[str, str]]:
+def judges(connection: sa.Connection, run_id: str) -> Sequence[tuple[str, str]]:
     """Judge and rubric of all who judged a run, the one with most judgements first."""
     statement = (
-        select(judgement.c.judge, judgement.c.rubric)
+        sa.select(judgement.c.judge, judgement.c.rubric)
         .where(judgement.c.run_id == run_id)
         .group_by(judgement.c.judge, judgement.c.rubric)
-        .order_by(func.count().desc(), judgement.c.judge)
+        .order_by(sa.func.count().desc(), judgement.c.judge)
     )
     return [(row.judge, row.rubric) for row in connection.execute(statement)]
 
@@ -323,7 +308,7 @@ class StoredPreference:
 
 
 def add_preference(
-    connection: Connection, run_id: str, other_id: str, new: StoredPreference
+    connection: sa.Connection, run_id: str, other_id: str, new: StoredPreference
 ) -> None:
     """Store a preference, unless the same was stored meanwhile."""
     row = {**asdict(new), "run_id": run_id, "other_id": other_id, "created": datetime.now(UTC)}
@@ -331,10 +316,12 @@ def add_preference(
 
 
 def preferences_between(
-    connection: Connection, run_id: str, other_id: str, judge: str, rubric: str
+    connection: sa.Connection, run_id: str, other_id: str, judge: str, rubric: str
 ) -> dict[str, StoredPreference]:
     """The preferences of a judge between two runs, by question id."""
     mine = (preference.c.run_id == run_id) & (preference.c.other_id == other_id)
     same_judge = (preference.c.judge == judge) & (preference.c.rubric == rubric)
-    rows = connection.execute(select(preference).where(mine, same_judge).order_by(preference.c.id))
+    rows = connection.execute(
+        sa.select(preference).where(mine, same_judge).order_by(preference.c.id)
+    )
     return {row.question_id: read(StoredPreference, row) for row in rows}

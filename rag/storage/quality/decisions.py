@@ -9,23 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Connection,
-    DateTime,
-    Float,
-    ForeignKey,
-    Integer,
-    String,
-    Table,
-    UniqueConstraint,
-    and_,
-    delete,
-    insert,
-    or_,
-    select,
-)
+import sqlalchemy as sa
 
 from rag.errors import InvalidInput
 from rag.storage import bases
@@ -33,39 +17,46 @@ from rag.storage.rows import insert_missing, read, values
 from rag.storage.tables import base_id, metadata, run
 from rag.storage.tables import base_id as owner
 
-decision = Table(
+decision = sa.Table(
     "decision",
     metadata,
-    Column("id", Integer, primary_key=True),
+    sa.Column("id", sa.Integer, primary_key=True),
     base_id(),
-    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
-    Column("other_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
-    Column("metric", String, nullable=False),
-    Column("seed", Integer, nullable=False),
-    Column("questions", Integer, nullable=False),
-    Column("created", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("run_id", "other_id", "metric"),
+    sa.Column("run_id", sa.String(12), sa.ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    sa.Column(
+        "other_id", sa.String(12), sa.ForeignKey("run.id", ondelete="CASCADE"), nullable=False
+    ),
+    sa.Column("metric", sa.String, nullable=False),
+    sa.Column("seed", sa.Integer, nullable=False),
+    sa.Column("questions", sa.Integer, nullable=False),
+    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.UniqueConstraint("run_id", "other_id", "metric"),
 )
 
 # Kept as drawn: labels that come later must not change which hits count with a probability of 1.
-decision_hit = Table(
+decision_hit = sa.Table(
     "decision_hit",
     metadata,
-    Column("decision_id", Integer, ForeignKey("decision.id", ondelete="CASCADE"), primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("question_id", String, nullable=False),
-    Column("item", String, nullable=False),
-    Column("document_id", String(64), nullable=False),
-    Column("start", Integer, nullable=False),
-    Column("end", Integer),
-    Column("rank", Integer),
-    Column("other_rank", Integer),
-    Column("weight", Float, nullable=False),
-    Column("chance", Float, nullable=False),
-    Column("size", Float, nullable=False),
-    Column("probability", Float, nullable=False),
+    sa.Column(
+        "decision_id",
+        sa.Integer,
+        sa.ForeignKey("decision.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("question_id", sa.String, nullable=False),
+    sa.Column("item", sa.String, nullable=False),
+    sa.Column("document_id", sa.String(64), nullable=False),
+    sa.Column("start", sa.Integer, nullable=False),
+    sa.Column("end", sa.Integer),
+    sa.Column("rank", sa.Integer),
+    sa.Column("other_rank", sa.Integer),
+    sa.Column("weight", sa.Float, nullable=False),
+    sa.Column("chance", sa.Float, nullable=False),
+    sa.Column("size", sa.Float, nullable=False),
+    sa.Column("probability", sa.Float, nullable=False),
     # It had a label before the draw.
-    Column("labelled", Boolean, nullable=False),
+    sa.Column("labelled", sa.Boolean, nullable=False),
 )
 
 
@@ -101,7 +92,7 @@ class StoredHit:
 
 
 def add(
-    connection: Connection,
+    connection: sa.Connection,
     base: int,
     run_ids: tuple[str, str],
     metric: str,
@@ -127,28 +118,28 @@ def add(
         values(decision_hit, hit, decision_id=stored.id, position=at) for at, hit in enumerate(hits)
     ]
     if rows:
-        connection.execute(insert(decision_hit), rows)
+        connection.execute(sa.insert(decision_hit), rows)
 
 
 def of_runs(
-    connection: Connection, base: int, run_ids: tuple[str, str], metric: str
+    connection: sa.Connection, base: int, run_ids: tuple[str, str], metric: str
 ) -> StoredDecision | None:
     """Return the decision between two runs, in whichever order they were named when it started."""
     first, second = run_ids
-    either = or_(
-        and_(decision.c.run_id == first, decision.c.other_id == second),
-        and_(decision.c.run_id == second, decision.c.other_id == first),
+    either = sa.or_(
+        sa.and_(decision.c.run_id == first, decision.c.other_id == second),
+        sa.and_(decision.c.run_id == second, decision.c.other_id == first),
     )
-    mine = and_(decision.c.base_id == base, decision.c.metric == metric, either)
-    row = connection.execute(select(decision).where(mine).order_by(decision.c.id)).first()
+    mine = sa.and_(decision.c.base_id == base, decision.c.metric == metric, either)
+    row = connection.execute(sa.select(decision).where(mine).order_by(decision.c.id)).first()
     return None if row is None else read(StoredDecision, row)
 
 
 def of_base(
-    connection: Connection, base: int, question_set: str | None = None
+    connection: sa.Connection, base: int, question_set: str | None = None
 ) -> list[StoredDecision]:
     """The decisions of a knowledge base, or between runs of one question set, newest first."""
-    mine = select(decision).where(decision.c.base_id == base)
+    mine = sa.select(decision).where(decision.c.base_id == base)
     if question_set is not None:
         mine = mine.join(run, run.c.id == decision.c.run_id)
         mine = mine.where(run.c.question_set == question_set)
@@ -156,22 +147,22 @@ def of_base(
     return [read(StoredDecision, row) for row in rows]
 
 
-def hits(connection: Connection, decision_id: int) -> list[StoredHit]:
+def hits(connection: sa.Connection, decision_id: int) -> list[StoredHit]:
     """The hits of a decision, in the order of judging."""
     mine = decision_hit.c.decision_id == decision_id
-    rows = connection.execute(select(decision_hit).where(mine).order_by(decision_hit.c.position))
+    rows = connection.execute(sa.select(decision_hit).where(mine).order_by(decision_hit.c.position))
     return [read(StoredHit, row) for row in rows]
 
 
-settlement = Table(
+settlement = sa.Table(
     "settlement",
     metadata,
     owner(primary=True),
-    Column("finding", String(16), primary_key=True),
-    Column("decision", String, nullable=False),
-    Column("document", String, nullable=False),
-    Column("reason", String, nullable=False),
-    Column("settled", DateTime(timezone=True), nullable=False),
+    sa.Column("finding", sa.String(16), primary_key=True),
+    sa.Column("decision", sa.String, nullable=False),
+    sa.Column("document", sa.String, nullable=False),
+    sa.Column("reason", sa.String, nullable=False),
+    sa.Column("settled", sa.DateTime(timezone=True), nullable=False),
 )
 
 
@@ -186,7 +177,7 @@ class SettlementRow:
 
 
 def settle(
-    connection: Connection, base_id: int, finding: str, decision: str, document: str, reason: str
+    connection: sa.Connection, base_id: int, finding: str, decision: str, document: str, reason: str
 ) -> None:
     """Store a decision, also once more. Raises InvalidInput where another one was made."""
     bases.hold(connection, base_id)
@@ -197,19 +188,19 @@ def settle(
         raise InvalidInput("This finding is settled already.", "Reopen it first.")
     row = {"base_id": base_id, "finding": finding, "decision": decision, "document": document}
     row |= {"reason": reason, "settled": datetime.now(UTC)}
-    connection.execute(insert(settlement).values(row))
+    connection.execute(sa.insert(settlement).values(row))
 
 
-def reopen_finding(connection: Connection, base_id: int, finding: str) -> bool:
+def reopen_finding(connection: sa.Connection, base_id: int, finding: str) -> bool:
     """Delete a decision; return False if there is none."""
     columns = settlement.c
     where = (columns.base_id == base_id) & (columns.finding == finding)
-    return connection.execute(delete(settlement).where(where)).rowcount == 1
+    return connection.execute(sa.delete(settlement).where(where)).rowcount == 1
 
 
-def settlements(connection: Connection, base_id: int) -> Mapping[str, SettlementRow]:
+def settlements(connection: sa.Connection, base_id: int) -> Mapping[str, SettlementRow]:
     """Return the decisions of a knowledge base by finding."""
-    rows = connection.execute(select(settlement).where(settlement.c.base_id == base_id))
+    rows = connection.execute(sa.select(settlement).where(settlement.c.base_id == base_id))
     return {
         row.finding: SettlementRow(row.decision, row.document, row.reason, row.settled)
         for row in rows

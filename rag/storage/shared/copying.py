@@ -18,21 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    ColumnElement,
-    Connection,
-    Table,
-    Text,
-    bindparam,
-    cast,
-    func,
-    insert,
-    literal,
-    or_,
-    select,
-    type_coerce,
-)
+import sqlalchemy as sa
 
 from rag.errors import InvalidInput, StorageError
 from rag.storage import bases, builds, sqlite_file
@@ -60,13 +46,13 @@ from rag.storage.tables import (
 )
 
 
-def missing(connection: Connection, source: int, target: int) -> list[str]:
+def missing(connection: sa.Connection, source: int, target: int) -> list[str]:
     """Ids of the documents that a copy lacks, by name; one that has the name of another stays
     away."""
     there = document.alias()
-    same = or_(there.c.id == document.c.id, there.c.name == document.c.name)
-    exists_there = select(there.c.id).where(there.c.base_id == target, same).exists()
-    statement = select(document.c.id).where(document.c.base_id == source, ~exists_there)
+    same = sa.or_(there.c.id == document.c.id, there.c.name == document.c.name)
+    exists_there = sa.select(there.c.id).where(there.c.base_id == target, same).exists()
+    statement = sa.select(document.c.id).where(document.c.base_id == source, ~exists_there)
     return list(connection.execute(statement.order_by(document.c.name)).scalars())
 
 
@@ -79,14 +65,14 @@ class SourceSegment:
     cut_name: str
 
 
-def segments(connection: Connection, source: int, ids: Sequence[str]) -> list[SourceSegment]:
+def segments(connection: sa.Connection, source: int, ids: Sequence[str]) -> list[SourceSegment]:
     """The segments of some documents in all builds."""
     whole = cut.alias()
     statement = (
-        select(cut.c.id, cut.c.document_id, whole.c.name.label("cut_name"))
+        sa.select(cut.c.id, cut.c.document_id, whole.c.name.label("cut_name"))
         .join(whole, whole.c.id == cut.c.segment_of)
         .where(cut.c.base_id == source, cut.c.document_id.in_(ids))
-        .where(whole.c.id.in_(select(build.c.cut_id)))
+        .where(whole.c.id.in_(sa.select(build.c.cut_id)))
         .order_by(cut.c.id)
     )
     return [read(SourceSegment, row) for row in connection.execute(statement)]
@@ -98,9 +84,9 @@ def copy_segment(
     """Copy the passages of a segment, in portions. Raises StorageError."""
     last = [-1]  # no key is negative
 
-    def copy(connection: Connection, new_id: int, rows: int) -> int:
+    def copy(connection: sa.Connection, new_id: int, rows: int) -> int:
         mine = chunk.c.cut_id == segment.id
-        some = select(chunk.c.key).where(mine, chunk.c.key > last[0]).order_by(chunk.c.key)
+        some = sa.select(chunk.c.key).where(mine, chunk.c.key > last[0]).order_by(chunk.c.key)
         keys = connection.execute(some.limit(rows)).scalars().all()
         if keys:
             which = mine & chunk.c.key.between(keys[0], keys[-1])
@@ -111,15 +97,17 @@ def copy_segment(
     arriving.store(segment.document_id, segment.cut_name, copy, on_stored)
 
 
-def passages_of(connection: Connection, source: int, ids: Sequence[str]) -> dict[str, int]:
+def passages_of(connection: sa.Connection, source: int, ids: Sequence[str]) -> dict[str, int]:
     """Numbers of passages of documents in all builds, without those of segments."""
-    mine = _of(chunk, source, "document_id", ids) & chunk.c.cut_id.in_(select(build.c.cut_id))
-    count = select(chunk.c.document_id, func.count()).where(mine).group_by(chunk.c.document_id)
+    mine = _of(chunk, source, "document_id", ids) & chunk.c.cut_id.in_(sa.select(build.c.cut_id))
+    count = (
+        sa.select(chunk.c.document_id, sa.func.count()).where(mine).group_by(chunk.c.document_id)
+    )
     return {row[0]: row[1] for row in connection.execute(count)}
 
 
 def documents(
-    connection: Connection,
+    connection: sa.Connection,
     source: int,
     target: int,
     ids: Sequence[str],
@@ -139,7 +127,9 @@ def documents(
     _copy(connection, document, _of(document, source, "id", ids), base_id=target, recut=0)
     for table in (document_part, passage_edit):
         _copy(connection, table, _of(table, source, "document_id", ids), base_id=target)
-    passages = _of(chunk, source, "document_id", ids) & chunk.c.cut_id.in_(select(build.c.cut_id))
+    passages = _of(chunk, source, "document_id", ids) & chunk.c.cut_id.in_(
+        sa.select(build.c.cut_id)
+    )
     _copy(connection, chunk, passages, base_id=target, cut_id=_cut_of(chunk, target))
     for segment in copied:
         cut_id = builds.ensure_cut(connection, target, segment.cut_name)
@@ -150,7 +140,7 @@ def documents(
     return True
 
 
-def all_else(connection: Connection, source: int, target: int) -> None:
+def all_else(connection: sa.Connection, source: int, target: int) -> None:
     """Copies recipes, prompts, calibrations, question sets, labels, and edits that wait
     for their document, as far as the copy has none of that name. Call it after the
     documents.
@@ -169,53 +159,55 @@ def all_else(connection: Connection, source: int, target: int) -> None:
     ):
         _copy(connection, table, _new(table, key, source, target), base_id=target)
     old, new = question_set.alias(), question_set.alias()
-    pairs = select(old.c.id, new.c.id).join(new, new.c.name == old.c.name)
+    pairs = sa.select(old.c.id, new.c.id).join(new, new.c.name == old.c.name)
     for theirs, mine in connection.execute(
         pairs.where(old.c.base_id == source, new.c.base_id == target)
     ).all():
-        statement = select(question.c.id).where(question.c.set_id == mine).limit(1)
+        statement = sa.select(question.c.id).where(question.c.set_id == mine).limit(1)
         if connection.execute(statement).first() is None:  # else it was made in the copy meanwhile
             _copy(connection, question, question.c.set_id == theirs, set_id=mine)
             _copy(connection, evidence, evidence.c.set_id == theirs, set_id=mine)
 
 
-def _builds(connection: Connection, source: int, target: int) -> None:
-    built = cut.c.id.in_(select(build.c.cut_id))  # other cuts go with runs, which are not copied
+def _builds(connection: sa.Connection, source: int, target: int) -> None:
+    built = cut.c.id.in_(sa.select(build.c.cut_id))  # other cuts go with runs, which are not copied
     _copy(connection, cut, _new(cut, "name", source, target) & built, base_id=target)
     new = _new(build, "hash", source, target)
     _copy(connection, build, new, base_id=target, cut_id=_cut_of(build, target))
 
 
-def _copy(connection: Connection, table: Table, which: ColumnElement[bool], **instead: Any) -> None:
+def _copy(
+    connection: sa.Connection, table: sa.Table, which: sa.ColumnElement[bool], **instead: Any
+) -> None:
     """Insert rows of a table once more, in their order, with other values in some columns."""
     columns = [column for column in table.columns if column is not table.autoincrement_column]
     values = [_value(column, instead) for column in columns]
-    rows = select(*values).where(which).order_by(*table.primary_key)
-    connection.execute(insert(table).from_select([column.name for column in columns], rows))
+    rows = sa.select(*values).where(which).order_by(*table.primary_key)
+    connection.execute(sa.insert(table).from_select([column.name for column in columns], rows))
 
 
-def _value(column: ColumnElement[Any], instead: dict[str, Any]) -> ColumnElement[Any]:
+def _value(column: sa.ColumnElement[Any], instead: dict[str, Any]) -> sa.ColumnElement[Any]:
     if column.key not in instead:
         return column
     value = instead[column.key]
-    return value if isinstance(value, ColumnElement) else literal(value, column.type)
+    return value if isinstance(value, sa.ColumnElement) else sa.literal(value, column.type)
 
 
-def _of(table: Table, source: int, key: str, ids: Sequence[str]) -> ColumnElement[bool]:
+def _of(table: sa.Table, source: int, key: str, ids: Sequence[str]) -> sa.ColumnElement[bool]:
     return (table.c.base_id == source) & table.c[key].in_(ids)
 
 
-def _new(table: Table, key: str, source: int, target: int) -> ColumnElement[bool]:
+def _new(table: sa.Table, key: str, source: int, target: int) -> sa.ColumnElement[bool]:
     """Rows of the source whose key the target does not have."""
     there = table.alias()
-    present_keys = select(there.c[key]).where(there.c.base_id == target)
+    present_keys = sa.select(there.c[key]).where(there.c.base_id == target)
     return (table.c.base_id == source) & table.c[key].not_in(present_keys)
 
 
-def _cut_of(table: Table, target: int) -> ColumnElement[Any]:
+def _cut_of(table: sa.Table, target: int) -> sa.ColumnElement[Any]:
     """The cut of the target that is called like that of a row."""
     old, new = cut.alias(), cut.alias()
-    same = select(new.c.id).join(old, old.c.name == new.c.name)
+    same = sa.select(new.c.id).join(old, old.c.name == new.c.name)
     return same.where(new.c.base_id == target, old.c.id == table.c.cut_id).scalar_subquery()
 
 
@@ -240,7 +232,9 @@ def load_from_file(copy: Database, database: Database, files: Mapping[str, Path]
     Raises InvalidInput where it holds something, StorageError.
     """
     with copy.read() as source, database.write() as target:
-        if any(target.execute(select(table).limit(1)).first() for table in metadata.sorted_tables):
+        if any(
+            target.execute(sa.select(table).limit(1)).first() for table in metadata.sorted_tables
+        ):
             raise InvalidInput(
                 "The database is not empty.",
                 "Create a new one, and set TOUCHSTONE_DATABASE_URL to it.",
@@ -252,32 +246,34 @@ def load_from_file(copy: Database, database: Database, files: Mapping[str, Path]
             # Let the numbers of new rows begin behind those that were brought in
             column = table.autoincrement_column
             assert column is not None
-            counter = func.pg_get_serial_sequence(table.name, column.name)
-            last = select(func.setval(counter, func.max(column))).where(column.is_not(None))
-            target.execute(last.having(func.count() > 0))
+            counter = sa.func.pg_get_serial_sequence(table.name, column.name)
+            last = sa.select(sa.func.setval(counter, sa.func.max(column))).where(
+                column.is_not(None)
+            )
+            target.execute(last.having(sa.func.count() > 0))
 
 
-def _copy_all(source: Connection, target: Connection) -> None:
+def _copy_all(source: sa.Connection, target: sa.Connection) -> None:
     on_server = target.dialect.name == "postgresql"
     for table in _TABLES:
-        fill = insert(table).values({c.name: _given(c, on_server) for c in table.columns})
-        read = select(*(_verbatim(column) for column in table.columns))
+        fill = sa.insert(table).values({c.name: _given(c, on_server) for c in table.columns})
+        read = sa.select(*(_verbatim(column) for column in table.columns))
         result = source.execute(read, execution_options={"yield_per": _ROWS})
         for rows in result.mappings().partitions():
             target.execute(fill, [_in_utc(dict(row)) for row in rows])
 
 
-def _verbatim(column: ColumnElement[Any]) -> ColumnElement[Any]:
+def _verbatim(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     """JSON as it is written: read and written again, its null would become that of SQL."""
-    named = isinstance(column.type, JSON)
-    return cast(column, Text).label(column.key) if named else column
+    named = isinstance(column.type, sa.JSON)
+    return sa.cast(column, sa.Text).label(column.key) if named else column
 
 
-def _given(column: ColumnElement[Any], on_server: bool) -> ColumnElement[Any]:
-    if not isinstance(column.type, JSON):
-        return bindparam(column.key, type_=column.type)
-    text: ColumnElement[Any] = bindparam(column.key, type_=Text())
-    return cast(text, JSON) if on_server else type_coerce(text, Text)
+def _given(column: sa.ColumnElement[Any], on_server: bool) -> sa.ColumnElement[Any]:
+    if not isinstance(column.type, sa.JSON):
+        return sa.bindparam(column.key, type_=column.type)
+    text: sa.ColumnElement[Any] = sa.bindparam(column.key, type_=sa.Text())
+    return sa.cast(text, sa.JSON) if on_server else sa.type_coerce(text, sa.Text)
 
 
 def _in_utc(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -288,5 +284,5 @@ def _in_utc(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _counts(table: Table) -> bool:
+def _counts(table: sa.Table) -> bool:
     return table.autoincrement_column is not None

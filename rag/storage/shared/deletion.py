@@ -15,22 +15,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    Table,
-    Text,
-    cast,
-    delete,
-    or_,
-    select,
-    tuple_,
-    update,
-)
+import sqlalchemy as sa
 
 from rag.errors import InvalidRecipe, StorageError
 from rag.input_rules import mend
@@ -127,7 +112,7 @@ class Deletion:
     def _delete_cut(self, cut_id: int) -> None:
         if self._delete_portions(chunk, chunk.c.cut_id == cut_id):
             with self._database.write() as connection:
-                connection.execute(delete(cut).where(cut.c.id == cut_id))
+                connection.execute(sa.delete(cut).where(cut.c.id == cut_id))
 
     def _delete_base(self, base_id: int) -> None:
         for table in reversed(metadata.sorted_tables):
@@ -137,9 +122,9 @@ class Deletion:
         if not self._stopped.is_set():
             with self._database.write() as connection:
                 leases.drop(connection, files.of_base(connection, base_id))
-                connection.execute(delete(knowledge_base).where(knowledge_base.c.id == base_id))
+                connection.execute(sa.delete(knowledge_base).where(knowledge_base.c.id == base_id))
 
-    def _delete_portions(self, table: Table, which: ColumnElement[bool]) -> bool:
+    def _delete_portions(self, table: sa.Table, which: sa.ColumnElement[bool]) -> bool:
         """Delete rows until none is left; return False if that was stopped."""
         portions = Portions(self._database)
         while not self._stopped.is_set():
@@ -152,7 +137,7 @@ class Deletion:
         return False
 
 
-def _belongs(table: Table, base_id: int) -> ColumnElement[bool] | None:
+def _belongs(table: sa.Table, base_id: int) -> sa.ColumnElement[bool] | None:
     """Whether a row goes with a base; None for tables whose rows do not."""
     if table is knowledge_base:
         return knowledge_base.c.id == base_id
@@ -162,16 +147,16 @@ def _belongs(table: Table, base_id: int) -> ColumnElement[bool] | None:
             if "base_id" in table.c:
                 return table.c["base_id"] == base_id
             there = [element.column for element in key.elements]
-            return tuple_(*key.columns).in_(select(*there).where(owner))
+            return sa.tuple_(*key.columns).in_(sa.select(*there).where(owner))
     return None
 
 
 def _delete_some(
-    connection: Connection, table: Table, which: ColumnElement[bool], most: int
+    connection: sa.Connection, table: sa.Table, which: sa.ColumnElement[bool], most: int
 ) -> int:
     """Delete up to ``most`` rows, and what they alone refer to; return their number."""
-    key = tuple_(*table.primary_key)
-    some = delete(table).where(key.in_(select(*table.primary_key).where(which).limit(most)))
+    key = sa.tuple_(*table.primary_key)
+    some = sa.delete(table).where(key.in_(sa.select(*table.primary_key).where(which).limit(most)))
     if table is chunk:
         hashes = connection.execute(some.returning(chunk.c.text_hash)).scalars().all()
         vectors.forget(connection, sorted(set(hashes)))
@@ -187,35 +172,35 @@ _RECIPES = (knowledge_base.c.recipe, recipe_version.c.recipe)
 _SIGNS = (r"\u0000", r"\ud")  # how JSON writes the character 0, and half a character or an emoji
 
 
-def mend_text(connection: Connection, *, repair: bool) -> list[str]:
+def mend_text(connection: sa.Connection, *, repair: bool) -> list[str]:
     """Find values of JSON with text that is none, recipes aside, by the names of their columns;
     ``repair`` stores them as they are read anyway."""
     mended = []
     for table in metadata.sorted_tables:
-        for column in (candidate for candidate in table.c if isinstance(candidate.type, JSON)):
+        for column in (candidate for candidate in table.c if isinstance(candidate.type, sa.JSON)):
             if any(column is recipe_column for recipe_column in _RECIPES):
                 continue
             for row, value in _spoilt(connection, table, column):
                 mended.append(f"{table.name}.{column.name}")
                 if repair:
                     mine = [key == row._mapping[key.name] for key in table.primary_key]
-                    connection.execute(update(table).where(*mine).values({column: value}))
+                    connection.execute(sa.update(table).where(*mine).values({column: value}))
     return mended
 
 
 def _spoilt(
-    connection: Connection, table: Table, column: Column[Any]
-) -> Iterator[tuple[Row[Any], Any]]:
-    text = cast(column, Text)
-    suspicious = or_(*(text.contains(sign, autoescape=True) for sign in _SIGNS))
-    statement: Select[Any] = select(*table.primary_key, text.label("stored"))
+    connection: sa.Connection, table: sa.Table, column: sa.Column[Any]
+) -> Iterator[tuple[sa.Row[Any], Any]]:
+    text = sa.cast(column, sa.Text)
+    suspicious = sa.or_(*(text.contains(sign, autoescape=True) for sign in _SIGNS))
+    statement: sa.Select[Any] = sa.select(*table.primary_key, text.label("stored"))
     for row in connection.execute(statement.where(suspicious)).all():
         stored = json.loads(row.stored)
         if (value := mend(stored)) != stored:
             yield row, value
 
 
-def mend_recipes(connection: Connection, *, repair: bool) -> list[str]:
+def mend_recipes(connection: sa.Connection, *, repair: bool) -> list[str]:
     """Find saved recipes, and versions of them, that would be refused today, by the names of their
     bases; ``repair`` stores them as they are read anyway."""
     mended = []
@@ -224,8 +209,8 @@ def mend_recipes(connection: Connection, *, repair: bool) -> list[str]:
         if repair:
             mine = knowledge_base.c.id == row.id
             data = recipe.model_dump(mode="json")
-            connection.execute(update(knowledge_base).where(mine).values(recipe=data))
-    names = {row.id: row.name for row in connection.execute(select(knowledge_base))}
+            connection.execute(sa.update(knowledge_base).where(mine).values(recipe=data))
+    names = {row.id: row.name for row in connection.execute(sa.select(knowledge_base))}
     for row, recipe in _refused(connection, recipe_version):
         mended.append(f"version {row.hash} of the recipe of {names[row.base_id]}")
         if repair:
@@ -233,8 +218,10 @@ def mend_recipes(connection: Connection, *, repair: bool) -> list[str]:
     return mended
 
 
-def _refused(connection: Connection, table: Table) -> Iterator[tuple[Row[Any], Recipe]]:
-    rows = connection.execute(select(table, cast(table.c.recipe, Text).label("stored"))).all()
+def _refused(connection: sa.Connection, table: sa.Table) -> Iterator[tuple[sa.Row[Any], Recipe]]:
+    rows = connection.execute(
+        sa.select(table, sa.cast(table.c.recipe, sa.Text).label("stored"))
+    ).all()
     for row in rows:
         if _is_beyond(json.loads(row.stored)):
             yield row, Recipe.restore(row.recipe)
@@ -248,11 +235,11 @@ def _is_beyond(stored: Any) -> bool:
     return False
 
 
-def _replace_version(connection: Connection, row: Row[Any], recipe: Recipe) -> None:
+def _replace_version(connection: sa.Connection, row: sa.Row[Any], recipe: Recipe) -> None:
     """Store a version under the hash that it has by now, with the name that it was given."""
     key = {"base_id": row.base_id, "hash": recipe.hash, "saved": row.saved}
     mine = (recipe_version.c.base_id == row.base_id) & (recipe_version.c.hash == row.hash)
-    connection.execute(delete(recipe_version).where(mine))
+    connection.execute(sa.delete(recipe_version).where(mine))
     insert_or_replace(connection, recipe_version, key | {"recipe": recipe.model_dump(mode="json")})
     name = registries.list_recipe_names(connection, row.base_id).get(row.hash, "")
     if name and recipe.hash != row.hash:
