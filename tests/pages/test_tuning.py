@@ -47,7 +47,7 @@ def test_the_cards_are_those_of_an_evaluation(labelled: Workspace, open_page: Op
     app = open_page("tuning.py")
     assert _cards(app) == _evaluated(labelled, labelled.base("notes").recipe())
     assert [metric.delta for metric in app.metric] == [""] * 5
-    assert "doubtful answers" in _said(app, "*Rightly unanswered*")  # which Metrics counts
+    assert "doubtful answers" in app.metric[4].help  # which *Rightly unanswered* counts
 
 
 def test_a_slider_changes_the_figures_and_shows_the_change(

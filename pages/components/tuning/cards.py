@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,11 @@ from rag import (
     signed_points,
 )
 
+_DOUBTFUL = (
+    "*Rightly unanswered* on Metrics counts doubtful answers, too: no threshold is needed for "
+    "those."
+)
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -43,13 +48,10 @@ def cards(bench: Bench) -> None:
     measured = cached(partial(_measured, bench), "changes", (*bench.without(), against))
     with st.grid(len(CARDS), min_column_width=132):
         for card in CARDS:
+            if card.metric == REFUSED:
+                card = replace(card, help=f"{card.help} {_DOUBTFUL}")
             _card(card, measured.get(card.metric), is_changed=not _is_saved(bench))
-    doubts = (
-        "*Rightly refused* counts questions for which the search returns nothing. *Rightly "
-        "unanswered* on Metrics counts doubtful answers, too: no threshold is needed for those."
-    )
-    doubts = doubts if REFUSED in measured else ""
-    st.caption(f"{_against(bench)} {beyond_top_k(bench.recipe)} {doubts}")
+    st.caption(f"{_against(bench)} {beyond_top_k(bench.recipe)}")
 
 
 def _measured(bench: Bench) -> dict[str, Measured]:
