@@ -18,8 +18,8 @@ Numbers = Mapping[str, set[str]]
 _METRIC = r"(?:cross-validated |condensed )?(?:nDCG|MRR|Recall|bpref)(?:@\d+)?"
 _CHANGED = re.compile(rf"({_METRIC})(?: is)? (\d\.\d{{3}})(?: instead of (\d\.\d{{3}}))?")
 _SCOPE = re.compile(r"\*\*([^*]+?):\*\*")
-# At another threshold, the page says "it returns".
-_SHARE = re.compile(r"(?<!it returns )(passages for|the search refuses|refuses) (\d+%)")
+# After the number of another threshold, the share is that of this one.
+_SHARE = re.compile(r"(passages for|(?<!\d[,:] )the search refuses|(?<!the search )refuses) (\d+%)")
 _COUNT = re.compile(r"(\d[\d,]*) (?:different )?(recipe|combination)s?\b")
 _RUNS = re.compile(r"\*\*(.+)\*\* against \*\*(.+)\*\*$")
 _CARDS = {"Rightly refused": "the search refuses"}

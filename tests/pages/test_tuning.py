@@ -1,8 +1,9 @@
 """The Tuning page: figures that follow the sliders, curves, the best recipe, the threshold."""
 
 import json
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.recipe.working_recipe import read_values
 from pages.components.shell.text import plain
 from pages.components.tuning import bench
+from pages.components.tuning.curves import ANSWERED, REFUSED, threshold_takeaway
 from rag import (
     InvalidInput,
     PromiseCurves,
@@ -92,7 +94,7 @@ def test_the_url_says_what_is_shown(labelled: Workspace, open_page: OpenPage) ->
 @pytest.mark.parametrize(
     ("curve", "words"),
     [
-        ("Threshold", "of the questions without an answer are refused"),
+        ("Threshold", ", without a threshold "),
         ("Weight", "nDCG@10"),
         ("Top-k", "The first 5 contain"),
         ("Map", "Score: nDCG@10 of a question"),
@@ -105,6 +107,22 @@ def test_every_curve_has_a_sentence(
     app = open_page("tuning.py", curve=curve)
     assert _said(app, words)
     assert not app.error
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        ((0.0, 0.95, 1.0), ["95%", "2%", "83%", "90%"]),
+        ((0.0, 0.5, 1.0), ["50%", "2%", "83%", "90%"]),  # at 0.9, hardly any passage is left
+    ],
+)
+def test_a_threshold_that_refuses_says_what_recall_it_costs(
+    refused: Sequence[float], said: list[str]
+) -> None:
+    lines = {"Recall@5": (0.9, 0.83, 0.1), ANSWERED: (1.0, 0.98, 0.2), REFUSED: refused}
+    sentence = threshold_takeaway((0.0, 0.5, 0.9), lines, None)
+    assert re.findall(r"\d+%", sentence) == said
+    assert "0.50" in sentence
 
 
 def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:

@@ -42,41 +42,32 @@ def threshold_takeaway(
 ) -> str:
     """Summarize the cost of refusing nearly all questions that should be refused.
 
-    The cost is the threshold and the share of answerable questions that still get passages. Without
-    these two lines, summarize up to which threshold recall stays within a point of its best.
+    The cost is the answerable questions that are refused too, and recall: there and at the lowest
+    threshold. Without refusals, summarize up to which threshold recall stays within a point of its
+    best.
     """
     answered, refused = lines.get(ANSWERED), lines.get(REFUSED)
+    name, recall = next(row for row in lines.items() if row[0].startswith("Recall"))
     if answered is None or refused is None:
-        recall = next(row for label, row in lines.items() if label.startswith("Recall"))
         least = max(recall) - 0.01
         last = max(value for value, height in zip(x, recall, strict=True) if height >= least)
         return f"Recall stays within a point of its best up to {last:.2f}{_now(now)}."
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
+    opening = f"At {x[at]:.2f}, the search"
     if answered[at] < _KEPT:
-        return _nearest(x, answered, refused, now)
-    sentence = (
-        f"At {x[at]:.2f}, {percent(refused[at])} of the questions without an answer are refused "
-        f"by the search, and it returns passages for {percent(answered[at])} of the answerable ones"
-    )
-    return f"{sentence}{_now(now)}."
-
-
-def _nearest(
-    x: Sequence[float], answered: Sequence[float], refused: Sequence[float], now: float | None
-) -> str:
-    """Name the threshold that tells questions apart best, unless it is no better than now."""
-    told_apart = [kept + gone for kept, gone in zip(answered, refused, strict=True)]
-    at = max(range(len(x)), key=told_apart.__getitem__)
-    present = -1.0 if now is None else now
-    before = max((place for place, value in enumerate(x) if value <= present), default=0)
-    sentence = "No threshold tells most questions apart"
-    if told_apart[at] <= told_apart[before]:
-        return f"{sentence}, and none does better{_now(now)}."
+        told_apart = [kept + gone for kept, gone in zip(answered, refused, strict=True)]
+        at = max(range(len(x)), key=told_apart.__getitem__)
+        present = -1.0 if now is None else now
+        before = max((place for place, value in enumerate(x) if value <= present), default=0)
+        opening = "No threshold tells most questions apart"
+        if told_apart[at] <= told_apart[before]:
+            return f"{opening}, and none does better{_now(now)}."
+        opening += f". The nearest is {x[at]:.2f}: the search"
     return (
-        f"{sentence}. The nearest is {x[at]:.2f}: the search returns passages for "
-        f"{percent(answered[at])} of the answerable ones and refuses {percent(refused[at])} of "
-        f"those without an answer{_now(now)}."
+        f"{opening} refuses {percent(refused[at])} of the questions without an answer and "
+        f"{percent(1 - answered[at])} of the answerable ones; {name.lower()} is "
+        f"{percent(recall[at])}, without a threshold {percent(recall[0])}{_now(now)}."
     )
 
 
@@ -304,13 +295,13 @@ def _threshold(bench: Bench) -> None:
     measure = bench.what_if.against_threshold
     curve = cached(measure, "threshold", bench.without("threshold"))
     summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
-    if curve.x[-1] == 1.0 and "answered" in curve.lines:  # what comes back at 1.00 has a code
-        summary += f" Rare codes pass any: {percent(curve.lines['answered'][-1])} at 1.00."
-    st.caption(
-        summary,
-        help="Precision counts the returned passages of all questions, also of those without an "
-        "answer. *Precision@5* is the mean over the labelled questions.",
+    explained = (
+        "Precision counts the returned passages of all questions, also of those without an "
+        "answer. *Precision@5* is the mean over the labelled questions."
     )
+    if curve.x[-1] == 1.0 and "answered" in curve.lines:  # what comes back at 1.00 has a code
+        explained += f" Rare codes pass any: {percent(curve.lines['answered'][-1])} at 1.00."
+    st.caption(summary, help=explained)
     charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
 
 
