@@ -24,6 +24,7 @@ from pages.components.shell.text import plain
 from rag import (
     AgentCall,
     Chunk,
+    Comparison,
     KnowledgeBase,
     RankedPassage,
     Run,
@@ -256,6 +257,21 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     assert list(table["First relevant"]) == [
         f"{row.first_before} → {row.first_before} (cut)" for row in found.regressions
     ]
+
+
+@pytest.mark.parametrize(("verdict", "first"), [("better", True), ("undecided", False)])
+def test_a_run_is_offered_first_only_where_it_is_better(
+    pair, open_page, monkeypatch, verdict, first
+):
+    good, bad = pair
+    monkeypatch.setattr(Comparison, "verdict", property(lambda _: verdict))
+    app = open_page("runs.py", runs=f"{good},{bad}", against=bad)
+    keys = [one.key for one in app.main.button if one.key]
+    places = [keys.index(f"runs_use_{good}"), keys.index(f"tour_compared_{good}_{bad}")]
+    assert (places == sorted(places)) is first
+    (box,) = (one for one in app.main.expander if one.label == "How it was tested")
+    inside = [one.value for one in box.caption if "bpref" in one.value]
+    assert inside == [one.value for one in app.main.caption if "bpref" in one.value] != []
 
 
 def test_identical_runs_have_identical_results(base, open_page):

@@ -75,15 +75,14 @@ def comparison(
     compared = _one(table, names)
     pooled = _open_hits(base, compared, only)
     _verdict(base, compared, names, pooled)
-    if pooled and pooled.sentence:
-        icon = ":material/warning:" if compared.figures.doubt else ":material/gavel:"
-        st.caption(f"{icon} {plain(pooled.sentence)}")
     row = st.container(horizontal=True, gap="small")
     views = [BY_QUESTION, SAME] if guest() else [BY_QUESTION, WHERE, SAME, BETTER]
     view = switch("Two runs", views, VIEW, label_visibility="collapsed")
     with row:
-        if len(chosen) > 1:  # for a single run they stand above
+        is_better, two = compared.figures.verdict == "better", len(chosen) > 1
+        if two and is_better:  # for a single run they stand above
             use_button(base, compared.run, one_of_two=True)
+        if two:
             downloads(base, compared.run, compared.baseline)
         if view != BETTER and not guest():  # where hits are judged in place, by the same keys
             judge_button(base, compared.run, compared.baseline)
@@ -92,6 +91,8 @@ def comparison(
         stops = [comparison_stop(compared, _plain_names(compared, leaderboard), base.recipe())]
         key = f"{compared.run.id}_{compared.baseline.id}"
         tour_button(base, f"compared_{key}", lambda: stops)
+        if two and not is_better:
+            use_button(base, compared.run, one_of_two=True)
     scope = f"{compared.run.id}_{against}_{metric}_{only is not None}"
     if view == BETTER:
         deciding(base, compared, names, metric)
@@ -327,6 +328,8 @@ def _verdict(
                     f"The interval of the difference is that of the test: {figures.level}, so that "
                     "few verdicts are wrong. Single means have 95% intervals, as in the table."
                 )
+            if pooled and pooled.sentence:
+                st.caption(plain(pooled.sentence))
             _matters(compared)
 
 
