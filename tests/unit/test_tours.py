@@ -186,6 +186,27 @@ def test_a_run_and_a_comparison_show_their_values(base):
     assert [row.label for row in stop.values] == ["nDCG@10, Vectors", "nDCG@10, Words"]
 
 
+def test_a_title_names_only_what_two_runs_differ_by(base):
+    changes = ({"search.threshold": "auto"}, {"search.threshold": 0.52})
+    changes += ({"search.threshold": 0.52, "search.top_k": 8},)
+    runs = [base.runs.evaluate(SET, WORDS.with_fields(fields)).run for fields in changes]
+    described = {run.id: base.runs.recipe_name(run.recipe) for run in runs}
+    alike = {run.id: f"Same, {number}" for number, run in enumerate(runs)}
+    own = {run.id: "Strict" if run == runs[1] else "As shipped" for run in runs}
+    table = base.runs.compare([runs[1].id, runs[2].id], runs[0].id, "ndcg@10", None)
+    by_run = {compared.run.id: compared for compared in table}
+    titles = [
+        comparison_stop(by_run[runs[place].id], names, WORDS).title.removeprefix("Is it better? ")
+        for place, names in ((1, described), (2, described), (1, alike), (1, own))
+    ]
+    assert titles == [
+        "threshold 0.52 against automatic",
+        "top 8, threshold 0.52 against top 5",
+        "1 against 0",
+        "Strict against As shipped",
+    ]
+
+
 def test_a_run_with_answers_shows_which_were_wrong(base):
     asked = [question.id for question in base.questions.usable(SET) if question.answerable]
     beside = {

@@ -22,11 +22,12 @@ from rag.evaluation.measuring import highest_mean
 from rag.evaluation.metric_titles import metric_meaning, metric_title
 from rag.evaluation.metrics import MEASURES, lower_is_better
 from rag.evaluation.report import as_shown, on_cards, unanswered
-from rag.evaluation.report.words import counted
+from rag.evaluation.report.words import counted, setting
 from rag.evaluation.significance import LEVEL
 from rag.experiments.explanation.standing import Passing, Standing
 from rag.experiments.runs.history import RunComparison
 from rag.recipe import Recipe
+from rag.recipe.captions import phrase
 from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
 from rag.storage.conversations.turns import StoredCitation, Turn
@@ -358,11 +359,33 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Re
         )
     return TourStop(
         "comparison",
-        f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
+        f"Is it better? {_apart(compared, names)}",
         _counted_questions(compared, names) + _in_plain_words(compared, names, saved),
         values=(*means, *(() if figures.obstacle else change)),
         points=(*points, *compared.caveats),
     )
+
+
+def _apart(compared: RunComparison, names: Mapping[str, str]) -> str:
+    """Two runs by the parts of their names that only one has, for a title."""
+    run, baseline = compared.run, compared.baseline
+    new, old = names[run.id].split(", "), names[baseline.id].split(", ")
+    parts = [part for part in new if part not in old], [part for part in old if part not in new]
+    before, recipe = baseline.recipe, run.recipe
+    if not all(parts) and before and recipe:
+        # The name of a recipe leaves out what is as by default.
+        changes = {
+            name: ["automatic" if value == "auto" else setting(value) for value in values]
+            for name, values in before.differences(recipe).items()
+            if not name.startswith("answer.")
+        }
+        parts = (
+            [f"{phrase(name)} {new_value}" for name, (_, new_value) in changes.items()],
+            [old_value for old_value, _ in changes.values()],
+        )
+    if not all(parts):
+        return f"{names[run.id]} against {names[baseline.id]}"
+    return " against ".join(map(", ".join, parts))
 
 
 def _counted_questions(compared: RunComparison, names: Mapping[str, str]) -> str:
