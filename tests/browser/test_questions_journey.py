@@ -49,7 +49,7 @@ def test_edit_a_question_then_import_a_file(serve, warm_home, tmp_path, page, sh
         )
         shoot(page, "question-import")
         page.get_by_role("button", name="Import", exact=True).click()
-        page.get_by_text("2 questions imported into more questions.").wait_for()
+        page.get_by_text("2 questions imported into “more questions”.").wait_for()
         page.get_by_text("2 questions, 1 of them without an answer in the documents.").wait_for()
         page.wait_for_url("**set=more**")
         chosen = page.get_by_role("heading", name="checks", exact=True)

@@ -72,7 +72,7 @@ def test_an_import_says_how_many_questions_it_brought(base):
     app.file_uploader(key="metrics_import_file").upload("checks.csv", _table()).run()
     app.button(key="metrics_import_go").click().run()
     (draw,) = app.session_state["notices_waiting"]
-    assert draw.args == ("2 questions imported into checks\\.",)
+    assert draw.args == ("2 questions imported into “checks”\\.",)
     assert draw.func.__name__ == "success"
 
 

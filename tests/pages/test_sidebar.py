@@ -207,7 +207,7 @@ def test_every_file_has_its_stage_and_the_one_at_work_is_first():
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        (None, "done; lexical search finds it, dense search later"),
+        (None, "done; lexical search finds it now, dense search later"),
         (40.0, "dense search in about 40 s"),
     ],
 )

@@ -229,7 +229,7 @@ def _import(
     judged = base.questions.holds_judgements(file.name, content)
     what = "judgement" if judged else "question"
     version_note = f" {_kept(came.replaced)}" if came.replaced is not None else ""
-    imported = f"{counted(came.number, what)} imported into {name}.{version_note}"
+    imported = f"{counted(came.number, what)} imported into “{name}”.{version_note}"
     _label_notes(base, name)
     later(partial(st.success, plain(imported), icon=":material/check:"))
     if came.skipped:

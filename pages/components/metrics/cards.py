@@ -111,10 +111,10 @@ def refusals_card(run: Run) -> Card:
         card,
         metric=DOUBTED,
         label=METRIC_TITLES[DOUBTED],
-        note=f"rightly refused: {percent(run.metrics.get(REFUSED, 0.0))}",
-        help=f"{METRIC_DEFINITIONS[DOUBTED]} *Rightly refused* counts only those for which the "
-        "search returned nothing. A higher threshold refuses more, and so does a higher limit of "
-        "*Off-topic questions*. In JSON and gates: `correct_doubt`.",
+        note=f"by the search itself: {percent(run.metrics.get(REFUSED, 0.0))}",
+        help=f"{METRIC_DEFINITIONS[DOUBTED]} *By the search itself* (*Rightly refused*) counts "
+        "only those for which the search returned nothing. A higher threshold refuses more, and so "
+        "does a higher limit of *Off-topic questions*. In JSON and gates: `correct_doubt`.",
     )
 
 
@@ -368,7 +368,8 @@ def _expected_card(results: Sequence[QuestionResult]) -> Card:
 
 def _decisions_card(run: Run) -> Card:
     """The first card; runs of earlier versions have decisions only by the status of answers."""
-    card = ANSWER_CARDS[0]
+    note = "answered if answerable, else not; wrong answers count too"
+    card = replace(ANSWER_CARDS[0], note=note)
     if DECISIONS in run.metrics or BY_STATUS not in run.metrics:
         return card
     title, definition = METRIC_TITLES[BY_STATUS], METRIC_DEFINITIONS[BY_STATUS]

@@ -199,18 +199,18 @@ def file_rows(
         {
             "File": visible(item.name),
             "Stage": _stage(job, item, _at_work(job, item))
-            + f"; {answers_by_words(job)}" * (job.active and item.name in by_words),
+            + f"; {answers_by_words(job, 'it')}" * (job.active and item.name in by_words),
             "Passages": item.chunks or None,
         }
         for item in sorted(items, key=lambda item: not _at_work(job, item))
     ]
 
 
-def answers_by_words(job: JobRow) -> str:
-    """Describe how documents can be searched while a job computes their vectors."""
+def answers_by_words(job: JobRow, which: str) -> str:
+    """Describe how ``which`` files can be searched while a job computes their vectors."""
     remaining = job.seconds_left
     soon = "later" if remaining is None else f"in about {duration(remaining)}"
-    return f"lexical search finds it, dense search {soon}"
+    return f"lexical search finds {which} now, dense search {soon}"
 
 
 def _at_work(job: JobRow, item: JobItem) -> bool:
@@ -287,8 +287,9 @@ def _loading_note(base_id: int, *, empty: bool) -> None:
             files = f"{read:,} of {counted(len(items), 'file')} done" if items else state(job)
             if failed := sum(item.status == "failed" for item in items):
                 files += f", {failed:,} could not be read"
-            if items and read == len(items):
-                files += f"; {answers_by_words(job)}"
+            if items and read == len(items) > failed:
+                all_read = "this file" if read == 1 else "these files"
+                files += f"; {answers_by_words(job, 'the rest' if failed else all_read)}"
             search_note = "" if empty else " You can already ask about the finished ones."
             st.progress(progress(job), text=f"{plain(job.title)}: {files}.{search_note}")
             arrived = empty and any(item.chunks for item in items)
