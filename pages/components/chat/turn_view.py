@@ -31,6 +31,7 @@ from pages.components.shell.session import (
     BASE,
     cached_per_run,
     guest,
+    leave_for,
     offered,
     show,
     to_url,
@@ -448,7 +449,7 @@ def inspect(base: KnowledgeBase, turn: Turn) -> None:
     parameters = {"q": turn.complete}
     if turn.citations:
         parameters["passage"] = turn.citations[0].chunk_id
-    st.switch_page("inspector.py", query_params=parameters)
+    leave_for("inspector.py", parameters)
 
 
 def _usable(base: KnowledgeBase, recipe: Recipe) -> Recipe:
