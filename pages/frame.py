@@ -9,7 +9,6 @@ from streamlit.navigation.page import Page
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_chip
 from pages.components.shell import job_progress
-from pages.components.shell.buttons import no_dialog
 from pages.components.shell.charts import DARK, palette
 from pages.components.shell.door import (
     base_picker,
@@ -29,7 +28,6 @@ from pages.components.shell.session import (
     chosen_base,
     chosen_info,
     guest,
-    leave_for,
     link_tour,
     look_up,
     note_address,
@@ -116,7 +114,7 @@ def not_shared(page: Page) -> Page:
                 icon=":material/link:",
             )
         )
-        leave_for(CHAT, {})
+        st.switch_page(CHAT, query_params={})
 
     return st.Page(lead_on, title=page.title, url_path=page.url_path, visibility="hidden")
 
@@ -196,7 +194,6 @@ if palette() is DARK:
 st.logo(str(ASSETS / "touchstone.svg"), size="large", icon_image=str(ASSETS / "mark.svg"))
 PAGES = [DOCUMENTS, CHAT, INSPECTOR, METRICS, TUNING, RUNS, USAGE, SETTINGS, HIDDEN_TOURS]
 bound_address()
-no_dialog()
 with run_cache():
     if not let_in():
         st.navigation([*LEADING_ON, *PAGES], position="hidden")

@@ -69,33 +69,3 @@ def test_an_evaluation_that_was_left_is_there_when_it_is_done(serve, warm_home, 
         kinds = [job.kind for job in workspace.jobs.recent(base.id)]
         assert kinds.count("evaluate") == 1
         workspace.close()
-
-
-def test_a_dialog_stays_open_with_its_file_when_a_job_ends(serve, warm_home, page, tmp_path):
-    _ask_many(warm_home)
-    file = tmp_path / "chosen file.txt"
-    file.write_text("What may a hotel cost?\nWho won the cup in 1954?")
-    with serve(warm_home) as address:
-        page.goto(f"{address}/metrics?kb=handbook&set=many&metrics=Question+sets")
-        page.get_by_role("button", name="Import questions").wait_for()
-        workspace = workspace_at(warm_home)
-        base = workspace.base("handbook")
-        base.runs.start_evaluation("many", base.recipe())
-        page.reload()
-        page.get_by_test_id("stSidebar").get_by_text("Evaluating many").wait_for()
-        page.get_by_role("button", name="Import questions").click()
-        page.locator("input[type=file]").set_input_files(file)
-        chosen = page.get_by_role("dialog").get_by_text("chosen file.txt")
-        chosen.wait_for()
-        assert workspace.jobs.active(base.id)
-
-        at_work = page.get_by_test_id("stSidebar").get_by_text("Evaluating many")
-        at_work.wait_for(state="detached", timeout=LONGEST)
-        page.wait_for_timeout(3000)
-        expect(chosen).to_be_visible()
-        assert not workspace.jobs.active(base.id)
-        workspace.close()
-        page.get_by_role("dialog").get_by_role("button", name="Close").click()
-        page.get_by_role("dialog").wait_for(state="detached")
-        page.get_by_text("Results", exact=True).first.click()
-        page.get_by_test_id("stMetricValue").first.wait_for()

@@ -60,7 +60,7 @@ def test_no_form_clears_what_is_refused():
 )
 def test_a_click_beside_a_dialog_that_is_typed_into_does_not_close_it(module):
     source = (PAGES / "components" / f"{module}.py").read_text()
-    assert re.search(r"@dialog\([^@]*dismissible=False", source)
+    assert re.search(r"@st\.dialog\([^@]*dismissible=False", source)
     assert "cancel=True" in source or "cancel_button(" in source
 
 

@@ -31,7 +31,6 @@ from pages.components.shell.session import (
     BASE,
     cached_per_run,
     guest,
-    leave_for,
     offered,
     show,
     to_url,
@@ -449,7 +448,7 @@ def inspect(base: KnowledgeBase, turn: Turn) -> None:
     parameters = {"q": turn.complete}
     if turn.citations:
         parameters["passage"] = turn.citations[0].chunk_id
-    leave_for("inspector.py", parameters)
+    st.switch_page("inspector.py", query_params=parameters)
 
 
 def _usable(base: KnowledgeBase, recipe: Recipe) -> Recipe:

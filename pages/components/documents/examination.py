@@ -12,7 +12,7 @@ import streamlit as st
 from pages.components.documents.table import show_unread
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import leave_for, offered
+from pages.components.shell.session import offered
 from pages.components.shell.text import plain
 from pages.components.source.places import snippet, tables_of, with_columns
 from pages.components.source.view import forget_walk
@@ -173,7 +173,7 @@ def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> 
             icon=":material/troubleshoot:",
             **offered(base, "explain"),
         ):
-            leave_for("inspector.py", {"q": finding.question})
+            st.switch_page("inspector.py", query_params={"q": finding.question})
         _ignore(base, finding)
     if place := finding.nearest:
         st.caption(f"Nearest passage: {plain(place.document + _page_of(base, place, ', '))}")

@@ -17,7 +17,6 @@ from pages.components.metrics.cards import (
     cutoffs,
     expects_unscored,
 )
-from pages.components.shell.session import leave_for
 from pages.components.shell.tables import PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
 from rag import (
@@ -78,7 +77,7 @@ def failures_table(
     # Only a click opens: the table may have its selection still when the visitor comes back.
     clicked = st.session_state.pop(_CLICKED, False)
     for row in picked_rows(event)[:1] if clicked else ():
-        leave_for("inspector.py", address(base, run, worst[row]))
+        st.switch_page("inspector.py", query_params=address(base, run, worst[row]))
 
 
 def _score_name(depth: int | None) -> str:

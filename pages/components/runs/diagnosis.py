@@ -15,7 +15,7 @@ from pages.components.runs.next_step import label_button
 from pages.components.runs.table import SELECTED
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
-from pages.components.shell.session import ASKED_ANEW, leave_for, offered
+from pages.components.shell.session import ASKED_ANEW, offered
 from pages.components.shell.tables import (
     LARGE_WIDTH,
     PINNED_WIDTH,
@@ -261,7 +261,7 @@ def _ask_button(question: str, cause: str) -> None:
         help=f"Asks “{plain(question)}” in a new conversation.",
     ):
         st.session_state[ASKED_ANEW] = question
-        leave_for("chat.py", {})
+        st.switch_page("chat.py", query_params={})
 
 
 def _open_sets() -> None:
@@ -397,7 +397,7 @@ def _questions(diagnosis: Diagnosis) -> None:
     )
     clicked = st.session_state.pop(_CLICKED, False)
     for row in picked_rows(event)[:1] if clicked else ():
-        leave_for("inspector.py", _address(questions, row))
+        st.switch_page("inspector.py", query_params=_address(questions, row))
     _whole_evidence(questions)
 
 

@@ -18,7 +18,7 @@ from pages.components.shell.charts import (
     select_clicked,
 )
 from pages.components.shell.guard import guard
-from pages.components.shell.session import leave_for, offered, to_url
+from pages.components.shell.session import offered, to_url
 from pages.components.shell.tables import PINNED_WIDTH, pick_rows, picked_rows, row_height
 from pages.components.shell.text import clipped, difference, plain
 from pages.components.source.places import snippet
@@ -74,7 +74,7 @@ def _side(
         ):
             with guard():
                 working_recipe.replace(base, run.recipe)
-                leave_for("inspector.py", {"q": question})
+                st.switch_page("inspector.py", query_params={"q": question})
     ranking(passages, is_after=is_after)
 
 

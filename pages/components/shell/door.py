@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.shell import identity
-from pages.components.shell.buttons import dialog, filled_button
+from pages.components.shell.buttons import filled_button
 from pages.components.shell.cookies import COME_IN, LEAVE, SIGN_OUT, base_cookie, last_base
 from pages.components.shell.guard import guard, later, show_error
 from pages.components.shell.identity import SignedOut, SignInNeeded, VisitOver, is_here
@@ -17,7 +17,6 @@ from pages.components.shell.session import (
     QUESTION,
     bases,
     chosen_base,
-    leave_for,
     oldest,
     refusal,
     shared_cache,
@@ -138,7 +137,7 @@ def gone_note(page: str) -> None:
     )
 
 
-@dialog("New knowledge base", icon=":material/library_add:")
+@st.dialog("New knowledge base", icon=":material/library_add:")
 def _new_base() -> None:
     st.caption("Each knowledge base has its own documents, questions, runs and recipe.")
     with st.form("frame_new_base", border=False):
@@ -146,9 +145,8 @@ def _new_base() -> None:
         submitted = filled_button("Create", draw=st.form_submit_button)
     if submitted:
         with guard():
-            created = workspace().create(name).name
-            choose(created)
-            leave_for("documents.py", {BASE: created})
+            choose(workspace().create(name).name)
+            st.switch_page("documents.py", query_params={})
 
 
 _MOST_VALUES = 100  # of one parameter of an address

@@ -230,24 +230,7 @@ def open_page(page: str, parameters: Mapping[str, str]) -> None:
     for name in bound:
         show(name, parameters[name])
     unbound = {name: value for name, value in parameters.items() if name not in bound}
-    leave_for(page, unbound)
-
-
-def leave_for(page: str | Page, parameters: Mapping[str, str]) -> None:
-    """Open a page at an address, which names the open knowledge base unless it is the oldest.
-
-    ``parameters`` may name another base. Streamlit clears the address before it opens a page, and
-    refuses a parameter that a widget is bound to: the picker binds its own again on that page.
-    """
-    known, context = look_up(), get_script_run_ctx()
-    name = parameters.get(BASE) or (chosen_info(known).name if known else "")
-    others = {key: value for key, value in parameters.items() if key != BASE}
-    if context is not None:
-        with context.session_state.query_params() as address:
-            if bound := address.get_binding_for_param(BASE):
-                address.unbind_widget(bound.widget_id)
-    is_plain = not name or name == oldest(known).name
-    st.switch_page(page, query_params=others if is_plain else {BASE: name} | others)
+    st.switch_page(page, query_params=unbound)
 
 
 def restore_address(page: Page) -> None:

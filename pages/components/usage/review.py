@@ -9,7 +9,7 @@ from pages.components.chat.answer_text import BADGES, sentence_notes
 from pages.components.chat.conversations import CONVERSATION
 from pages.components.chat.feedback import collect_button
 from pages.components.shell.buttons import action_button
-from pages.components.shell.session import leave_for, offered
+from pages.components.shell.session import offered
 from pages.components.shell.text import ago, clipped, lines, listed, plain
 from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
 
@@ -139,7 +139,7 @@ def _card(base: KnowledgeBase, item: Feedback) -> None:
                 type="tertiary",
             ):
                 base.conversations.show(item.conversation, turn.id)
-                leave_for("chat.py", {CONVERSATION: str(item.conversation)})
+                st.switch_page("chat.py", query_params={CONVERSATION: str(item.conversation)})
             key, act = f"review_dismiss_{turn.id}", base.conversations.dismiss_review
             options = offered(base, "conversations.dismiss_review", type="tertiary")
             action_button("Dismiss", key, "close", act, turn.id, **options)
