@@ -71,8 +71,11 @@ def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(labelled, open_page
     base.questions.import_file("checks", "checks.jsonl", "\n".join(map(json.dumps, rows)))
     evaluated(labelled)
     app = open_page("metrics.py")
-    assert {metric.delta for metric in app.metric} == {""}
-    assert any("labels or tags" in one.value for one in app.caption)
+    assert {metric.delta for metric in app.metric} == {"", "no change"}
+    (said,) = [one.value for one in app.caption if "Change against" in one.value]
+    assert "the same recipe" in said
+    assert "labels changed" in said
+    assert "version 2" in said
 
 
 def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(labelled, open_page):

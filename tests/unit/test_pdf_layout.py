@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from pypdf import PdfWriter
+from pypdf import PageObject, PdfWriter
 from pypdf.generic import (
     ArrayObject,
     DecodedStreamObject,
@@ -258,7 +258,7 @@ def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(tmp_path, monkey
 
 
 def test_the_more_plausible_of_two_readings_is_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "_page_text", lambda _reader, _index: PROSE)
+    monkeypatch.setattr(PageObject, "extract_text", lambda _page: PROSE)
     path = tmp_path / "content"
     path.write_bytes(drawn(SHIFTED))
     content = reader.read_pdf(Source(path))
