@@ -29,8 +29,15 @@ QUESTION = "How long may unused leave be carried over?"
 
 def make(folder: Path, home: Path) -> None:
     """Write all files of the gallery into a folder; the empty home keeps what they are made of."""
-    run = make_pages(folder, home)
-    _verb("bundle", run, "-o", str(folder / "sample-bundle.zip"), "--home", str(home))
+    folder.mkdir(parents=True, exist_ok=True)
+    with sample(home) as base:
+        saved, dense = base.recipe(), base.recipe().with_fields({"search.mode": "dense"})
+        runs = [base.runs.evaluate(SAMPLE, recipe).run.id for recipe in (dense, saved)]
+        base.runs.pin(runs[0])
+        tour = base.tours.get(base.tours.create("How good is our search?", _stops(base, *runs)))
+        (folder / "sample-tour.html").write_text(tour_html(tour, base.name), "utf-8")
+    _verb("report", runs[1], "-o", str(folder / "sample-report.html"), "--home", str(home))
+    _verb("bundle", runs[1], "-o", str(folder / "sample-bundle.zip"), "--home", str(home))
     for name in SETS:
         parts = GALLERY / "sets" / name
         documents = [str(path) for path in parts.iterdir() if path.name != "questions.jsonl"]
@@ -43,19 +50,6 @@ def make(folder: Path, home: Path) -> None:
         workspace.close()
         bundle = str(folder / f"{name}-bundle.zip")
         _verb("bundle", run, "-o", bundle, "--with-documents", "--home", str(home))
-
-
-def make_pages(folder: Path, home: Path) -> str:
-    """Write the pages on the sample into a folder; return the id of the run that they show."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with sample(home) as base:
-        saved, dense = base.recipe(), base.recipe().with_fields({"search.mode": "dense"})
-        runs = [base.runs.evaluate(SAMPLE, recipe).run.id for recipe in (dense, saved)]
-        base.runs.pin(runs[0])
-        tour = base.tours.get(base.tours.create("How good is our search?", _stops(base, *runs)))
-        (folder / "sample-tour.html").write_text(tour_html(tour, base.name), "utf-8")
-    _verb("report", runs[1], "-o", str(folder / "sample-report.html"), "--home", str(home))
-    return runs[1]
 
 
 def _verb(*arguments: str) -> None:

@@ -31,16 +31,16 @@ def _curve(rng: np.random.Generator, questions: int, *, together: float = 0.0) -
 def test_nine_promises_in_ten_are_kept_on_other_questions(wanted, together):
     rng = np.random.default_rng(7)
     promised = kept = aimed = 0
-    for _ in range(150):
+    for _ in range(300):
         curve, other = _curve(rng, 100, together=together), _curve(rng, 100, together=together)
         found = PromiseCurves(curve, other).promise(wanted)
         promised += found.point is not None
         kept += found.kept is True
         aim = curve.aim(wanted)
         aimed += aim is not None and (other.at(aim.threshold).precision or 1.0) >= wanted
-    assert promised > 25
+    assert promised > 50
     assert kept / promised >= 0.9
-    assert aimed / 150 < 0.7  # what is read off the same questions is kept about half of the time
+    assert aimed / 300 < 0.65  # what is read off the same questions is kept about half of the time
 
 
 def _of_sources(rng: np.random.Generator, sources: int, *, known: bool) -> ThresholdCurve:
@@ -199,7 +199,7 @@ def test_of_fifty_thousand_candidates_only_those_tested_are_bounded(monkeypatch)
 def _kept(wanted: float, *, known: bool) -> tuple[int, float]:
     rng = np.random.default_rng(5)
     found = []
-    for _ in range(100):
+    for _ in range(200):
         pair = (_of_sources(rng, 40, known=known) for _ in range(2))
         found.append(PromiseCurves(*pair).promise(wanted))
     made = [each for each in found if each.point is not None]
@@ -209,7 +209,7 @@ def _kept(wanted: float, *, known: bool) -> tuple[int, float]:
 @pytest.mark.parametrize("wanted", [0.5, 0.7])
 def test_promises_are_kept_where_questions_share_a_source(wanted):
     promised, kept = _kept(wanted, known=True)
-    assert promised > 10
+    assert promised > 20
     assert kept >= 0.9
     assert _kept(wanted, known=False)[1] < 0.9  # without their groups known
 
