@@ -36,7 +36,7 @@ from rag.storage.shared.database_errors import (
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0056"
+FIRST, HEAD = "0046", "0056"
 _VERSION = "SELECT version_num FROM alembic_version"
 _INCREMENTAL = 2  # as ``PRAGMA auto_vacuum`` names it
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -411,6 +411,12 @@ def _migrate(engine: Engine, file: Path | None = None) -> None:
             f"This data was written by a newer version of Touchstone: it has schema {schema}, and "
             f"this version reads schemas up to {HEAD}.",
             f"Use a version that reads schema {schema}, or another folder (TOUCHSTONE_HOME).",
+        )
+    if schema is not None and schema < FIRST:
+        raise StorageError(
+            f"This data has schema {schema} of before version 0.1.0, which is not upgraded.",
+            "Open it once with Touchstone 1.0.0, which upgrades it, or use another folder "
+            "(TOUCHSTONE_HOME).",
         )
     if schema is not None and file is not None:
         if not _wait_alone(engine, file):

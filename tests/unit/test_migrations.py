@@ -1,17 +1,15 @@
 """The migrations build the schema that the queries expect."""
 
 import json
-import sqlite3
+import zipfile
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import NullPool, create_engine, inspect, text
 
 from rag import StorageError
 from rag.storage import Database, jobs, registries
@@ -19,7 +17,7 @@ from rag.storage.database import HEAD, MIGRATIONS
 from rag.storage.every_table import metadata
 from tests.postgres import Server
 
-FIRST_SCHEMA = Path(__file__).parents[1] / "golden" / "first_schema.sql"
+HOMES = Path(__file__).parents[1] / "golden" / "homes"
 
 
 @pytest.fixture
@@ -29,115 +27,50 @@ def url(database: str, postgres: Server, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/new.db" if is_file else postgres.url(postgres.create())
 
 
+@pytest.fixture
+def older(database: str, url: str, tmp_path: Path) -> str:
+    """The address of a database of version 0.1.0, with a base and its queued job."""
+    if database == "sqlite":
+        with zipfile.ZipFile(HOMES / "0.1.0.zip") as backup:
+            (tmp_path / "new.db").write_bytes(backup.read("touchstone.db"))
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        if database == "postgresql":
+            connection.exec_driver_sql((HOMES / "0.1.0-postgresql.sql").read_text())
+        connection.exec_driver_sql("DELETE FROM job")
+        connection.exec_driver_sql(
+            "INSERT INTO knowledge_base (id, name, recipe, version, created) "
+            "VALUES (7, 'base', '{}', 0, '2026-01-01 00:00:00')"
+        )
+        connection.exec_driver_sql(
+            "INSERT INTO job (id, base_id, kind, title, payload, status, done, total, message,"
+            " cancel, created) VALUES (3, 7, 'ingest', 'Reading', '{}', 'queued', 1, 2, 'x',"
+            " false, '2026-01-01 00:00:00')"
+        )
+    return url
+
+
 def test_a_new_database_has_the_schema_of_the_tables(url):
     Database(url).close()
     with create_engine(url).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-@pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
-def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path):
-    file = tmp_path / "first.db"
-    with sqlite3.connect(file) as connection:
-        connection.executescript(FIRST_SCHEMA.read_text())
-        connection.execute(
-            "INSERT INTO knowledge_base VALUES (7, 'manuals', '{}', 3, '2026-01-02 03:04:05')"
-        )
-        connection.execute(
-            "INSERT INTO document VALUES "
-            "(7, 'd1', 'a.txt', '', 'text/plain', '[]', '[]', '{}', 5, '2026-01-02 03:04:05')"
-        )
-        day = "2026-01-02 03:04:05"
-        connection.execute(f"INSERT INTO conversation VALUES (5, 7, '{day}'), (6, 7, '{day}')")
-        for number, talk in ((1, 5), (2, 5), (3, 6), (4, 5)):
-            connection.execute(
-                f"INSERT INTO turn VALUES ({number}, {talk}, 'why?', '{{}}', '', 'complete', "
-                f"'quotes', '[]', '', 0, 0.0, 0, '{day}')"
-            )
-    url = f"sqlite:///{file}"
-    Database(url).close()
-    with create_engine(url).connect() as connection:
+def test_a_database_of_the_first_version_is_brought_up_to_date(older):
+    with closing(Database(older)) as database, database.read() as reader:
+        (row,) = jobs.recent(reader)
+        assert (row.id, row.base, row.done, row.active) == (3, "base", 1, True)
+        assert jobs.result(reader, 3) is None
+    with create_engine(older).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-    with sqlite3.connect(file) as connection:
-        assert connection.execute("SELECT id, parent FROM turn ORDER BY id").fetchall() == [
-            (1, None),
-            (2, 1),
-            (3, None),
-            (4, 2),
-        ]
-        assert connection.execute(
-            "SELECT visitor, name, settings FROM conversation"
-        ).fetchall() == [
-            ("", "", None),
-            ("", "", None),
-        ]
-        assert connection.execute("SELECT id, name, tags FROM document").fetchall() == [
-            ("d1", "a.txt", "[]")
-        ]
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(HEAD,)]
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == HEAD
 
 
 def test_the_newest_migration_is_the_one_that_opening_looks_for():
     assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == HEAD
 
 
-def test_jobs_of_a_version_without_results_are_read_on(url):
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with create_engine(url).begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0004")
-        connection.execute(
-            text(
-                "INSERT INTO knowledge_base (id, name, recipe, version, created) "
-                "VALUES (7, 'base', '{}', 0, '2026-01-01 00:00:00')"
-            )
-        )
-        connection.execute(
-            text(
-                "INSERT INTO job (id, base_id, kind, title, payload, status, done, total, message,"
-                " cancel, created) VALUES (3, 7, 'ingest', 'Reading', '{}', 'queued', 1, 2, 'x',"
-                " false, '2026-01-01 00:00:00')"
-            )
-        )
-    database = Database(url)
-    with database.read() as reader:
-        (row,) = jobs.recent(reader)
-        assert (row.id, row.base, row.done, row.active) == (3, "base", 1, True)
-        assert jobs.result(reader, 3) is None
-        assert jobs.latest(reader, 7, "ingest", {"set": "any"}) is None
-    with create_engine(url).connect() as reader:
-        assert compare_metadata(MigrationContext.configure(reader), metadata) == []
-    database.close()
-
-
-@pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
-def test_grades_below_zero_of_before_do_not_mislead(tmp_path):
-    file = tmp_path / "first.db"
-    with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(FIRST_SCHEMA.read_text())
-        connection.executemany(
-            "INSERT INTO evidence (set_id, question_id, document_name, start, grade, quote)"
-            " VALUES (1, 'q', 'a.txt', 0, ?, '')",
-            [(-1,), (-2,), (0,), (3,)],
-        )
-        connection.commit()
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with create_engine(f"sqlite:///{file}").begin() as upgraded:
-        config.attributes["connection"] = upgraded
-        command.upgrade(config, "0042")
-        grades = upgraded.execute(text("SELECT grade FROM evidence ORDER BY id")).scalars()
-        assert list(grades) == [0, 0, 0, 3]
-
-
-@pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
-def test_systems_that_only_audits_could_ask_are_gone(tmp_path):
-    file = tmp_path / "first.db"
-    with closing(sqlite3.connect(file)) as first:
-        first.executescript(FIRST_SCHEMA.read_text())
-    url, config = f"sqlite:///{file}", Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
+def test_systems_that_only_audits_could_ask_are_gone(older):
     plain = {"name": "one", "url": "https://one.example/?q={question}", "body": "", "headers": {}}
     definitions = [
         plain,
@@ -145,12 +78,8 @@ def test_systems_that_only_audits_could_ask_are_gone(tmp_path):
         {**plain, "name": "three", "headers": {"Authorization": "Bearer {user.key}"}},
         {**plain, "name": "four", "body": '{"groups": ["{user.groups}"]}', "user": {"name": "ada"}},
     ]
-    with create_engine(url).begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0047")
-        connection.execute(
-            text("INSERT INTO knowledge_base VALUES (7, 'base', '{}', 0, '2026-01-01 00:00:00')")
-        )
+    engine = create_engine(older, poolclass=NullPool)
+    with engine.begin() as connection:
         connection.execute(
             text("INSERT INTO system VALUES (7, :name, 1, '', :definition, '2026-01-01 00:00:00')"),
             [
@@ -158,7 +87,7 @@ def test_systems_that_only_audits_could_ask_are_gone(tmp_path):
                 for item in definitions
             ],
         )
-    with closing(Database(url)) as database, database.read() as reader:
+    with closing(Database(older)) as database, database.read() as reader:
         assert [row.definition for row in registries.newest_systems(reader, 7)] == [plain]
 
 
@@ -170,11 +99,12 @@ def test_opening_again_changes_nothing(url):
     assert "document_part" in before
 
 
-def test_data_of_a_newer_version_is_left_alone(url):
+@pytest.mark.parametrize("schema", ["9999", "0045"])
+def test_data_that_this_version_does_not_read_is_left_alone(url, schema):
     with closing(Database(url)) as database, database.write() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{schema}'")
     before = _schema(url)
-    with pytest.raises(StorageError, match="9999"):
+    with pytest.raises(StorageError, match=schema):
         Database(url)
     assert _schema(url) == before
 
