@@ -34,7 +34,7 @@ from pages.components.recipe.local_models import model_offer
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import for_question, working
 from pages.components.runs.next_step import what_next
-from pages.components.shell.buttons import action_button
+from pages.components.shell.buttons import action_button, redraw
 from pages.components.shell.guard import guard, later, show_error
 from pages.components.shell.job_progress import (
     POLL_SECONDS,
@@ -270,7 +270,7 @@ def _until_stored(base: KnowledgeBase, conversation_id: int, turn: int, before: 
         stored.id == turn and stored.status != "asked" and stored.answer != before
         for stored in base.conversations.turns(conversation_id)
     ):
-        st.rerun()
+        redraw()
 
 
 def _generate(

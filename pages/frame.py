@@ -9,6 +9,7 @@ from streamlit.navigation.page import Page
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_chip
 from pages.components.shell import job_progress
+from pages.components.shell.buttons import no_dialog
 from pages.components.shell.charts import DARK, palette
 from pages.components.shell.door import (
     base_picker,
@@ -194,6 +195,7 @@ if palette() is DARK:
 st.logo(str(ASSETS / "touchstone.svg"), size="large", icon_image=str(ASSETS / "mark.svg"))
 PAGES = [DOCUMENTS, CHAT, INSPECTOR, METRICS, TUNING, RUNS, USAGE, SETTINGS, HIDDEN_TOURS]
 bound_address()
+no_dialog()
 with run_cache():
     if not let_in():
         st.navigation([*LEADING_ON, *PAGES], position="hidden")

@@ -11,6 +11,7 @@ from pages.components.settings.members import LIVES, make_link, show_once
 from pages.components.shell.buttons import (
     action_button,
     confirm_button,
+    dialog,
     download_button,
     filled_button,
 )
@@ -221,7 +222,7 @@ def _share(base: KnowledgeBase, tour: Tour) -> None:
         show_once(address)
 
 
-@st.dialog("Share this tour by a link", icon=":material/add_link:")
+@dialog("Share this tour by a link", icon=":material/add_link:")
 def _link_dialog(base: KnowledgeBase, tour: Tour) -> None:
     st.markdown(
         "People with the link see this tour, but no other tours and no runs. They can also ask "
@@ -237,7 +238,7 @@ def _make_link(base: KnowledgeBase, tour: Tour) -> None:
     st.session_state[_LINK] = make_link(base, tour.title, days, tour.id)
 
 
-@st.dialog("Delete this tour?", icon=":material/delete:")
+@dialog("Delete this tour?", icon=":material/delete:")
 def _confirm(base: KnowledgeBase, tour: Tour) -> None:
     st.markdown(
         f"**{plain(tour.title)}** and its stops are deleted. People with a link to it can then "

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.shell.buttons import confirm_button
+from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.guard import guard
 from pages.components.shell.session import refusal
 from pages.components.shell.text import lines, marked, plain
@@ -117,7 +117,7 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops, hint: str = "") -> 
         )
 
 
-@st.dialog("Add to a tour", icon=":material/tour:", width="medium")
+@dialog("Add to a tour", icon=":material/tour:", width="medium")
 def _add(base: KnowledgeBase, key: str, stops: Stops, hint: str) -> None:
     with guard(in_dialog=True):
         titles = {tour.id: tour.title for tour in base.tours.list_tours()}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.waiting import at_rest
+from tests.browser.waiting import at_rest, comes_true
 from tests.workspaces import workspace_at
 
 QUESTIONS = 3000  # so many take longer than the clicks of this journey
@@ -69,3 +69,30 @@ def test_an_evaluation_that_was_left_is_there_when_it_is_done(serve, warm_home, 
         kinds = [job.kind for job in workspace.jobs.recent(base.id)]
         assert kinds.count("evaluate") == 1
         workspace.close()
+
+
+def test_a_dialog_keeps_its_file_when_a_job_ends(serve, warm_home, page, tmp_path):
+    _ask_many(warm_home)
+    workspace = workspace_at(warm_home)
+    base = workspace.base("handbook")
+    base.runs.start_evaluation("many", base.recipe())
+    file = tmp_path / "prices.txt"
+    file.write_text("What may a hotel cost?\nIn which class are trains booked?")
+    with serve(warm_home) as address:
+        page.goto(f"{address}/metrics?kb=handbook&set=checks&metrics=Question+sets")
+        at_work = page.get_by_test_id("stSidebar").get_by_text("Evaluating many")
+        at_work.wait_for()
+        page.get_by_role("button", name="Import questions").click()
+        page.locator("input[type=file]").set_input_files(file)
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_text(file.name).wait_for()
+        (job,) = workspace.jobs.active(base.id)
+        workspace.jobs.cancel(job.id)
+        comes_true(page, lambda: not workspace.jobs.active(base.id))
+        at_work.wait_for(state="detached")
+        page.wait_for_timeout(2500)  # two polls, of which each could draw the page anew
+        expect(dialog.get_by_text(file.name)).to_be_visible(timeout=1)
+        dialog.get_by_role("button", name="Import", exact=True).click()
+        dialog.wait_for(state="detached")
+        comes_true(page, lambda: [item.name for item in base.questions.list_all()][-1] == "prices")
+    workspace.close()

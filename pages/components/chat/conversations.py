@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.recipe import federation, working_recipe
-from pages.components.shell.buttons import action_button, confirm_button, download_button
+from pages.components.shell.buttons import action_button, confirm_button, dialog, download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import guest, offered, show
 from pages.components.shell.text import ago, clipped, plain
@@ -116,7 +116,7 @@ def _rename(base: KnowledgeBase, conversation_id: int, key: str) -> None:
     base.conversations.rename(conversation_id, st.session_state[key])
 
 
-@st.dialog("Delete this conversation?", icon=":material/delete:")
+@dialog("Delete this conversation?", icon=":material/delete:")
 def _confirm_delete(base: KnowledgeBase, talk: Conversation) -> None:
     st.markdown(
         "This permanently deletes its questions, answers and ratings. Questions that you "

@@ -17,7 +17,7 @@ from pages.components.labels.grading import (
     targets,
 )
 from pages.components.labels.question_sets import SET as SET_PARAMETER
-from pages.components.shell.buttons import confirm_button
+from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.guard import guard, later
 from pages.components.shell.session import offered, question_sets
 from pages.components.shell.text import plain
@@ -63,7 +63,7 @@ def thumbs(base: KnowledgeBase, turn: Turn) -> None:
         _reason(base, turn)
 
 
-@st.dialog("What was wrong?", icon=":material/rate_review:")
+@dialog("What was wrong?", icon=":material/rate_review:")
 def _reason(base: KnowledgeBase, turn: Turn) -> None:
     reason, correction = f"chat_reason_{turn.id}", f"chat_correction_{turn.id}"
     st.pills(
@@ -150,7 +150,7 @@ def collect_button(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> Non
         _choose(base, turn, retrieved)
 
 
-@st.dialog("Add to questions", icon=":material/playlist_add:", width="large", dismissible=False)
+@dialog("Add to questions", icon=":material/playlist_add:", width="large", dismissible=False)
 def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
     st.text_area(
         "Question",

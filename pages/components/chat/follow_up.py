@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.working_recipe import recipe_choices, usable
-from pages.components.shell.buttons import action_button, confirm_button
+from pages.components.shell.buttons import action_button, confirm_button, dialog
 from pages.components.shell.text import plain
 from rag import LONGEST_QUESTION, KnowledgeBase, Message, Recipe, Turn, leans_on_another
 
@@ -139,7 +139,7 @@ def again_button(base: KnowledgeBase, turn: Turn) -> None:
         _choose(base, turn)
 
 
-@st.dialog("Answer again", icon=":material/replay:")
+@dialog("Answer again", icon=":material/replay:")
 def _choose(base: KnowledgeBase, turn: Turn) -> None:
     recipes = recipe_choices(base)
     st.markdown(f"**{plain(turn.question)}**")

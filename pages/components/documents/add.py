@@ -15,7 +15,7 @@ import streamlit as st
 from pages.components.documents.existing_store import store_area
 from pages.components.documents.first_upload import decided, language_note
 from pages.components.shell import door, job_progress
-from pages.components.shell.buttons import action_button
+from pages.components.shell.buttons import action_button, redraw
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import (
     allowed,
@@ -183,7 +183,7 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
             _list_files(job_progress.file_rows(job, items, by_words))
     if not goes_on:
         followed()[base.id] = job_id
-        st.rerun()
+        redraw()
 
 
 def _list_files(rows: list[dict[str, object]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.shell.buttons import action_button, confirm_button, filled_button
+from pages.components.shell.buttons import action_button, confirm_button, dialog, filled_button
 from pages.components.shell.door import choose, new_base_button
 from pages.components.shell.guard import guard, notices
 from pages.components.shell.session import bases, chosen_base, offered, oldest, workspace
@@ -85,7 +85,7 @@ def _table(overviews: Sequence[BaseOverview]) -> int | None:
     return next((at for at in picked if at < len(overviews)), None)
 
 
-@st.dialog("Rename the knowledge base", icon=":material/edit:")
+@dialog("Rename the knowledge base", icon=":material/edit:")
 def _rename(overview: BaseOverview) -> None:
     st.caption("Links with the old name stop working.")
     with st.form("documents_rename_form", border=False):
@@ -104,7 +104,7 @@ def _renamed(overview: BaseOverview) -> None:
         choose(name)
 
 
-@st.dialog("Duplicate the knowledge base", icon=":material/content_copy:")
+@dialog("Duplicate the knowledge base", icon=":material/content_copy:")
 def _duplicate(overview: BaseOverview) -> None:
     st.caption(
         "The copy has its documents, recipes, prompts, question sets and labels, and none of its "
@@ -123,7 +123,7 @@ def _duplicated(base_id: int) -> None:
     choose(copy.name)
 
 
-@st.dialog("Delete this knowledge base?", icon=":material/delete:")
+@dialog("Delete this knowledge base?", icon=":material/delete:")
 def _confirm_delete(overview: BaseOverview) -> None:
     name = overview.name
     notices()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Set
 
 import streamlit as st
 
-from pages.components.shell.buttons import confirm_button
+from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.guard import guard
 from pages.components.shell.session import offered, refusal, to_url
 from pages.components.shell.tables import pick_rows
@@ -149,7 +149,7 @@ def _tag(base: KnowledgeBase, info: DocumentInfo, key: str) -> None:
         base.documents.tag(info.id, st.session_state[key])
 
 
-@st.dialog("Delete documents?", icon=":material/delete:")
+@dialog("Delete documents?", icon=":material/delete:")
 def _confirm_delete(base: KnowledgeBase, picked: list[DocumentInfo]) -> None:
     ids = [info.id for info in picked]
     with guard():
@@ -205,7 +205,7 @@ def draw_receipt(base: KnowledgeBase, document_id: str, receipt: Receipt) -> Non
                 show_unread(base, document_id, start, start + _AROUND)
 
 
-@st.dialog("Not read", icon=":material/hide_image:", width="large")
+@dialog("Not read", icon=":material/hide_image:", width="large")
 def show_unread(base: KnowledgeBase, document_id: str, start: int, end: int) -> None:
     """Show a document around what its reader left out."""
     with guard():

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components.inspector import explanations
 from pages.components.recipe.working_recipe import saved
-from pages.components.shell.buttons import confirm_button
+from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.guard import guard
 from pages.components.shell.session import offered, refusal
 from pages.components.shell.tables import picked_rows
@@ -86,7 +86,7 @@ def _click() -> None:
     st.session_state[_CLICKED] = True
 
 
-@st.dialog("Repair a label", icon=":material/healing:", width="large")
+@dialog("Repair a label", icon=":material/healing:", width="large")
 def _repair(base: KnowledgeBase, set_name: str, question: str, label: Label) -> None:
     st.markdown(f"**{plain(question)}**")
     lacking = "does not have the words of the label" if label.quote else "is not here any more"

@@ -10,7 +10,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.labels.question_sets import SET
-from pages.components.shell.buttons import confirm_button
+from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.guard import guard, later
 from pages.components.shell.session import offered, question_sets, shared_cache, show
 from pages.components.shell.text import Span, marked, plain
@@ -250,7 +250,7 @@ def _mark_unanswerable(grading: Grading) -> None:
     )
 
 
-@st.dialog("No answer in the documents?", icon=":material/block:")
+@dialog("No answer in the documents?", icon=":material/block:")
 def _confirm_unanswerable(grading: Grading) -> None:
     one = grading.labels.relevant == 1
     st.markdown(
@@ -303,9 +303,7 @@ def evidence_button(grading: Grading, hit: Hit) -> None:
         _choose_words(grading, hit)
 
 
-@st.dialog(
-    "Which words answer?", icon=":material/ink_highlighter:", width="large", dismissible=False
-)
+@dialog("Which words answer?", icon=":material/ink_highlighter:", width="large", dismissible=False)
 def _choose_words(grading: Grading, hit: Hit) -> None:
     count = len(sentences(hit.chunk.text))
     if count > 1:

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.labels.grading import ALL_GRADES, MISLEADS, grade_name
-from pages.components.shell.buttons import action_button, filled_button
+from pages.components.shell.buttons import action_button, dialog, filled_button
 from pages.components.shell.charts import draw_chart, reliability_diagram
 from pages.components.shell.guard import guard, notices
 from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
@@ -79,7 +79,7 @@ def _open_queue(base: KnowledgeBase, run: Run, other: Run | None, *, sampled: bo
         judge(base, run.question_set)
 
 
-@st.dialog("Is this relevant?", width="large", icon=":material/gavel:", on_dismiss="rerun")
+@dialog("Is this relevant?", width="large", icon=":material/gavel:")
 def judge(base: KnowledgeBase, set_name: str) -> None:
     """The first hit of the queue, and what was judged."""
     notices()

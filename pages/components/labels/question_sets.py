@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components.shell.buttons import confirm_button, download_button, filled_button
+from pages.components.shell.buttons import confirm_button, dialog, download_button, filled_button
 from pages.components.shell.guard import guard, later
 from pages.components.shell.session import offered
 from pages.components.shell.text import ago, plain
@@ -62,7 +62,7 @@ def import_button(base: KnowledgeBase) -> bool:
     return st.button("Import questions", **offered(base, path, key="metrics_import", icon=icon))
 
 
-@st.dialog("Import questions", icon=":material/upload_file:")
+@dialog("Import questions", icon=":material/upload_file:")
 def import_dialog(base: KnowledgeBase) -> None:
     """Read a file into a question set, or judgements into one that is there."""
     st.caption(
@@ -340,7 +340,7 @@ def manage_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
         _manage(base, chosen)
 
 
-@st.dialog("Rename or delete", icon=":material/edit_note:")
+@dialog("Rename or delete", icon=":material/edit_note:")
 def _manage(base: KnowledgeBase, chosen: QuestionSet) -> None:
     new_name = st.text_input("Name of the set", chosen.name, max_chars=80, key="set_name")
     name = (new_name or "").strip()
@@ -371,7 +371,7 @@ def versions_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
         _versions(base, chosen, versions)
 
 
-@st.dialog("Earlier versions", icon=":material/history:")
+@dialog("Earlier versions", icon=":material/history:")
 def _versions(base: KnowledgeBase, chosen: QuestionSet, versions: Sequence[KeptVersion]) -> None:
     st.caption(
         "Imports replaced these versions. If you restore one, it replaces the current "

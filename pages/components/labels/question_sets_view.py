@@ -14,6 +14,7 @@ from pages.components.shell.buttons import (
     action_button,
     cancel_button,
     confirm_button,
+    dialog,
     filled_button,
 )
 from pages.components.shell.guard import guard, later, notices
@@ -170,7 +171,7 @@ def make_button(base: KnowledgeBase, recipe: Recipe) -> None:
         _make(base, recipe)
 
 
-@st.dialog("Make questions", icon=":material/auto_awesome:")
+@dialog("Make questions", icon=":material/auto_awesome:")
 def _make(base: KnowledgeBase, recipe: Recipe) -> None:
     has_model = recipe.answer.provider != "extractive"
     kinds = [*(MODEL_KINDS if has_model else ()), *OFFLINE_KINDS]
@@ -303,7 +304,7 @@ def edit_button(base: KnowledgeBase, set_name: str) -> None:
         _edit(base, set_name)
 
 
-@st.dialog("Edit questions", icon=":material/edit:", width="large", dismissible=False)
+@dialog("Edit questions", icon=":material/edit:", width="large", dismissible=False)
 def _edit(base: KnowledgeBase, set_name: str) -> None:
     before: list[QuestionRow] = st.session_state[_LOADED]
     st.caption(

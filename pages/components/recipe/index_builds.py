@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
-from pages.components.shell.buttons import action_button, confirm_button
+from pages.components.shell.buttons import action_button, confirm_button, dialog
 from pages.components.shell.guard import guard
 from pages.components.shell.session import cache_data, offered, workspace
 from pages.components.shell.tables import picked_rows
@@ -426,7 +426,7 @@ def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe, missing:
             st.caption("Answers use this index, so you cannot delete it.")
 
 
-@st.dialog("Delete this index?", icon=":material/delete:")
+@dialog("Delete this index?", icon=":material/delete:")
 def _confirm_delete(base: KnowledgeBase, build: BuildRow) -> None:
     st.markdown(f"**{plain(cut(build.recipe))}**, {plain(build.recipe.embedder)}")
     st.markdown(

@@ -12,11 +12,7 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_download
 from pages.components.runs.table import SELECTED, run_name
-from pages.components.shell.buttons import (
-    action_button,
-    confirm_button,
-    download_button,
-)
+from pages.components.shell.buttons import action_button, confirm_button, dialog, download_button
 from pages.components.shell.session import guest, offered, workspace
 from pages.components.shell.text import clipped, plain
 from pages.components.tours import tour_button
@@ -98,7 +94,7 @@ def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
     action_button(label, "runs_pin", icon, act, argument, **options)
 
 
-@st.dialog("Note and tags", icon=":material/edit_note:", dismissible=False)
+@dialog("Note and tags", icon=":material/edit_note:", dismissible=False)
 def _annotate(base: KnowledgeBase, run: Run) -> None:
     st.text_area(
         "Note",
@@ -204,7 +200,7 @@ def delete_button(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
         _confirm_delete(base, chosen)
 
 
-@st.dialog("Delete runs?", icon=":material/delete:")
+@dialog("Delete runs?", icon=":material/delete:")
 def _confirm_delete(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
     st.markdown("\n".join(f"- {plain(run_name(row))}" for row in chosen[:8]))
     if len(chosen) > 8:

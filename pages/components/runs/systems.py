@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components.labels import question_sets
 from pages.components.runs.table import SELECTED
-from pages.components.shell.buttons import action_button, confirm_button, filled_button
+from pages.components.shell.buttons import action_button, confirm_button, dialog, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import failure, follow
 from pages.components.shell.session import allowed, cache_data, offered
@@ -331,7 +331,7 @@ def _set(key: str, value: object) -> None:
     st.session_state[key] = value
 
 
-@st.dialog("Delete this system?", icon=":material/delete:")
+@dialog("Delete this system?", icon=":material/delete:")
 def _confirm_delete(base: KnowledgeBase, name: str) -> None:
     st.markdown(f"**{plain(name)}** and its versions are deleted. Its runs stay.")
     confirm_button("Delete", "systems_confirm_delete", base.systems.remove, name)

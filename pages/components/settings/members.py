@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.components.shell.buttons import action_button, confirm_button, filled_button
+from pages.components.shell.buttons import action_button, confirm_button, dialog, filled_button
 from pages.components.shell.door import end_session
 from pages.components.shell.guard import guard
 from pages.components.shell.identity import is_loopback
@@ -45,7 +45,7 @@ def people_view() -> None:
                 _confirm_account(person)
 
 
-@st.dialog("Delete this account?", icon=":material/delete_forever:")
+@dialog("Delete this account?", icon=":material/delete_forever:")
 def _confirm_account(person: Person) -> None:
     st.markdown(
         "This permanently deletes the conversations, memory, feedback, votes, tokens and "
@@ -104,7 +104,7 @@ def _member(base: KnowledgeBase, member: Member, owns: bool) -> None:
                 _confirm_removal(base, member)
 
 
-@st.dialog("Remove this member?", icon=":material/person_remove:")
+@dialog("Remove this member?", icon=":material/person_remove:")
 def _confirm_removal(base: KnowledgeBase, member: Member) -> None:
     email = member.person.email
     st.markdown(
@@ -205,7 +205,7 @@ def _link(
             _confirm_link(base, row)
 
 
-@st.dialog("Revoke this link?", icon=":material/delete:")
+@dialog("Revoke this link?", icon=":material/delete:")
 def _confirm_link(base: KnowledgeBase, row: LinkRow) -> None:
     st.markdown(f"People with the link **{plain(row.name)}** lose access at once.")
     confirm_button("Revoke", "links_revoke_really", base.access.revoke_link, row.id)
@@ -264,7 +264,7 @@ def _allows(scope: str) -> bool:
     return st.checkbox(f"**{scope}**: {SCOPES[scope]}", scope == "read", key=key)
 
 
-@st.dialog("Revoke this token?", icon=":material/delete:")
+@dialog("Revoke this token?", icon=":material/delete:")
 def _confirm_token(row: TokenRow) -> None:
     st.markdown(f"Programs with the token **{plain(row.name)}** lose access at once.")
     confirm_button("Revoke", "tokens_revoke_really", workspace().tokens.revoke, row.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.shell.buttons import action_button, confirm_button, filled_button
+from pages.components.shell.buttons import action_button, confirm_button, dialog, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import clipped, plain, read_headers
@@ -176,7 +176,7 @@ def _fields(tool: HttpTool | None) -> None:
         )
 
 
-@st.dialog("Delete this tool?", icon=":material/delete:")
+@dialog("Delete this tool?", icon=":material/delete:")
 def _confirm_delete(name: str) -> None:
     st.markdown(
         f"**{plain(name)}** is no longer used. Searches with a recipe that names it show a note."

@@ -1,9 +1,10 @@
-"""Buttons that several pages have: what acts, what chooses, what downloads."""
+"""Buttons and dialogs that several pages have: what acts, what chooses, what downloads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 import streamlit as st
 
@@ -61,6 +62,43 @@ def download_button(
         on_click="ignore",
         **options,
     )
+
+
+_OPEN = "dialog_open"
+Arguments = ParamSpec("Arguments")
+
+
+def dialog(
+    title: str, **options: Any
+) -> Callable[[Callable[Arguments, None]], Callable[Arguments, None]]:
+    """``st.dialog``, which ``redraw`` leaves open. Its dismissal draws the page again."""
+
+    def decorated(draw: Callable[Arguments, None]) -> Callable[Arguments, None]:
+        drawn = st.dialog(title, on_dismiss="rerun", **options)(draw)
+
+        @wraps(draw)
+        def opened(*args: Arguments.args, **named: Arguments.kwargs) -> None:
+            st.session_state[_OPEN] = True
+            drawn(*args, **named)
+
+        return opened
+
+    return decorated
+
+
+def no_dialog() -> None:
+    """Note that a run of the whole page has begun, which closes the dialog that was open."""
+    st.session_state[_OPEN] = False
+
+
+def redraw() -> None:
+    """Draw the whole page again because work ended, once no dialog is open.
+
+    That run would close a dialog, with what was typed or chosen in it. Call this from a fragment
+    that draws itself again.
+    """
+    if not st.session_state.get(_OPEN):
+        st.rerun()
 
 
 def confirm_button(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import streamlit as st
 
 from pages.components.shell import job_progress
-from pages.components.shell.buttons import switch
+from pages.components.shell.buttons import redraw, switch
 from pages.components.shell.guard import guard
 from pages.components.shell.session import offered
 from rag import IndexRecipe, KnowledgeBase, PassageMap, percent
@@ -234,8 +234,9 @@ def redraw_map(base: KnowledgeBase, index: IndexRecipe, method: Method, why: str
 def _wait(base: KnowledgeBase, index: IndexRecipe, method: Method) -> None:
     job = base.maps.drawing(index, method)
     if job is None:
-        st.rerun()
-    job_progress.card(job, "map")
+        redraw()
+    else:
+        job_progress.card(job, "map")
 
 
 def accuracy_note(drawn_map: PassageMap) -> str:

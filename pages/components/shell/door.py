@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.shell import identity
-from pages.components.shell.buttons import filled_button
+from pages.components.shell.buttons import dialog, filled_button
 from pages.components.shell.cookies import COME_IN, LEAVE, SIGN_OUT, base_cookie, last_base
 from pages.components.shell.guard import guard, later, show_error
 from pages.components.shell.identity import SignedOut, SignInNeeded, VisitOver, is_here
@@ -137,7 +137,7 @@ def gone_note(page: str) -> None:
     )
 
 
-@st.dialog("New knowledge base", icon=":material/library_add:")
+@dialog("New knowledge base", icon=":material/library_add:")
 def _new_base() -> None:
     st.caption("Each knowledge base has its own documents, questions, runs and recipe.")
     with st.form("frame_new_base", border=False):

@@ -10,6 +10,7 @@ from typing import ParamSpec
 
 import streamlit as st
 
+from pages.components.shell.buttons import redraw
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import (
     QUESTION,
@@ -82,7 +83,7 @@ def _running_jobs(base_id: int, *, empty: bool) -> None:
             else:  # a line: whoever looks at this knowledge base did not start it here
                 st.caption(f"{plain(job.base)}: {plain(job.title)}, {plain(state(job))}")
     if not _is_sent() and (not jobs or (empty and _documents(look_up(), base_id))):
-        st.rerun()  # what the jobs changed, or the first document, shows on the whole page
+        redraw()  # what the jobs changed, or the first document, shows on the whole page
 
 
 def _documents(infos: Sequence[BaseInfo], base_id: int) -> int:
@@ -134,7 +135,7 @@ def follow(job_id: int, place: str) -> None:
         goes_on = job.active
         card(job, place, ahead_of(job, active()))
     if not goes_on:
-        st.rerun()
+        redraw()
 
 
 def failure(job: JobRow | None, after: datetime | None = None) -> None:
@@ -294,4 +295,4 @@ def _loading_note(base_id: int, *, empty: bool) -> None:
             st.progress(progress(job), text=f"{plain(job.title)}: {files}.{search_note}")
             arrived = empty and any(item.chunks for item in items)
     if not _is_sent() and (not jobs or arrived):
-        st.rerun()
+        redraw()

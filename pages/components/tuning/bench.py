@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.components.shell.buttons import redraw
 from pages.components.shell.job_progress import POLL_SECONDS
 from rag import (
     CAPTIONS,
@@ -97,7 +98,7 @@ def follow(missing: Missing) -> None:
 @st.fragment(run_every=POLL_SECONDS)
 def _follow(current: Fetch) -> None:
     if not current.active:
-        st.rerun()
+        redraw()
     share = current.done / max(current.total, 1)
     st.progress(share, f"Finding candidates, once: {current.done:,} of {current.total:,}")
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.chat import turn_view
 from pages.components.recipe import working_recipe
-from pages.components.shell.buttons import confirm_button
+from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.text import ago, clipped, lines, plain
 from rag import LONGEST_QUESTION, KnowledgeBase, Remembered, counted
 
@@ -130,7 +130,7 @@ def _button(turn: int, label: str, name: str, icon: str) -> bool:
     return st.button(label, key=f"memory_{name}_{turn}", icon=f":material/{icon}:", type="tertiary")
 
 
-@st.dialog("Correct this interaction", icon=":material/edit:", width="large", dismissible=False)
+@dialog("Correct this interaction", icon=":material/edit:", width="large", dismissible=False)
 def _correct(base: KnowledgeBase, entry: Remembered) -> None:
     interaction = entry.interaction
     st.caption("The conversation stays as it was. A corrected interaction counts as answered.")
@@ -148,7 +148,7 @@ def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
     base.memory.correct(turn, question=str(state[question]), answer=str(state[answer]))
 
 
-@st.dialog("Forget this interaction?", icon=":material/delete:")
+@dialog("Forget this interaction?", icon=":material/delete:")
 def _forget(base: KnowledgeBase, entry: Remembered) -> None:
     st.markdown(f"**{plain(clipped(entry.interaction.question, LONGEST))}**")
     st.caption("It is no longer used as an example. Its turn stays in the conversation.")
