@@ -1,20 +1,36 @@
 """From a question to a trace: candidates, fusion, threshold, top-k."""
 
 from rag.retrieval.caches import Remembered as Remembered
+from rag.retrieval.candidates import NOT_FOUND as NOT_FOUND
 from rag.retrieval.candidates import Candidates as Candidates
 from rag.retrieval.candidates import IncompleteVectors as IncompleteVectors
 from rag.retrieval.candidates import SearchQuery as SearchQuery
+from rag.retrieval.candidates import holds_code as holds_code
+from rag.retrieval.candidates import rare_codes as rare_codes
+from rag.retrieval.candidates import relevance_of_words as relevance_of_words
 from rag.retrieval.corpus import Corpus as Corpus
+from rag.retrieval.feedback import rm3 as rm3
+from rag.retrieval.feedback import rocchio as rocchio
+from rag.retrieval.filters import fits_passage as fits_passage
+from rag.retrieval.filters import fitting_documents as fitting_documents
 from rag.retrieval.fusion import ScoreContribution as ScoreContribution
+from rag.retrieval.fusion import fused_scores as fused_scores
+from rag.retrieval.fusion import min_max as min_max
+from rag.retrieval.fusion import ranking as ranking
 from rag.retrieval.fusion import score_contributions as score_contributions
 from rag.retrieval.merging import Part as Part
+from rag.retrieval.merging import isotonic_fit as isotonic_fit
 from rag.retrieval.merging import merge_traces as merge_traces
 from rag.retrieval.model_steps import Listwise as Listwise
 from rag.retrieval.pipeline import embed_question as embed_question
 from rag.retrieval.pipeline import gather as gather
 from rag.retrieval.pipeline import retrieve as retrieve
+from rag.retrieval.query_transforms import transform_query as transform_query
 from rag.retrieval.selection import Nearness as Nearness
 from rag.retrieval.selection import Selection as Selection
+from rag.retrieval.selection import cut as cut
+from rag.retrieval.selection import diversify as diversify
+from rag.retrieval.selection import doubles as doubles
 from rag.retrieval.selection import select as select
 from rag.retrieval.stages import StageRow as StageRow
 from rag.retrieval.stages import stage_row as stage_row

@@ -3,7 +3,7 @@
 import pytest
 
 from rag import nearest_words
-from rag.evaluation.anchoring import Haystack
+from rag.evaluation import Haystack
 
 RULE = "Up to eight days of unused leave may be carried over into the following year."
 

@@ -6,16 +6,15 @@ from dataclasses import replace
 import pytest
 
 from rag import Answer, Assessment, Citation, Question, SentenceCheck, lacks_expected
-from rag.evaluation.answers.containment import contains_answer
-from rag.evaluation.answers.measures import (
+from rag.evaluation import (
+    contains_answer,
     exact_match,
-    measured,
     nearest_part,
-    normalised,
     plain_answer,
     rouge_l,
     token_f1,
 )
+from rag.evaluation.answers.measures import measured, normalised
 from rag.providers.minilm import HashingEmbedder
 from rag.types import Evidence
 from tests.answers import hits, trace

@@ -10,7 +10,7 @@ import pytest
 
 from rag import Answer, ArenaSummary, InvalidInput, KnowledgeBase, NotFound, SessionOwner, Trace
 from rag.conversations.arena import by_question
-from rag.evaluation.inference.betting import capital, watched_mean
+from rag.evaluation import capital, watched_mean
 from tests.verbs import run_verb
 from tests.workspaces import QUICK, add, workspace_at
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rag import InvalidInput, NotEnoughLabels
-from rag.evaluation.calibration import FEATURES, Calibration, Fit, LabelledCandidates, fit
+from rag.evaluation import FEATURES, Calibration, Fit, LabelledCandidates
+from rag.evaluation.calibration import fit
 
 NOT_FOUND = np.iinfo(np.int32).max
 TRUTH = (-7.0, 9.0, 1.0)  # intercept, weights of cosine and damped BM25

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, permutation_test
 
 from rag import Comparison, Interval, as_percent, signed
-from rag.evaluation import significance
-from rag.evaluation.comparison import Figures, compare, compare_pairs
-from rag.evaluation.inference.clusters import Clusters
+from rag.evaluation import Clusters, Figures, compare, compare_pairs, significance
 from rag.evaluation.significance import RESAMPLES, holm, holm_levels, paired_tests, sign_patterns
 from rag.types import Floats
 

@@ -10,11 +10,19 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from rag import Interval, Question, QuestionResult
-from rag.evaluation import run_intervals
-from rag.evaluation.inference.clusters import Clusters
-from rag.evaluation.intervals import mean_intervals, rate_interval, wilson
-from rag.evaluation.pooling.bounds import DifferenceBounds, OpenPair, difference_bounds
-from rag.evaluation.run_intervals import by_tag, intervals, unjudged_share
+from rag.evaluation import (
+    Clusters,
+    DifferenceBounds,
+    OpenPair,
+    by_tag,
+    difference_bounds,
+    mean_intervals,
+    rate_interval,
+    run_intervals,
+    unjudged_share,
+    wilson,
+)
+from rag.evaluation.run_intervals import intervals
 from rag.types import Evidence
 from tests.runs import SET, WORDS, handbook
 

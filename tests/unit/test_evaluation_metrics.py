@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from rag import InvalidInput, Question, QuestionResult, judged_by_document, precision_ceiling
-from rag.evaluation.measuring import highest_mean, measured
-from rag.evaluation.metrics import Ranked, evaluate, parse_metric
-from rag.evaluation.relevance import judged_passages, relevant_chunks
+from rag.evaluation import (
+    Ranked,
+    evaluate,
+    highest_mean,
+    judged_passages,
+    measured,
+    parse_metric,
+    relevant_chunks,
+)
 from rag.types import Evidence
 from tests.measures import figures
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from rag import Plan, Posterior, posterior
-from rag.evaluation.comparison import CROWNING_P, compare
-from rag.evaluation.inference.planning import plan, smallest_difference
+from rag.evaluation import CROWNING_P, compare, plan, smallest_difference
 
 
 def test_the_smallest_difference_is_noticed_as_often_as_promised():

@@ -6,10 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import InvalidInput, Selection, Split
-from rag.evaluation.comparison import compare
-from rag.evaluation.inference.planning import level
-from rag.evaluation.selection import select
-from rag.evaluation.splits import choose, folds, split
+from rag.evaluation import choose, compare, folds, level, select, split
 from rag.types import Floats
 
 IDS = [f"q{number}" for number in range(120)]

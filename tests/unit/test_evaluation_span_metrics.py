@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import InvalidInput, Question
-from rag.evaluation.judging import Judged
+from rag.evaluation import Judged
 from rag.evaluation.retrieved_text import means, ranked_keys, span_figures
 from rag.evaluation.span_metrics import (
     Coverage,

@@ -5,7 +5,7 @@ import pytest
 
 from rag import KnowledgeBase, Recipe, Workspace
 from rag.lexical import LexicalIndex
-from rag.retrieval.candidates import holds_code, rare_codes, relevance_of_words
+from rag.retrieval import holds_code, rare_codes, relevance_of_words
 from tests.workspaces import QUICK, add, workspace_at
 
 QUESTION = "Does it follow from IS-214 that anybody may leave at four?"

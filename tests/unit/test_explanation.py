@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rag import Chunk, SearchRecipe
-from rag.evaluation.rank_overlap import rank_biased_overlap
+from rag.evaluation import rank_biased_overlap
 from rag.experiments.explanation.breakpoints import (
     Breakpoint,
     Case,

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.lexical import LexicalIndex
-from rag.retrieval import Nearness
-from rag.retrieval.feedback import rm3, rocchio
-from rag.retrieval.selection import diversify, doubles
+from rag.retrieval import Nearness, diversify, doubles, rm3, rocchio
 
 
 def test_rocchio_moves_the_question_towards_the_mean_and_back_to_length_one():

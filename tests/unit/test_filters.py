@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import Hit, InvalidInput, KnowledgeBase, NotFound, SearchRecipe
-from rag.retrieval.filters import fits_passage, fitting_documents
+from rag.retrieval import fits_passage, fitting_documents
 from tests.handbook import DOCUMENTS, LEAVE, RECIPE, make
 from tests.workspaces import add
 

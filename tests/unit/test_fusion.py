@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 
 from rag import InvalidRecipe, Recipe, SearchRecipe, with_embedder_weight
 from rag.cli import targets
-from rag.retrieval import Candidates, select
-from rag.retrieval.candidates import NOT_FOUND
-from rag.retrieval.fusion import fused_scores, min_max, ranking
-from rag.retrieval.merging import isotonic_fit
+from rag.retrieval import (
+    NOT_FOUND,
+    Candidates,
+    fused_scores,
+    isotonic_fit,
+    min_max,
+    ranking,
+    select,
+)
 from tests.handbook import LEAVE, RECIPE, make
 
 

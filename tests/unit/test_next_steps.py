@@ -21,7 +21,7 @@ from rag import (
     Recipe,
     Settings,
 )
-from rag.evaluation.comparison import compare
+from rag.evaluation import compare
 from rag.experiments.tuning.diagnosis.case import Figures
 from rag.experiments.tuning.diagnosis.causes import Cause, Finding
 from rag.experiments.tuning.diagnosis.checks import found_by_one, lost_label, too_low

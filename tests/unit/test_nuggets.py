@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import MISLEADING, InvalidInput, Question
+from rag.evaluation import Judge, evidence_figures, measured, udcg
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv, to_jsonl
-from rag.evaluation.judging import Judge
-from rag.evaluation.measuring import evidence_figures, measured, udcg
 from rag.types import Evidence
 from tests.workspaces import QUICK, stocked
 

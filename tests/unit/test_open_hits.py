@@ -12,18 +12,24 @@ from hypothesis import strategies as st
 
 from rag import Grid, Interval, InvalidInput, KnowledgeBase, OpenHits, PairedGate, Workspace
 from rag.__main__ import main
-from rag.evaluation.comparison import UNJUDGED, compare
-from rag.evaluation.comparison import OpenHits as HitsOfTwo
-from rag.evaluation.metrics import Ranked, evaluate
-from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
-from rag.evaluation.pooling.difference import (
+from rag.evaluation import (
+    BOUNDED,
+    UNJUDGED,
     JudgedRankings,
+    OpenPair,
+    Ranked,
+    SampledMean,
+    agreement,
     bpref,
+    compare,
     condensed_ndcg,
+    difference_bounds,
+    evaluate,
+    open_hits,
     pooled_difference,
+    sampled_mean,
 )
-from rag.evaluation.pooling.open_hits import open_hits
-from rag.evaluation.pooling.sampling import SampledMean, agreement, sampled_mean
+from rag.evaluation.comparison import OpenHits as HitsOfTwo
 from tests.api import client
 from tests.half_judged import NEW, OLD, SET, half_judged
 from tests.verbs import output_of

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import InvalidFile
-from rag.evaluation.anchoring import Haystack
+from rag.evaluation import Haystack
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv, to_jsonl

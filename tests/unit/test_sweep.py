@@ -18,11 +18,9 @@ from rag import (
     Recipe,
     SearchRecipe,
 )
-from rag.evaluation.judging import Judge
-from rag.evaluation.sweeping import CandidateTable, measure
+from rag.evaluation import CandidateTable, Judge, measure
 from rag.experiments.tuning import candidates
-from rag.retrieval import Candidates, select
-from rag.retrieval.candidates import NOT_FOUND
+from rag.retrieval import NOT_FOUND, Candidates, select
 from rag.types import Evidence
 from tests.runs import SET, WORDS, handbook, swept_metrics
 from tests.workspaces import QUICK

@@ -17,7 +17,7 @@ from rag import (
     retriever,
 )
 from rag.__main__ import main
-from rag.evaluation.measuring import evidence_figures
+from rag.evaluation import evidence_figures
 from rag.experiments.systems.alignment import AlignedText
 from rag.experiments.systems.callables import FailedRetrieval
 from rag.experiments.systems.formats.tables import Returned, ReturnedText

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import betaincinv, stdtrit
 
 from rag import PromiseCurves, ThresholdCurve, ThresholdPoint, whole_percent
-from rag.evaluation.inference.clusters import Clusters
-from rag.evaluation.thresholds import questions_needed
+from rag.evaluation import Clusters, questions_needed
 from rag.types import Floats
 
 

@@ -9,7 +9,7 @@ import pytest
 from rag import Message, ProviderUnavailable, Recipe, SearchRecipe, Trace, TraceData, WordCorrection
 from rag.errors import ProviderMisbehaved
 from rag.fences import fenced
-from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions
+from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions, transform_query
 from rag.retrieval.model_steps import (
     LONGEST_PASSAGE,
     LONGEST_REPLY,
@@ -18,7 +18,7 @@ from rag.retrieval.model_steps import (
     hypothetical_passage,
     reply,
 )
-from rag.retrieval.query_transforms import NO_MODEL, NO_SYNONYM, middle, transform_query
+from rag.retrieval.query_transforms import NO_MODEL, NO_SYNONYM, middle
 from rag.types import Delta
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat

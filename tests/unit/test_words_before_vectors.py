@@ -27,10 +27,14 @@ from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import RemainingTime
 from rag.protocols import InputType
 from rag.providers.minilm import HashingEmbedder
-from rag.retrieval import Candidates, IncompleteVectors, score_contributions
-from rag.retrieval.candidates import NOT_FOUND
-from rag.retrieval.fusion import fused_scores
-from rag.retrieval.selection import cut
+from rag.retrieval import (
+    NOT_FOUND,
+    Candidates,
+    IncompleteVectors,
+    cut,
+    fused_scores,
+    score_contributions,
+)
 from rag.services.services import Models
 from rag.storage.leases import Claims
 from rag.stores import empty
