@@ -295,7 +295,7 @@ def _generate(
             trace = retrieval.search(base, question, recipe, also, history, anew=True)
         else:
             trace = unsearched(question, recipe)
-        examples = base.memory.examples(trace.question, recipe, turn=turn)
+        examples = base.conversations.memory.examples(trace.question, recipe, turn=turn)
         stream = base.answer(trace, recipe, examples, history, goes_on)
     except TouchstoneError as error:
         if goes_on is not None:  # what it had said stays

@@ -35,7 +35,7 @@ def _documents(base: KnowledgeBase) -> None:
         with guard():
             chunk_preview(base, picked)
     with guard():
-        if not refusal(base, "examinations.examine"):
+        if not refusal(base, "documents.examinations.examine"):
             examination_view(base)
     with guard():
         folded_builds(base)

@@ -169,7 +169,7 @@ def has_tours() -> bool:
     if not look_up():
         return False
     toured: set[int] = st.session_state.setdefault("frame_toured", set())
-    if chosen_base().id not in toured and chosen_base().tours.list_tours():
+    if chosen_base().id not in toured and chosen_base().conversations.tours.list_tours():
         toured.add(chosen_base().id)
     return chosen_base().id in toured
 

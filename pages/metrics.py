@@ -391,7 +391,7 @@ def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -
         reasons.append("the recipe")
     if documents_changed(base, run):
         reasons.append("the documents")
-    elif run.recipe and run.filter_digest != base.filter_digest(run.recipe):
+    elif run.recipe and run.filter_digest != base.documents.filter_digest(run.recipe):
         reasons.append("the tags that the recipe filters by")
     if run.set_version != chosen.version:
         reasons.append("the questions")

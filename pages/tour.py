@@ -37,7 +37,7 @@ def main() -> None:
         _overview(base)
         return
     st.title(plain(tour.title))
-    owns = not refusal(base, "tours.save")
+    owns = not refusal(base, "conversations.tours.save")
     if owns:
         _share(base, tour)
     if tour.stops:
@@ -54,7 +54,7 @@ def _named(base: KnowledgeBase) -> Tour | None:
     if shown is None and TOUR not in st.query_params:
         return None
     try:
-        return base.tours.get(_number(TOUR) if shown is None else shown)
+        return base.conversations.tours.get(_number(TOUR) if shown is None else shown)
     except NotFound:
         advice = " Ask the person who sent it for a new one." if guest() else ""
         st.warning(f"The tour of this link was deleted.{advice}", icon=":material/tour:")
@@ -71,7 +71,7 @@ def _overview(base: KnowledgeBase) -> None:
     st.title("Tours")
     if link_tour() is not None:  # its tour was deleted
         return
-    tours = base.tours.list_tours()
+    tours = base.conversations.tours.list_tours()
     st.markdown("A tour leads through an answer, its page, why it was found, and how good it is.")
     for tour in tours:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
@@ -175,7 +175,7 @@ def _edit(base: KnowledgeBase, tour: Tour) -> None:
         submitted = st.form_submit_button("Save", icon=":material/save:")
     if submitted:
         stops = [tour.stops[index].with_note(edits[index][1]) for index in _order(edits)]
-        st.session_state[_EDITED] = base.tours.save(tour, title, stops)
+        st.session_state[_EDITED] = base.conversations.tours.save(tour, title, stops)
         st.rerun()
 
 
@@ -248,7 +248,7 @@ def _confirm(base: KnowledgeBase, tour: Tour) -> None:
 
 
 def _delete(base: KnowledgeBase, tour: Tour) -> None:
-    base.tours.delete(tour.id)
+    base.conversations.tours.delete(tour.id)
     to_url(TOUR, "")
     to_url(STOP, "")
 

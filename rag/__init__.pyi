@@ -228,8 +228,8 @@ from .lexical import Explanation as Explanation
 from .lexical import TermMatch as TermMatch
 from .lexical.follow_ups import leans_on_another as leans_on_another
 from .lexical.languages import language_name as language_name
-from .library.documents.all_documents import Amount as Amount
-from .library.documents.all_documents import LanguageGap as LanguageGap
+from .library.all_documents import Amount as Amount
+from .library.all_documents import LanguageGap as LanguageGap
 from .library.documents.library import Upload as Upload
 from .library.documents.stores.imports import StorePreview as StorePreview
 from .library.examination.examinations import Examination as Examination

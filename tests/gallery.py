@@ -34,7 +34,9 @@ def make(folder: Path, home: Path) -> None:
         saved, dense = base.recipe(), base.recipe().with_fields({"search.mode": "dense"})
         runs = [base.runs.evaluate(SAMPLE, recipe).run.id for recipe in (dense, saved)]
         base.runs.pin(runs[0])
-        tour = base.tours.get(base.tours.create("How good is our search?", _stops(base, *runs)))
+        tour = base.conversations.tours.get(
+            base.conversations.tours.create("How good is our search?", _stops(base, *runs))
+        )
         (folder / "sample-tour.html").write_text(tour_html(tour, base.name), "utf-8")
     _verb("report", runs[1], "-o", str(folder / "sample-report.html"), "--home", str(home))
     _verb("bundle", runs[1], "-o", str(folder / "sample-bundle.zip"), "--home", str(home))

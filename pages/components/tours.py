@@ -95,7 +95,7 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops, hint: str = "") -> 
 
     The dialog shows ``hint`` above the preview of the stops.
     """
-    if refusal(base, "tours.add"):
+    if refusal(base, "conversations.tours.add"):
         return
     if st.button(
         "Add to tour",
@@ -120,7 +120,7 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops, hint: str = "") -> 
 @dialog("Add to a tour", icon=":material/tour:", width="medium")
 def _add(base: KnowledgeBase, key: str, stops: Stops, hint: str) -> None:
     with guard(in_dialog=True):
-        titles = {tour.id: tour.title for tour in base.tours.list_tours()}
+        titles = {tour.id: tour.title for tour in base.conversations.tours.list_tours()}
         choices = [*titles, _NEW]
         last = st.session_state.get(_LAST)
         if _TOUR not in st.session_state:
@@ -167,9 +167,9 @@ def _keep(base: KnowledgeBase, key: str, stops: Sequence[TourStop]) -> None:
     tour_id = int(st.session_state[_TOUR])
     if tour_id == _NEW:
         title = str(st.session_state.get(_TITLE) or "").strip() or base.name[:LONGEST_TOUR_TITLE]
-        tour = base.tours.get(base.tours.create(title, stops))
+        tour = base.conversations.tours.get(base.conversations.tours.create(title, stops))
     else:
-        tour = base.tours.add(tour_id, stops)
+        tour = base.conversations.tours.add(tour_id, stops)
     st.session_state[_LAST] = tour.id
     st.session_state[f"{_ADDED}_{key}"] = (tour.id, tour.title)
 
@@ -181,9 +181,9 @@ def turn_stops(base: KnowledgeBase, turn: Turn, opened: int = 0) -> list[TourSto
     """
     own = [citation for citation in turn.citations if citation.base in ("", base.name)]
     cited = {citation.document_id for citation in own if not citation.from_tool}
-    documents = {key: base.documents.document(key) for key in cited if base.outline(key)}
+    documents = {key: base.documents.document(key) for key in cited if base.documents.outline(key)}
     answered = turn.created or datetime.now(UTC)
-    basis = base.tours.basis(turn.complete, answered, turn.recipe, cited)
+    basis = base.conversations.tours.basis(turn.complete, answered, turn.recipe, cited)
     return answer_stops(turn, documents, basis, opened)
 
 
@@ -193,7 +193,7 @@ def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | Non
     Return the tour with the new answer, once the button is pressed.
     """
     basis = stop.basis
-    changed = base.tours.changes(basis) if basis else ()
+    changed = base.conversations.tours.changes(basis) if basis else ()
     if basis is None or not changed:
         return None
     words = {
@@ -203,7 +203,7 @@ def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | Non
     said = ", and ".join(words[part] for part in changed)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f":material/update: Answer from {basis.answered:%Y-%m-%d}; {said}.")
-        if refusal(base, "tours.save") or not st.button(
+        if refusal(base, "conversations.tours.save") or not st.button(
             "Update",
             key="tour_update",
             icon=":material/refresh:",
@@ -229,4 +229,4 @@ def _answered_anew(base: KnowledgeBase, tour: Tour, basis: AnswerBasis) -> Tour 
         )
         return None
     stops = answered_anew(tour.stops, basis, turn_stops(base, turn))
-    return base.tours.save(tour, tour.title, stops)
+    return base.conversations.tours.save(tour, tour.title, stops)

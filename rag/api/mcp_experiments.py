@@ -454,8 +454,8 @@ def diagnose(
     """
     base = call.base(knowledge_base)
     name = _set(base, question_set)
-    call.finish(base.diagnoses.start(name, call.recipe(base, fields)))
-    result = base.diagnoses.result(name)
+    call.finish(base.tuning.diagnoses.start(name, call.recipe(base, fields)))
+    result = base.tuning.diagnoses.result(name)
     if result is None:
         raise NotFound("The result of the diagnosis is gone.", "Run it again.")
     data, tuning = diagnosis_data(result), set(base.runs.tuning_part(name).tuning)

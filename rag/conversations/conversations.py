@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag import telemetry
 from rag.conversations import exports
 from rag.conversations.memory import Memory
 from rag.conversations.operations import Operations
+from rag.conversations.prompts import Prompts
 from rag.conversations.reviews import Reviews
 from rag.conversations.turn_metrics import log_turn, turn_metrics
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import storable
-from rag.operation import operation
+from rag.operation import operation, part
 from rag.recipe import Recipe
 from rag.retrieval import stage_row
 from rag.search.corpus import check_question
-from rag.storage import Database
+from rag.services.services import Services
 from rag.storage.conversations import (
     Conversation,
     ConversationRow,
@@ -29,6 +30,11 @@ from rag.storage.conversations import (
     turns,
 )
 from rag.types import Answer, Message, Stage
+
+if TYPE_CHECKING:
+    from rag.conversations.arena import Arena
+    from rag.conversations.tours import Tours
+    from rag.storage.conversations import Scope
 
 __all__ = ["Conversations", "StoredCitation", "Turn"]
 
@@ -45,10 +51,34 @@ _GONE = "This knowledge base has no such conversation."
 class Conversations(Reviews, Operations):
     """The conversations that a visitor has with one knowledge base; others are not there."""
 
-    def __init__(self, database: Database, memory: Memory) -> None:
-        self._database = database
-        self._memory = memory
-        self._scope = memory.scope
+    def __init__(
+        self, services: Services, scope: Scope, name: str, only_tour: int | None = None
+    ) -> None:
+        """``only_tour`` is the one that is there for the guests of its link."""
+        self._database = services.database
+        self._memory = Memory(services, scope, name)
+        self._scope = scope
+        self._only_tour = only_tour
+
+    @part
+    def memory(self) -> Memory:
+        return self._memory
+
+    @part
+    def arena(self) -> Arena:
+        from rag.conversations.arena import Arena
+
+        return Arena(self._database, self._scope)
+
+    @part
+    def tours(self) -> Tours:
+        from rag.conversations.tours import Tours
+
+        return Tours(self._database, self._scope.base_id, self._only_tour)
+
+    @part
+    def prompts(self) -> Prompts:
+        return Prompts(self._database, self._scope.base_id)
 
     @operation("guest")
     def open(self, conversation_id: int | None, name: str = "") -> int:

@@ -239,11 +239,7 @@ class StoredSources:
 
     def outline(self, hit: Hit) -> Document | None:
         """The same without its text."""
-        return self.outline_of(hit.chunk.document_id, hit.base)
-
-    def outline_of(self, document_id: str, base: str = "") -> Document | None:
-        """A document of a base ("" for the one that searched) without its text."""
-        return self._read(documents.outline, document_id, base)
+        return self._read(documents.outline, hit.chunk.document_id, hit.base)
 
     def _read(
         self, get: Callable[[Connection, int, str], Document], document_id: str, base: str

@@ -379,7 +379,7 @@ def _seconds(base: KnowledgeBase) -> float:
     """Processor seconds of a whole diagnosis, in which a strict threshold makes many fail."""
     strict = Recipe().with_fields({**PLAIN, "search.threshold": 0.6})
     started = time.process_time()
-    base.diagnoses.diagnose("timed", strict)
+    base.tuning.diagnoses.diagnose("timed", strict)
     return time.process_time() - started
 
 

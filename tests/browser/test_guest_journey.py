@@ -56,8 +56,8 @@ def served(
         base.runs.pin(runs[0])
         add(workspace, base, {"late.md": "# Late\n\nCome late."})  # since the runs were made
         secret, _ = base.access.create_link("fair")
-        tour = base.tours.create("For the board")
-        base.tours.add(tour, _stops(base))
+        tour = base.conversations.tours.create("For the board")
+        base.conversations.tours.add(tour, _stops(base))
         workspace.close()
         yield Served(stack.enter_context(serve(home)), f"/share/{secret}", ",".join(runs), tour)
 

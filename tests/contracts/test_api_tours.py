@@ -12,9 +12,9 @@ def test_tours_are_listed_read_and_deleted(home):
     workspace, base = handbook(home)
     api = client(workspace)
     assert api.get(TOURS).json() == {"items": [], "total": 0, "next": None}
-    tour_id = base.tours.create("For the board")
+    tour_id = base.conversations.tours.create("For the board")
     stop = TourStop("page", "Where?", quotes=(TourQuote("leave.md", "text", "before "),))
-    base.tours.add(tour_id, [stop])
+    base.conversations.tours.add(tour_id, [stop])
     tour = api.get(f"{TOURS}/{tour_id}").json()
     assert (tour["id"], tour["title"]) == (tour_id, "For the board")
     assert tour["stops"] == [
@@ -46,7 +46,7 @@ def test_tours_are_listed_read_and_deleted(home):
 def test_a_link_is_made_for_one_tour(home):
     workspace, base = handbook(home)
     api = client(workspace)
-    tour = base.tours.create("For the board")
+    tour = base.conversations.tours.create("For the board")
     links = f"{BASES}/handbook/links"
     made = api.post(links, json={"name": "board", "tour": tour}).json()
     path = made.pop("path")

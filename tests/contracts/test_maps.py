@@ -32,14 +32,14 @@ def base(workspace: Workspace) -> KnowledgeBase:
 
 
 def draw(workspace: Workspace, base: KnowledgeBase) -> PassageMap:
-    assert workspace.jobs.run(base.maps.draw(QUICK.index)).status == "done"
-    shown = base.maps.current(QUICK.index)
+    assert workspace.jobs.run(base.documents.maps.draw(QUICK.index)).status == "done"
+    shown = base.documents.maps.current(QUICK.index)
     assert shown is not None
     return shown
 
 
 def test_a_map_has_every_passage_with_its_document(workspace, base):
-    assert base.maps.current(QUICK.index) is None
+    assert base.documents.maps.current(QUICK.index) is None
     shown = draw(workspace, base)
     for info in base.documents.documents(QUICK.index):
         keys = {chunk.key for chunk in base.documents.chunks(info.id, QUICK.index)}
@@ -52,13 +52,13 @@ def test_a_map_has_every_passage_with_its_document(workspace, base):
 def test_a_map_survives_the_process_and_its_loss(workspace, base):
     shown = draw(workspace, base)
     again = workspace_at(workspace.settings.home)
-    found = again.base("kb").maps.current(QUICK.index)
+    found = again.base("kb").documents.maps.current(QUICK.index)
     assert found.points.tolist() == shown.points.tolist()
     [file] = (workspace.settings.home / "maps").rglob("*.npz")
     file.write_bytes(file.read_bytes()[:100])
     again.close()
     again = workspace_at(workspace.settings.home)
-    assert again.base("kb").maps.current(QUICK.index) is None
+    assert again.base("kb").documents.maps.current(QUICK.index) is None
     assert draw(again, again.base("kb")).points.tolist() == shown.points.tolist()
     again.close()
 
@@ -66,14 +66,14 @@ def test_a_map_survives_the_process_and_its_loss(workspace, base):
 def test_a_map_follows_the_documents(workspace, base):
     before = draw(workspace, base)
     add(workspace, base, {"pump.txt": "The pump is new here."})
-    more = base.maps.current(QUICK.index)
+    more = base.documents.maps.current(QUICK.index)
     assert len(more.keys) == len(before.keys) + 1
     assert 0 < more.changed < 0.1
     kept = np.isin(more.keys, before.keys)
     assert more.points[kept].tolist() == before.points.tolist()
     [valve] = [info for info in base.documents.documents(QUICK.index) if info.name == "valve.txt"]
     base.documents.delete_documents([valve.id])
-    fewer = base.maps.current(QUICK.index)
+    fewer = base.documents.maps.current(QUICK.index)
     assert "valve.txt" not in fewer.names
     assert fewer.outdated
     assert not draw(workspace, base).outdated
@@ -81,7 +81,7 @@ def test_a_map_follows_the_documents(workspace, base):
 
 def test_a_question_stands_by_the_passages_it_is_like(workspace, base):
     shown = draw(workspace, base)
-    placed = base.maps.place(QUICK.index, shown, "The rotor number 3 is kept dry.")
+    placed = base.documents.maps.place(QUICK.index, shown, "The rotor number 3 is kept dry.")
     best = int(np.argmax(placed.cosines))
     hits = base.search("The rotor number 3 is kept dry.", QUICK).hits
     relevance = {hit.chunk.key: hit.relevance for hit in hits}
@@ -95,17 +95,17 @@ def test_a_question_stands_by_the_passages_it_is_like(workspace, base):
 
 
 def test_asking_twice_draws_once(workspace, base):
-    first = base.maps.draw(QUICK.index)
-    assert base.maps.draw(QUICK.index) == first
-    running = base.maps.drawing(QUICK.index)
+    first = base.documents.maps.draw(QUICK.index)
+    assert base.documents.maps.draw(QUICK.index) == first
+    running = base.documents.maps.drawing(QUICK.index)
     assert running.id == first
     assert workspace.jobs.run(first).message == "12 passages drawn"
-    assert base.maps.drawing(QUICK.index) is None
+    assert base.documents.maps.drawing(QUICK.index) is None
 
 
 def test_an_empty_base_cannot_be_drawn(workspace):
     empty = workspace.create("empty", QUICK)
-    job = workspace.jobs.run(empty.maps.draw(QUICK.index))
+    job = workspace.jobs.run(empty.documents.maps.draw(QUICK.index))
     assert (job.status, job.message.partition(".")[0]) == (
         "failed",
         "There are no passages to draw",
@@ -116,7 +116,7 @@ def test_maps_go_with_their_build_and_base(workspace, base):
     draw(workspace, base)
     other = QUICK.with_fields({"index.chunk_size": 12}).index
     workspace.jobs.run(base.documents.build(other))
-    workspace.jobs.run(base.maps.draw(other))
+    workspace.jobs.run(base.documents.maps.draw(other))
     folder = workspace.settings.home / "maps"
     assert len(list(folder.rglob("*.npz"))) == 2
     base.documents.delete_build(other.hash)
@@ -128,13 +128,13 @@ def test_maps_go_with_their_build_and_base(workspace, base):
 def test_questions_stand_where_each_one_stands_alone(workspace, base):
     shown = draw(workspace, base)
     questions = ["Is the rotor number 3 kept dry?", "valve number 7"]
-    placed = base.maps.place_questions(QUICK.index, shown, questions)
+    placed = base.documents.maps.place_questions(QUICK.index, shown, questions)
     for at, question in enumerate(questions):
-        alone = base.maps.place(QUICK.index, shown, question)
+        alone = base.documents.maps.place(QUICK.index, shown, question)
         assert placed.points[at].tolist() == pytest.approx(alone.point.tolist(), abs=1e-5)
         assert placed.cosines[at] == pytest.approx(alone.cosines.max(), abs=1e-5)
         assert alone.cosines[placed.nearest[at]] == pytest.approx(alone.cosines.max(), abs=1e-5)
-    assert base.maps.place_questions(QUICK.index, shown, []).points.shape == (0, 2)
+    assert base.documents.maps.place_questions(QUICK.index, shown, []).points.shape == (0, 2)
 
 
 def _around(centre: int, seed: int) -> Vectors:

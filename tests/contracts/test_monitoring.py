@@ -100,8 +100,8 @@ def test_jobs_that_wait_are_counted_and_a_database_that_is_down_is_told(
     workspace, monitored, monkeypatch
 ):
     base = workspace.base("handbook")
-    base.maps.draw(WORDS.index)
-    workspace.jobs.run(workspace.create("empty", WORDS).maps.draw(WORDS.index))
+    base.documents.maps.draw(WORDS.index)
+    workspace.jobs.run(workspace.create("empty", WORDS).documents.maps.draw(WORDS.index))
     figures = read(monitored)
     assert of(figures, "jobs", kind="map", state="queued") == 1.0
     assert of(figures, "failed_jobs", kind="map") == 1.0

@@ -297,7 +297,7 @@ def test_a_series_of_near_copies_is_one_finding(workspace):
     fixes = "Depth and tide are shown in the table of the harbour. " * 3
     files = {f"releases/2026-{n:02}.md": NOTES.format(f"2026-{n:02}", fixes) for n in range(1, 10)}
     base, _ = _asked(workspace, "series", files, "What is faster?")
-    (finding,) = base.examinations.examine().open
+    (finding,) = base.documents.examinations.examine().open
     assert (finding.kind, len(finding.places), "releases/" in finding.summary) == (
         "copies",
         9,

@@ -104,10 +104,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "question_id": question,
         "member": "guest@example.org",
         "link": base.access.create_link("fair")[1].id,
-        "tour": str(base.tours.create("For the board")),
+        "tour": str(base.conversations.tours.create("For the board")),
         "system": "rival",
         "kind": "linear",
-        "finding": base.examinations.examine().open[0].id,
+        "finding": base.documents.examinations.examine().open[0].id,
     }
     base.access.add_member(ids["member"])
     with scripted(Reply(body="[]")) as server:

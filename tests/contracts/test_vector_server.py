@@ -106,9 +106,9 @@ def _standings(base: KnowledgeBase, recipe: Recipe) -> list[Any]:
 
 
 def _map(workspace: Workspace, base: KnowledgeBase) -> list[Any]:
-    assert workspace.jobs.run(base.maps.draw(VECTORS.index)).status == "done"
-    shown = base.maps.current(VECTORS.index)
-    placed = base.maps.place(VECTORS.index, shown, QUESTION)
+    assert workspace.jobs.run(base.documents.maps.draw(VECTORS.index)).status == "done"
+    shown = base.documents.maps.current(VECTORS.index)
+    placed = base.documents.maps.place(VECTORS.index, shown, QUESTION)
     tables = shown.keys, shown.points, placed.point, placed.cosines
     return [table.tolist() for table in tables]
 

@@ -13,12 +13,12 @@ def test_names_are_told_after_the_vote(base):
     app = visit("runs.py", compare="Arena", k="1")
     app.chat_input[0].set_value(LEAVE).run()
     assert not app.exception
-    held = base.arena.find(1)
+    held = base.conversations.arena.find(1)
     assert {held.left.recipe.search.top_k, held.right.recipe.search.top_k} == {1, 2}
     assert "30 June" in held.left.answer["text"]
     assert "**A**" in [each.value for each in app.markdown]
     app.button(key="arena_vote_left").click().run()
-    assert base.arena.summaries()[0].votes == 1
+    assert base.conversations.arena.summaries()[0].votes == 1
     [named] = [each.value for each in app.markdown if each.value.startswith("**A**")]
     assert f"top {held.left.recipe.search.top_k}" in named
     assert "Your vote: A is better" in texts(app)

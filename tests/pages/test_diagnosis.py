@@ -24,7 +24,7 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(labelled, open_page):
     app.button(key="metrics_diagnose").click().run()
     assert finished(labelled, "diagnose").status == "done"
     app.run()
-    diagnosis = labelled.base("notes").diagnoses.result("checks")
+    diagnosis = labelled.base("notes").tuning.diagnoses.result("checks")
     assert any(diagnosis.headline in one.value for one in app.markdown)
     causes = next(table.value for table in app.dataframe if "What helps" in table.value)
     assert dict(zip(causes["Cause"], causes["Questions"], strict=True)) == {
@@ -67,7 +67,7 @@ def test_an_evaluated_change_shows_its_run_and_is_not_evaluated_again(labelled, 
 
 
 def test_no_cause_of_several_is_called_the_most_frequent(labelled):
-    diagnosis = labelled.base("notes").diagnoses.diagnose(
+    diagnosis = labelled.base("notes").tuning.diagnoses.diagnose(
         "checks", labelled.base("notes").recipe().with_fields({"search.threshold": 0.99})
     )
     failed = diagnosis.questions[:2]
@@ -154,7 +154,7 @@ def test_what_next_names_a_confirmed_fix(labelled, open_page, monkeypatch):
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": 1.0})
     base.save_recipe(recipe)
     base.runs.evaluate("checks", recipe)
-    labelled.jobs.run(base.diagnoses.start("checks", recipe))
+    labelled.jobs.run(base.tuning.diagnoses.start("checks", recipe))
     app = open_page("metrics.py", metrics="Failures")
     (line,) = [one.value for one in app.caption if one.value.startswith("**What next?**")]
     assert line == (
@@ -173,7 +173,7 @@ def test_what_next_names_a_confirmed_fix(labelled, open_page, monkeypatch):
 
 def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(labelled, open_page, monkeypatch):
     _diagnosed(labelled, open_page)
-    diagnoses = labelled.base("notes").diagnoses
+    diagnoses = labelled.base("notes").tuning.diagnoses
     for here, advice in (
         (False, "Change the fusion."),
         (True, "Add a reranker, or change the fusion."),
@@ -185,7 +185,9 @@ def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(labelled, open
 
 def test_long_evidence_is_short_in_its_row_and_whole_below(labelled, open_page, monkeypatch):
     app = _diagnosed(labelled, open_page)
-    evidence = labelled.base("notes").diagnoses.result("checks").questions[0].finding.evidence
+    evidence = (
+        labelled.base("notes").tuning.diagnoses.result("checks").questions[0].finding.evidence
+    )
     assert len(evidence) < 96
     monkeypatch.setattr("pages.components.runs.diagnosis._EVIDENCE", 30)
     app.run()

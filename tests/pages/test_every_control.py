@@ -72,8 +72,10 @@ class Stocked:
         add(workspace, base, {"late.md": "# Late\n\nCome late.", "shut.pdf": _locked()})
         secret, link = base.access.create_link("fair")
         self.secret = secret
-        tour = base.tours.create("Fair")
-        base.tours.add(tour, [TourStop("answer", LEAVE, "Until June."), TourStop("why", "Why?")])
+        tour = base.conversations.tours.create("Fair")
+        base.conversations.tours.add(
+            tour, [TourStop("answer", LEAVE, "Until June."), TourStop("why", "Why?")]
+        )
         talks = {
             role: _asked(view(workspace, signed_in(workspace, role)).base("handbook"))
             for role in ROLES

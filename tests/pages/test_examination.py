@@ -27,10 +27,10 @@ def test_copies_are_shown_and_settled(filled, open_page):
     app.button_group(key=kind).set_value("unanswered").run()
     assert any("Do cats swim" in each.value for each in app.markdown)
     app.button_group(key=kind).set_value("copies").run()
-    finding = base.examinations.examine().open[0]
+    finding = base.documents.examinations.examine().open[0]
     app.button(f"examination_ignore_{finding.id}").click().run()
     assert not app.exception
-    assert [row.decision for _, row in base.examinations.examine().settled] == ["ignore"]
+    assert [row.decision for _, row in base.documents.examinations.examine().settled] == ["ignore"]
     assert any("ignored" in each.value for each in app.caption)
 
 
@@ -54,7 +54,7 @@ def test_parts_that_were_not_read_are_shown_at_their_place(filled, open_page):
     deck().save(buffer)
     upload = Upload("deck.pptx", io.BytesIO(buffer.getvalue()))
     filled.jobs.run(base.documents.add_files([upload]))
-    (finding,) = base.examinations.examine().open
+    (finding,) = base.documents.examinations.examine().open
     assert (finding.kind, finding.places[0].document) == ("unread", "deck.pptx")
     assert "1 hidden slide (slide 2)" in finding.summary
     app = open_page("documents.py")
@@ -72,7 +72,7 @@ def test_a_doubtful_answer_shows_its_nearest_passage_and_opens_in_the_inspector(
     doubtful = replace(answer, assessment=Assessment("doubtful", "No passage has it."))
     turn = base.conversations.ask(base.conversations.open(None), question, recipe)
     base.conversations.conclude(turn, doubtful)
-    (finding,) = base.examinations.examine().open
+    (finding,) = base.documents.examinations.examine().open
     assert finding.nearest.document == answer.citations[0].hit.document
     assert finding.id == replace(finding, nearest=None).id
     app = open_page("documents.py")
@@ -116,7 +116,9 @@ def test_a_decision_for_an_edition_says_what_happens_next(filled, open_page):
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
     app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
-    (finding,) = [one for one in base.examinations.examine().open if one.kind == "editions"]
+    (finding,) = [
+        one for one in base.documents.examinations.examine().open if one.kind == "editions"
+    ]
     new, old = finding.places
     app.button(f"examination_keep_{finding.id}_{new.document_id[:8]}").click().run()
     assert not app.exception
@@ -135,7 +137,7 @@ def test_a_decision_for_an_edition_says_what_happens_next(filled, open_page):
     assert (status[old.document], status[new.document]) == ("left out of search", "ready")
     app.run()
     assert not app.success
-    base.examinations.reopen(finding.id)
+    base.documents.examinations.reopen(finding.id)
     app.run()
     assert not any("of them is left out" in one.value for one in app.caption)
 

@@ -70,7 +70,7 @@ def test_every_door_names_the_same_cause(
     workspace.jobs.run(base.runs.start_answers("checks", recipe))
     titles = {text: CAUSES[cause].title for text, cause in causes.items()}
     alone = {text: _first_cause(base, text, recipe) for text in titles}
-    workspace.jobs.run(base.diagnoses.start("checks", recipe))
+    workspace.jobs.run(base.tuning.diagnoses.start("checks", recipe))
     for door in (
         alone,
         {text: _first_cause(base, text, recipe) for text in titles},
@@ -104,8 +104,10 @@ def test_a_doubt_about_a_question_that_no_document_answers_is_no_failure(
     assert base.ask(UNANSWERABLE, recipe).answer.state == "doubtful"
     for _ in range(2):
         assert _first_cause(base, UNANSWERABLE, recipe) is None
-        workspace.jobs.run(base.diagnoses.start("checks", recipe))
-    assert UNANSWERABLE not in [one.text for one in base.diagnoses.result("checks").questions]
+        workspace.jobs.run(base.tuning.diagnoses.start("checks", recipe))
+    assert UNANSWERABLE not in [
+        one.text for one in base.tuning.diagnoses.result("checks").questions
+    ]
     assert "Cause:" not in _words(visit("inspector.py", q=UNANSWERABLE))
 
 
@@ -115,7 +117,7 @@ def _words(app: AppTest) -> str:
 
 def _first_cause(base: KnowledgeBase, text: str, recipe: Recipe) -> str | None:
     answer = base.ask(text, recipe).answer
-    cause = base.diagnoses.first_cause(answer.trace, recipe, answer.assessment)
+    cause = base.tuning.diagnoses.first_cause(answer.trace, recipe, answer.assessment)
     return cause and cause.title
 
 

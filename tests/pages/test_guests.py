@@ -101,7 +101,7 @@ def test_a_guest_is_offered_no_judge_of_answers(visit, world, monkeypatch):
 
 def test_a_guest_of_a_tour_sees_it_alone(visit, world, monkeypatch):
     board, other = (
-        world.base.tours.create(title, [TourStop("answer", "Why?", "Because.")])
+        world.base.conversations.tours.create(title, [TourStop("answer", "Why?", "Because.")])
         for title in ("For the board", "For others")
     )
     secret, row = world.base.access.create_link("board", tour_id=board)
@@ -116,7 +116,7 @@ def test_a_guest_of_a_tour_sees_it_alone(visit, world, monkeypatch):
     assert plain(LEAVE) in app.get("pills")[0].options
     app = visit("stranger", "runs.py")
     assert "The page Runs is not part of what your link shows." in said(app)
-    world.base.tours.delete(board)
+    world.base.conversations.tours.delete(board)
     app = visit("stranger", "tour.py", tour=str(board))
     assert "The tour of this link was deleted. Ask the person who sent it" in said(app)
     assert [title.value for title in app.title] == ["Tours"]

@@ -61,7 +61,7 @@ def test_one_is_corrected_in_a_dialog(base):
     app.text_area(key=f"memory_words_{turn}").set_value("Until the end of June [1].")
     app.button(key=f"memory_keep_{turn}").click().run()
     assert not app.exception
-    held = base.memory.get(turn).interaction
+    held = base.conversations.memory.get(turn).interaction
     assert (held.answer, held.corrected) == ("Until the end of June [1].", True)
     assert "corrected" in texts(visit("usage.py", usage="Memory", provider="ollama"))
 
@@ -70,9 +70,9 @@ def test_one_is_forgotten_after_a_question(base):
     turn = told(base, LEAVE)
     app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_forget_{turn}").click().run()
-    assert base.memory.count() == 1
+    assert base.conversations.memory.count() == 1
     app.button(key=f"memory_forgotten_{turn}").click().run()
-    assert base.memory.count() == 0
+    assert base.conversations.memory.count() == 0
 
 
 def test_it_opens_in_the_inspector(base):

@@ -65,7 +65,7 @@ def test_the_prompts_of_answers_are_named(labelled, open_page, monkeypatch):
     job = base.runs.start_answers("checks", recipe)
     assert labelled.jobs.run(job).status == "done"
     (run,) = base.runs.list_all()
-    assert run.prompts == base.prompts.wording().version(recipe.answer.mode)
+    assert run.prompts == base.conversations.prompts.wording().version(recipe.answer.mode)
     base.runs.remove(run.id)
     base.runs.evaluate("checks", base.recipe())
     assert not any("Prompts:" in each.value for each in open_page("metrics.py").caption)
@@ -130,7 +130,7 @@ def test_metrics_and_failures_count_the_same_failures_whichever_run_is_newest(la
     base.questions.edit_question("checks", "q3", answer="At most 139 euros")
 
     def failed() -> tuple[str, str]:
-        diagnosis = base.diagnoses.diagnose("checks", recipe)
+        diagnosis = base.tuning.diagnoses.diagnose("checks", recipe)
         counts = open_page("metrics.py").header[0].help
         return counts.split(" questions")[0], f"{len(diagnosis.questions)} of {diagnosis.asked}"
 

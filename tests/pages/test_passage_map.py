@@ -33,7 +33,7 @@ def test_a_map_is_offered_drawn_and_kept(workspace, base):
     app = visit("inspector.py", q=LEAVE, view="Map")
     assert "The map shows all passages by likeness" in texts(app)
     app.button(key="draw_map").click().run()
-    job = base.maps.drawing(base.recipe().index)
+    job = base.documents.maps.drawing(base.recipe().index)
     if job is not None:  # the page's own worker may have been quicker
         workspace.jobs.run(job.id)
     app = visit("inspector.py", q=LEAVE, view="Map")
@@ -42,7 +42,7 @@ def test_a_map_is_offered_drawn_and_kept(workspace, base):
 
 
 def test_the_chosen_colours_are_in_the_address(workspace, base):
-    workspace.jobs.run(base.maps.draw(base.recipe().index))
+    workspace.jobs.run(base.documents.maps.draw(base.recipe().index))
     app = visit("inspector.py", q=LEAVE, view="Map", map_colour="Cosine")
     drawn = json.loads(app.get("plotly_chart")[-1].proto.spec)
     assert "colorbar" in drawn["data"][0]["marker"]

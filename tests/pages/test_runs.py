@@ -378,7 +378,7 @@ def test_the_map_shows_which_document_lost_questions_are_near(labelled, base, pa
     good, bad = pair
     asked = {"runs": bad, "against": good, "pair": "Where?"}
     app = open_page("runs.py", **asked)
-    labelled.jobs.run(base.maps.draw(base.recipe().index))
+    labelled.jobs.run(base.documents.maps.draw(base.recipe().index))
     app = open_page("runs.py", **asked)
     compared = base.runs.compare([bad], good, "ndcg@10", None)[0]
     lost = [row for row in compared.rows if row.outcome == "lost"]

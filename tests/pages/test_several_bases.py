@@ -156,7 +156,7 @@ def test_the_first_run_of_an_address_has_the_tours_of_its_base(workspace, monkey
         return navigation(pages, **options)
 
     monkeypatch.setattr(st, "navigation", recorded)
-    workspace.base("policies").tours.create("For the board")
+    workspace.base("policies").conversations.tours.create("For the board")
     first = AppTest.from_file(str(FRAME), default_timeout=300)
     first.query_params["kb"] = "policies"
     first.switch_page("chat.py").run()

@@ -21,9 +21,9 @@ def base(labelled: Workspace) -> KnowledgeBase:
 
 @pytest.fixture
 def tour(base: KnowledgeBase) -> int:
-    tour_id = base.tours.create("For the board")
+    tour_id = base.conversations.tours.create("For the board")
     value = TourValue("nDCG@10", "0.812", "0.740 to 0.870")
-    base.tours.add(
+    base.conversations.tours.add(
         tour_id,
         [
             TourStop("answer", QUESTION, "Until 30 June.", note="Look here."),
@@ -74,7 +74,9 @@ def test_what_is_read_aloud_has_no_backslashes(tour, open_page):
 
 
 def test_a_tour_of_one_stop_has_no_way_to_others(base, open_page):
-    tour = base.tours.create("One", [TourStop("answer", QUESTION, "Until **30 June**.")])
+    tour = base.conversations.tours.create(
+        "One", [TourStop("answer", QUESTION, "Until **30 June**.")]
+    )
     app = open_page("tour.py", tour=str(tour))
     keys = {button.key for button in app.button}
     assert {"tour_back", "tour_next"}.isdisjoint(keys)
@@ -86,7 +88,7 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base, open_page):
 def test_code_and_rows_around_a_quote_are_shown_as_such(base, open_page):
     before = ":::note\n\nField\tMeaning\n\n:::\n\n```yaml\na:\n  - b\n```\n\n"
     quote = TourQuote("a.md", "It is held,\nthen sent.", before, " Then\nit ends.")
-    tour = base.tours.create("Code", [TourStop("page", "Where", quotes=(quote,))])
+    tour = base.conversations.tours.create("Code", [TourStop("page", "Where", quotes=(quote,))])
     app = open_page("tour.py", tour=str(tour))
     assert ("a:\n  - b", "yaml") in [(code.value, code.language) for code in app.code]
     shown = [markdown.value for markdown in app.markdown]
@@ -95,7 +97,7 @@ def test_code_and_rows_around_a_quote_are_shown_as_such(base, open_page):
 
 
 def test_the_next_stop_goes_to_the_tour_of_the_last_one(base, tour, open_page):
-    newer = base.tours.create("Newer")
+    newer = base.conversations.tours.create("Newer")
     app = open_page("chat.py")
     app.chat_input[0].set_value(QUESTION).run()
     (turn,) = base.conversations.turns(1)
@@ -103,7 +105,7 @@ def test_the_next_stop_goes_to_the_tour_of_the_last_one(base, tour, open_page):
     assert app.selectbox(key="tour_add_to").value == newer
     app.selectbox(key="tour_add_to").set_value(0)
     app.button(key="tour_add_really").click().run()
-    added = base.tours.list_tours()[0].id
+    added = base.conversations.tours.list_tours()[0].id
     assert added not in (newer, tour)
     app.button(key=f"tour_turn_{turn.id}").click().run()
     assert app.selectbox(key="tour_add_to").value == added
@@ -120,7 +122,7 @@ def test_the_page_of_a_stop_is_that_of_the_source_that_is_open(base, tour, open_
     app.button(key=f"tour_turn_{turn.id}").click().run()
     assert any("source that is open beside the answer" in one.value for one in app.caption)
     app.button(key="tour_add_really").click().run()
-    assert base.tours.get(tour).stops[-1].quotes[0].text == last.quote
+    assert base.conversations.tours.get(tour).stops[-1].quotes[0].text == last.quote
 
 
 @pytest.mark.parametrize("stop", ["0", "99", "x", "-1"])
@@ -145,7 +147,7 @@ def test_an_owner_changes_order_and_words(base, tour, open_page):
     app.text_area[1].set_value("Good enough.")
     app.button(key="FormSubmitter:tour_form-Save").click().run()
     assert not app.exception
-    stops = base.tours.get(tour).stops
+    stops = base.conversations.tours.get(tour).stops
     assert [(stop.kind, stop.note) for stop in stops] == [
         ("metrics", "Good enough."),
         ("answer", "Look here."),
@@ -153,27 +155,39 @@ def test_an_owner_changes_order_and_words(base, tour, open_page):
 
 
 def test_one_moved_stop_takes_the_place_that_it_is_given(base, tour, open_page):
-    base.tours.add(tour, [TourStop("why", "Why?")])
+    base.conversations.tours.add(tour, [TourStop("why", "Why?")])
     app = open_page("tour.py", tour=str(tour))
     places = [box for box in app.number_input if box.label == "Place"]
     places[2].set_value(1)
     app.button(key="FormSubmitter:tour_form-Save").click().run()
-    assert [stop.kind for stop in base.tours.get(tour).stops] == ["why", "answer", "metrics"]
+    assert [stop.kind for stop in base.conversations.tours.get(tour).stops] == [
+        "why",
+        "answer",
+        "metrics",
+    ]
     places = [box for box in app.number_input if box.label == "Place"]
     assert [box.value for box in places] == [1, 2, 3]
     places[0].set_value(2)
     app.button(key="FormSubmitter:tour_form-Save").click().run()
-    assert [stop.kind for stop in base.tours.get(tour).stops] == ["answer", "why", "metrics"]
+    assert [stop.kind for stop in base.conversations.tours.get(tour).stops] == [
+        "answer",
+        "why",
+        "metrics",
+    ]
 
 
 def test_what_another_tab_added_while_somebody_types_is_kept(base, tour, open_page):
     app = open_page("tour.py", tour=str(tour))
     app.text_area[0].set_value("My words.")
-    base.tours.add(tour, [TourStop("why", "Why?")])
+    base.conversations.tours.add(tour, [TourStop("why", "Why?")])
     app.button(key="FormSubmitter:tour_form-Save").click().run()
     assert [error.value for error in app.error] != []
     assert "changed elsewhere" in app.error[0].value
-    assert [stop.kind for stop in base.tours.get(tour).stops] == ["answer", "metrics", "why"]
+    assert [stop.kind for stop in base.conversations.tours.get(tour).stops] == [
+        "answer",
+        "metrics",
+        "why",
+    ]
     assert app.text_area[0].value == "My words."
 
 
@@ -203,7 +217,7 @@ def test_an_answer_is_kept_in_a_new_tour(base, open_page):
     app.text_area(key="tour_add_note").set_value("See.")
     app.button(key="tour_add_really").click().run()
     assert not app.exception
-    (kept,) = base.tours.list_tours()
+    (kept,) = base.conversations.tours.list_tours()
     assert kept.title == "Demo"
     links = {link.proto.label: link.proto for link in app.get("page_link")}
     assert links["Open the tour"].query_string == f"tour={kept.id}"
@@ -219,7 +233,7 @@ def test_an_answer_that_is_out_of_date_is_asked_again(labelled, base, open_page)
     app.button(key=f"tour_turn_{turn.id}").click().run()
     app.text_area(key="tour_add_note").set_value("See.")
     app.button(key="tour_add_really").click().run()
-    (tour,) = base.tours.list_tours()
+    (tour,) = base.conversations.tours.list_tours()
     app = open_page("tour.py", tour=str(tour.id))
     assert "changed since" not in _said(app)
     newer = "Unused leave may be carried over until 31 August, as the board decided."
@@ -230,20 +244,20 @@ def test_an_answer_that_is_out_of_date_is_asked_again(labelled, base, open_page)
     assert not app.exception
     assert "changed since" not in _said(app)
     assert "31 August" in _said(app)
-    kept = base.tours.get(tour.id)
+    kept = base.conversations.tours.get(tour.id)
     assert (kept.title, len(kept.stops), kept.stops[0].note) == (tour.title, 2, "See.")
     assert len(base.conversations.recent()) == 1
 
 
 def test_a_refused_new_answer_leaves_the_stop(base, open_page):
     recipe = base.recipe()
-    basis = base.tours.basis(QUESTION, datetime.now(UTC), recipe)
+    basis = base.conversations.tours.basis(QUESTION, datetime.now(UTC), recipe)
     stop = TourStop("answer", QUESTION, "Until 30 June.", basis=basis)
-    tour = base.tours.create("Board", [stop])
+    tour = base.conversations.tours.create("Board", [stop])
     base.save_recipe(recipe.with_fields({"search.threshold": 1.0}))
     app = open_page("tour.py", tour=str(tour))
     app.button(key="tour_update").click().run()
     assert not app.exception
     assert "not complete" not in _said(app)
-    assert base.tours.get(tour).stops == (stop,)
+    assert base.conversations.tours.get(tour).stops == (stop,)
     assert base.conversations.recent() == []

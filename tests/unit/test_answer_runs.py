@@ -104,13 +104,15 @@ def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
 ):
     with_chat(monkeypatch, Chat())
     prompt = ASKING.answer.mode
-    shipped = base.prompts.wording().version(prompt)
+    shipped = base.conversations.prompts.wording().version(prompt)
     evaluated(workspace, base, ASKING)
-    base.prompts.save(prompt, base.prompts.wording().text(prompt) + "Be brief.")
-    edited = base.prompts.wording().version(prompt)
+    base.conversations.prompts.save(
+        prompt, base.conversations.prompts.wording().text(prompt) + "Be brief."
+    )
+    edited = base.conversations.prompts.wording().version(prompt)
     assert edited != shipped
     evaluated(workspace, base, ASKING, budget=Budget(calls=2))
-    base.prompts.reset(prompt)
+    base.conversations.prompts.reset(prompt)
     evaluated(workspace, base, ASKING)  # goes on in another wording
     evaluated(workspace, base, WORDS)
     quotes, mixed, first = base.runs.list_all()

@@ -32,15 +32,17 @@ def answer(text: str) -> Answer:
 
 def vote(base: KnowledgeBase, question: str, preferred: str, order: random.Random) -> None:
     """A vote for the answer with a text, wherever it stands, or a tie."""
-    bout = base.arena.add(question, (QUICK, answer("mine")), (OTHER, answer("theirs")), order)
-    held = base.arena.find(bout)
+    bout = base.conversations.arena.add(
+        question, (QUICK, answer("mine")), (OTHER, answer("theirs")), order
+    )
+    held = base.conversations.arena.find(bout)
     left = held.left.answer["text"] == preferred
     side = "left" if left else "right"
-    base.arena.vote(bout, preferred if preferred in ("tie", "both bad") else side)
+    base.conversations.arena.vote(bout, preferred if preferred in ("tie", "both bad") else side)
 
 
 def of(base: KnowledgeBase) -> ArenaSummary:
-    [found] = base.arena.summaries()
+    [found] = base.conversations.arena.summaries()
     return found
 
 
@@ -58,7 +60,10 @@ def test_votes_count_for_the_recipe_and_not_for_the_side(base):
 def test_both_orders_come_up(base):
     order = random.Random(5)
     pairs = (QUICK, answer("mine")), (OTHER, answer("theirs"))
-    bouts = [base.arena.find(base.arena.add("why?", *pairs, order)) for _ in range(12)]
+    bouts = [
+        base.conversations.arena.find(base.conversations.arena.add("why?", *pairs, order))
+        for _ in range(12)
+    ]
     assert {bout.left.answer["text"] for bout in bouts if bout} == {"mine", "theirs"}
 
 
@@ -82,12 +87,12 @@ def test_ties_and_bad_answers_count_half(base):
 
 
 def test_what_is_no_vote_or_another_s_is_refused(base):
-    bout = base.arena.add("why?", (QUICK, answer("a")), (OTHER, answer("b")))
+    bout = base.conversations.arena.add("why?", (QUICK, answer("a")), (OTHER, answer("b")))
     with pytest.raises(InvalidInput):
-        base.arena.vote(bout, "both")
+        base.conversations.arena.vote(bout, "both")
     with pytest.raises(NotFound):
-        base.arena.vote(bout + 1, "tie")
-    assert base.arena.summaries() == []
+        base.conversations.arena.vote(bout + 1, "tie")
+    assert base.conversations.arena.summaries() == []
 
 
 def test_another_visitor_s_bouts_are_not_seen(tmp_path):
@@ -95,10 +100,10 @@ def test_another_visitor_s_bouts_are_not_seen(tmp_path):
     mine = workspace.create("notes", QUICK)
     vote(mine, "why?", "tie", random.Random(1))
     other = workspace.base("notes", SessionOwner("other", ("other",)))
-    assert other.arena.summaries() == []
-    assert other.arena.find(1) is None
+    assert other.conversations.arena.summaries() == []
+    assert other.conversations.arena.find(1) is None
     with pytest.raises(NotFound):
-        other.arena.vote(1, "left")
+        other.conversations.arena.vote(1, "left")
     workspace.close()
 
 

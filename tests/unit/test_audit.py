@@ -147,7 +147,9 @@ def test_a_search_is_noted_in_every_base_that_it_searches(workspace):
 def test_texts_are_not_in_the_log(workspace):
     ann = view(workspace, signed_in(workspace, "ann"))
     base = ann.base("manuals")
-    base.prompts.save("strict", base.prompts.wording().text("strict") + " Rosebud.")
+    base.conversations.prompts.save(
+        "strict", base.conversations.prompts.wording().text("strict") + " Rosebud."
+    )
     base.questions.import_file("mine", "mine.jsonl", '{"id": "q1", "text": "Rosebud?"}')
     told = [line.entry.detail for line in reversed(ann.audit(base="manuals"))]
     assert told == ["strict", "mine, mine.jsonl"]

@@ -62,7 +62,7 @@ def test_a_diagnosis_leaves_out_changes_that_the_calibration_excludes(parts, mon
     by_probability = RECIPE.with_fields(
         {"search.relevance": "probability", "search.threshold": 0.99, "search.top_k": 1}
     )
-    diagnosis = parts.diagnoses.diagnose(SET, by_probability)
+    diagnosis = parts.tuning.diagnoses.diagnose(SET, by_probability)
     assert diagnosis.questions
     assert diagnosis.trials.tried == 1
 

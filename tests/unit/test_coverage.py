@@ -126,14 +126,14 @@ def test_unanswered_questions_are_those_of_the_visitor(workspace):
     _asked(base, "Who pays dinner?", "complete")
     turn = _asked(hers, "May I bring a dog?")
     for visitor, expected in ((base, ["Who pays lunch?"]), (hers, ["May I bring a dog?"])):
-        assert [each.question for each in visitor.examinations.examine().open] == expected
-    everything = workspace.base("handbook", EVERYBODY).examinations
+        assert [each.question for each in visitor.documents.examinations.examine().open] == expected
+    everything = workspace.base("handbook", EVERYBODY).documents.examinations
     assert len(everything.examine().open) == 2
     hers.conversations.dismiss_review(turn)
-    assert hers.examinations.examine().open == ()
-    (finding,) = base.examinations.examine().open
-    base.examinations.settle(finding.id, "ignore")
-    assert base.examinations.examine().open == ()
+    assert hers.documents.examinations.examine().open == ()
+    (finding,) = base.documents.examinations.examine().open
+    base.documents.examinations.settle(finding.id, "ignore")
+    assert base.documents.examinations.examine().open == ()
 
 
 def test_a_question_recorded_as_unanswerable_is_rightly_unanswered(workspace):
@@ -142,13 +142,15 @@ def test_a_question_recorded_as_unanswerable_is_rightly_unanswered(workspace):
     _asked(base, "Who pays dinner?")
     line = json.dumps({"text": "who pays  lunch?", "answerable": False})
     base.questions.import_file("expected", "x.jsonl", line)
-    assert [one.question for one in base.examinations.examine().open] == ["Who pays dinner?"]
+    assert [one.question for one in base.documents.examinations.examine().open] == [
+        "Who pays dinner?"
+    ]
 
 
 def test_the_newest_run_says_what_is_reached(workspace):
     base = workspace.base("handbook")
     add(workspace, base, {"zebra.txt": "Zebras graze at dawn near the northern river."})
-    assert base.examinations.examine().open == ()  # nothing is measured
+    assert base.documents.examinations.examine().open == ()  # nothing is measured
     quote = [{"document": "pump.txt", "quote": "when its bearing is dry"}]
     questions = "\n".join(
         json.dumps({"id": f"p{number}", "text": f"Why noise {number}?", "evidence": quote})
@@ -156,9 +158,9 @@ def test_the_newest_run_says_what_is_reached(workspace):
     )
     base.questions.import_file("noises", "noises.jsonl", questions)
     base.runs.evaluate("noises", WORDS, (1,))
-    findings = base.examinations.examine().open
+    findings = base.documents.examinations.examine().open
     assert [(each.kind, each.places[0].document) for each in findings if each.places] == [
         ("unreached", "zebra.txt")
     ]
     assert base.runs.evaluate(SET, WORDS, (1,)).run.id == base.runs.list_all()[0].id
-    assert len(base.examinations.examine().open) == 1
+    assert len(base.documents.examinations.examine().open) == 1

@@ -95,7 +95,7 @@ def _causes(diagnosis: Diagnosis) -> Mapping[str, str]:
 
 
 def test_each_failed_question_has_the_cause_that_was_planted(base):
-    diagnosis = base.diagnoses.diagnose("checks", WORDS)
+    diagnosis = base.tuning.diagnoses.diagnose("checks", WORDS)
     assert _causes(diagnosis) == {
         "gone": "missing",
         "typed": "misspelt",
@@ -107,10 +107,12 @@ def test_each_failed_question_has_the_cause_that_was_planted(base):
 
 def test_a_filter_and_a_threshold_are_causes(base):
     filtered = WORDS.with_fields({"search.documents": ["leave.md"]})
-    assert _causes(base.diagnoses.diagnose("checks", filtered))["good"] == "filter"
+    assert _causes(base.tuning.diagnoses.diagnose("checks", filtered))["good"] == "filter"
     strict = WORDS.with_fields({"search.threshold": 1.0})
     (good,) = (
-        one for one in base.diagnoses.diagnose("checks", strict).questions if one.id == "good"
+        one
+        for one in base.tuning.diagnoses.diagnose("checks", strict).questions
+        if one.id == "good"
     )
     assert good.cause == "threshold"
     assert good.finding.figures["threshold"] == 1.0
@@ -129,7 +131,7 @@ def test_notes_of_releases_that_stand_before_the_guide_are_a_cause_with_a_filter
         for topic in topics
     ]
     base.questions.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    diagnosis = base.diagnoses.diagnose("checks", WORDS)
+    diagnosis = base.tuning.diagnoses.diagnose("checks", WORDS)
     assert set(_causes(diagnosis).values()) == {"crowded"}
     assert "of the folder releases. Without it the rank is 1." in (
         diagnosis.questions[0].finding.evidence
@@ -140,7 +142,7 @@ def test_notes_of_releases_that_stand_before_the_guide_are_a_cause_with_a_filter
 
 def test_a_report_has_the_diagnosis_of_its_run(workspace, base):
     run = base.runs.evaluate("checks", WORDS, (1, 3, 10)).run.id
-    workspace.jobs.run(base.diagnoses.start("checks", WORDS))
+    workspace.jobs.run(base.tuning.diagnoses.start("checks", WORDS))
     page = base.runs.report(run)
     assert "4 of 5 questions failed. Each counts under its first cause." in page
     assert "<td>Misspelt</td>" in page
@@ -170,7 +172,7 @@ def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_o
     add(workspace, base, {"rounds.md": f"Rounds begin at eight o'clock. {sentence}"})
     line = _line("cut", "Who sees to the older cooling pump?", "rounds.md", sentence)
     base.questions.import_file("checks", "x.jsonl", json.dumps(line))
-    assert _causes(base.diagnoses.diagnose("checks", APART)) == {"cut": "cut"}
+    assert _causes(base.tuning.diagnoses.diagnose("checks", APART)) == {"cut": "cut"}
 
 
 def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(base, monkeypatch):
@@ -178,9 +180,9 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(bas
     base.questions.import_file("mixed", "x.jsonl", "\n".join(map(json.dumps, lines)))
     measured = base.runs.evaluate("mixed", WORDS).run.metrics
     assert (measured["correct_refusal"], measured["correct_doubt"]) == (0.0, 1.0)
-    assert _causes(base.diagnoses.diagnose("mixed", WORDS)) == {}
+    assert _causes(base.tuning.diagnoses.diagnose("mixed", WORDS)) == {}
     monkeypatch.setattr("rag.experiments.runs.quality.failing.FLAGGED", ())
-    diagnosis = base.diagnoses.diagnose("mixed", WORDS)
+    diagnosis = base.tuning.diagnoses.diagnose("mixed", WORDS)
     assert _causes(diagnosis) == {"none": "answered"}
     assert WORDS.search.refuse == "auto"
     (fix,) = diagnosis.trials.fixes
@@ -200,22 +202,22 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(base)
     base.questions.import_file("doubted", "x.jsonl", json.dumps(LINES[3]))
     name = str(LINES[3]["id"])
     base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
-    assert _causes(base.diagnoses.diagnose("doubted", WORDS)) == {}
+    assert _causes(base.tuning.diagnoses.diagnose("doubted", WORDS)) == {}
     base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 1.0}})
     other = WORDS.with_fields({"search.top_k": 7})
-    assert _causes(base.diagnoses.diagnose("doubted", other)) == {}
-    diagnosis = base.diagnoses.diagnose("doubted", WORDS)
+    assert _causes(base.tuning.diagnoses.diagnose("doubted", other)) == {}
+    diagnosis = base.tuning.diagnoses.diagnose("doubted", WORDS)
     assert _causes(diagnosis) == {name: "doubted"}
-    assert base.diagnoses.changes(diagnosis, WORDS) == ()
+    assert base.tuning.diagnoses.changes(diagnosis, WORDS) == ()
     general = WORDS.with_fields({"answer.mode": "general"})
-    assert base.diagnoses.changes(diagnosis, general) == ("the recipe of the answers",)
-    assert base.diagnoses.changes(diagnosis, other) == ("the recipe",)
+    assert base.tuning.diagnoses.changes(diagnosis, general) == ("the recipe of the answers",)
+    assert base.tuning.diagnoses.changes(diagnosis, other) == ("the recipe",)
     base.runs.evaluate("doubted", WORDS)
-    assert base.diagnoses.changes(diagnosis, WORDS) == ()
+    assert base.tuning.diagnoses.changes(diagnosis, WORDS) == ()
     base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
-    assert base.diagnoses.changes(diagnosis, WORDS) == ("the scores of answers",)
+    assert base.tuning.diagnoses.changes(diagnosis, WORDS) == ("the scores of answers",)
     base.questions.rename_set("doubted", "doubts")
-    assert base.diagnoses.changes(diagnosis, WORDS) == ("the questions or the documents",)
+    assert base.tuning.diagnoses.changes(diagnosis, WORDS) == ("the questions or the documents",)
 
 
 def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(workspace):
@@ -226,21 +228,21 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(workspa
     other = {**line, "id": "right", "answer": "6 months"}
     lines = [{**line, "answer": "Four months"}, other]
     base.questions.import_file("pay", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    assert _causes(base.diagnoses.diagnose("pay", WORDS)) == {}
+    assert _causes(base.tuning.diagnoses.diagnose("pay", WORDS)) == {}
     job = base.runs.start_answers("pay", WORDS)
     assert workspace.jobs.run(job).status == "done"
     (run,) = base.runs.list_all()
     assert (run.metrics["answer_containment"], run.metrics["correct_decision"]) == (0.5, 1.0)
     assert "first token" not in run.environment["answers"]
-    diagnosis = base.diagnoses.diagnose("pay", WORDS)
+    diagnosis = base.tuning.diagnoses.diagnose("pay", WORDS)
     assert _causes(diagnosis) == {"pay": "unexpected"}
     assert diagnosis.questions[0].finding.evidence == (
         "Expected: “Four months”. Answered: “Severance pay is at most 6 months of salary.”."
     )
     another = WORDS.with_fields({"index.chunk_size": 90}).index  # changes no answer of this recipe
     assert workspace.jobs.run(base.documents.build(another)).status == "done"
-    assert _causes(base.diagnoses.diagnose("pay", WORDS)) == {"pay": "unexpected"}
-    assert base.diagnoses.changes(diagnosis, WORDS) == ()
+    assert _causes(base.tuning.diagnoses.diagnose("pay", WORDS)) == {"pay": "unexpected"}
+    assert base.tuning.diagnoses.changes(diagnosis, WORDS) == ()
 
 
 @pytest.mark.parametrize("expected", ["9:00", "at 9:30 on weekdays"])
@@ -261,7 +263,7 @@ def test_an_expected_answer_that_only_a_folded_quote_has_is_not_the_answer(works
     assert workspace.jobs.run(base.runs.start_answers("folded", two)).status == "done"
     (run,) = base.runs.list_all()
     assert run.metrics["answer_containment"] == 0.0
-    (failure,) = base.diagnoses.diagnose("folded", two).questions
+    (failure,) = base.tuning.diagnoses.diagnose("folded", two).questions
     assert failure.cause == "unexpected"
     assert f"Answered: “{first}”" in failure.finding.evidence
     assert second not in failure.finding.evidence
@@ -277,11 +279,11 @@ def test_synonyms_are_a_fix_where_the_label_has_one(workspace):
     add(workspace, base, boats | {f"{name}.md": let[name] for name in names})
     lines = [_line(name, f"a bike in {name}", f"{name}.md", let[name]) for name in names]
     base.questions.import_file("rentals", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    diagnosis = base.diagnoses.diagnose("rentals", off)
+    diagnosis = base.tuning.diagnoses.diagnose("rentals", off)
     assert diagnosis.causes == {"synonym": 16}
     (fix,) = diagnosis.trials.fixes
     assert (fix.changes, fix.comparison.verdict) == ({"search.synonyms": True}, "better")
-    assert _causes(base.diagnoses.diagnose("rentals", off.with_fields(fix.changes))) == {}
+    assert _causes(base.tuning.diagnoses.diagnose("rentals", off.with_fields(fix.changes))) == {}
 
 
 def _cut_apart(workspace: Workspace, name: str) -> KnowledgeBase:
@@ -319,15 +321,15 @@ def _built(base: KnowledgeBase) -> set[IndexRecipe]:
 
 def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(workspace):
     base = _cut_apart(workspace, "apart")
-    diagnosis = base.diagnoses.diagnose("apart", APART)
+    diagnosis = base.tuning.diagnoses.diagnose("apart", APART)
     assert diagnosis.causes == {"cut": 16}
     assert diagnosis.trials.fixes == ()
     assert diagnosis.rebuild.changes == CHANGES
     assert (diagnosis.rebuild.questions, diagnosis.rebuild.gain) == (16, None)  # words alone
     assert [step.kind for step in diagnosis.next_steps] == ["rebuild"]
 
-    workspace.jobs.run(base.diagnoses.start("apart", APART, rebuild=True))
-    rebuilt = base.diagnoses.result("apart")
+    workspace.jobs.run(base.tuning.diagnoses.start("apart", APART, rebuild=True))
+    rebuilt = base.tuning.diagnoses.result("apart")
     (fix,) = rebuilt.trials.fixes
     assert fix.changes == LARGER
     assert (fix.comparison.difference, fix.comparison.verdict) == (1.0, "better")
@@ -354,7 +356,7 @@ def test_the_progress_of_a_rebuild_never_goes_back(workspace, monkeypatch):
 
     monkeypatch.setattr(Ingestion, "complete", complete_some)
     monkeypatch.setattr(Reporter, "report", note)
-    assert workspace.jobs.run(base.diagnoses.start("bar", APART, rebuild=True))
+    assert workspace.jobs.run(base.tuning.diagnoses.start("bar", APART, rebuild=True))
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
     assert 0.1 <= messages["index"][0] <= messages["index"][-1] <= 0.9
@@ -365,7 +367,7 @@ def test_the_progress_of_a_rebuild_never_goes_back(workspace, monkeypatch):
 def test_a_rebuild_deletes_no_index_that_somebody_needs(workspace, monkeypatch):
     base = _cut_apart(workspace, "needed")
     database = workspace._services.database
-    job = base.diagnoses.start("needed", APART, rebuild=True)
+    job = base.tuning.diagnoses.start("needed", APART, rebuild=True)
     workspace.jobs.run(base.documents.build(_index(RECURSIVE)))  # meanwhile
 
     def build_and_store(*given: Any) -> None:
@@ -396,7 +398,10 @@ def test_a_rebuild_deletes_no_index_that_waits_to_be_built(workspace, monkeypatc
     monkeypatch.setattr(
         "rag.experiments.tuning.diagnosis.trial_builds.build_indexes", build_and_queue
     )
-    assert workspace.jobs.run(base.diagnoses.start("waits", APART, rebuild=True)).status == "done"
+    assert (
+        workspace.jobs.run(base.tuning.diagnoses.start("waits", APART, rebuild=True)).status
+        == "done"
+    )
     assert _built(base) == {APART.index, *map(_index, CHANGES)}
 
 
@@ -410,7 +415,7 @@ def test_a_rebuild_deletes_no_index_that_waits_to_be_built(workspace, monkeypatc
 )
 def test_a_rebuild_that_ends_early_deletes_what_it_built(workspace, monkeypatch, end, status):
     base = _cut_apart(workspace, status)
-    job = base.diagnoses.start(status, APART, rebuild=True)
+    job = base.tuning.diagnoses.start(status, APART, rebuild=True)
     complete, ends, examined = Ingestion.complete, [end], []
 
     def complete_some(ingestion: Ingestion, recipe: IndexRecipe, *given: Any) -> None:
@@ -443,11 +448,11 @@ def test_an_index_that_could_not_be_tried_is_kept(workspace, monkeypatch):
         return measure(*given)
 
     monkeypatch.setattr("rag.experiments.tuning.diagnosis.fixes._measured", measured)
-    job = workspace.jobs.run(base.diagnoses.start("untried", APART, rebuild=True))
+    job = workspace.jobs.run(base.tuning.diagnoses.start("untried", APART, rebuild=True))
     assert _built(base) == {APART.index, _index(LARGER), _index(OVERLAPPING)}
     sentence = "1 index was built and could not be tried. It is kept: delete it on Documents."
     assert job.message.endswith(sentence)
-    diagnosis = base.diagnoses.result("untried")
+    diagnosis = base.tuning.diagnoses.result("untried")
     assert diagnosis.note == sentence
 
 
@@ -473,7 +478,7 @@ def test_a_rebuild_gains_by_the_metric_of_the_fixes():
 
 def test_a_diagnosis_that_builds_has_a_process_of_its_own(workspace, base, monkeypatch):
     jobs = [
-        workspace.jobs.get(base.diagnoses.start(name, WORDS, rebuild=name == "builds"))
+        workspace.jobs.get(base.tuning.diagnoses.start(name, WORDS, rebuild=name == "builds"))
         for name in ("builds", "reads")
     ]
     monkeypatch.setattr("rag.library.documents.remaining_time.LARGE", 100)

@@ -31,7 +31,7 @@ def one_of_everything(home: Path) -> None:
     base.save_recipe(QUICK)
     base.save_recipe(NARROW)
     base.runs.name_recipe(NARROW, "narrow")
-    base.prompts.save("strict", "Fence {mark}. Without an answer say {no_answer}")
+    base.conversations.prompts.save("strict", "Fence {mark}. Without an answer say {no_answer}")
     base.questions.create_set("policies")
     first = base.questions.add_question("policies", "When is leave lost?", tags=["leave"])
     base.questions.add_question("policies", "Who pays lunch?", answerable=False)
@@ -67,7 +67,9 @@ def same(copy: KnowledgeBase, base: KnowledgeBase) -> None:
     assert copy.recipe() == base.recipe()
     assert copy.saved_recipes() == base.saved_recipes()
     assert copy.runs.recipe_names() == base.runs.recipe_names()
-    assert copy.prompts.versions("strict") == base.prompts.versions("strict")
+    assert copy.conversations.prompts.versions("strict") == base.conversations.prompts.versions(
+        "strict"
+    )
     sets = [(s.name, s.version, s.questions, s.changed) for s in base.questions.list_all()]
     assert [(s.name, s.version, s.questions, s.changed) for s in copy.questions.list_all()] == sets
     asked, known = copy.questions.usable("policies"), base.questions.usable("policies")

@@ -171,15 +171,15 @@ def base(home: Path) -> KnowledgeBase:
 
 def test_a_second_decision_excludes_nothing(base):
     """Else both texts were left out when two people keep different documents."""
-    (finding,) = base.examinations.examine().open
-    base.examinations.settle(finding.id, "keep", "rules.md")
+    (finding,) = base.documents.examinations.examine().open
+    base.documents.examinations.settle(finding.id, "keep", "rules.md")
     with pytest.raises(InvalidInput, match="settled already"):
-        base.examinations.settle(finding.id, "keep", "faq.md")
+        base.documents.examinations.settle(finding.id, "keep", "faq.md")
     with pytest.raises(InvalidInput, match="settled already"):
-        base.examinations.settle(finding.id, "ignore")
+        base.documents.examinations.settle(finding.id, "ignore")
     with pytest.raises(InvalidInput, match="settled already"):
-        base.examinations.settle(finding.id, "keep", "rules.md", "newer")
-    base.examinations.settle(finding.id, "keep", "rules.md")
+        base.documents.examinations.settle(finding.id, "keep", "rules.md", "newer")
+    base.documents.examinations.settle(finding.id, "keep", "rules.md")
     assert base.documents.passage_edits("rules.md") == []
     assert [edit.kind for edit in base.documents.passage_edits("faq.md")] == ["exclude"]
 
@@ -193,24 +193,24 @@ def test_a_whole_edition_or_copy_is_excluded_until_its_finding_is_reopened(home,
     base = workspace.create("washing", QUICK)
     files = {kept: WASHING.format("Repeat it monthly."), other: WASHING.format("Repeat it yearly.")}
     add(workspace, base, files)
-    before, passages = base.examinations.examine().open, _passages(base)
+    before, passages = base.documents.examinations.examine().open, _passages(base)
     (finding,) = before
     assert finding.kind == kind
     for _ in range(2):
-        base.examinations.settle(finding.id, "keep", kept)
-        assert base.examinations.examine().open == ()
+        base.documents.examinations.settle(finding.id, "keep", kept)
+        assert base.documents.examinations.examine().open == ()
         assert _passages(base) == {kept: passages[kept], other: []}
-        base.examinations.reopen(finding.id)
-        assert base.examinations.examine().open == before
+        base.documents.examinations.reopen(finding.id)
+        assert base.documents.examinations.examine().open == before
         assert _passages(base) == passages
         assert base.documents.passage_edits(other) == []
 
 
 def test_reopening_leaves_exclusions_that_were_there_before(base):
-    (finding,) = base.examinations.examine().open
+    (finding,) = base.documents.examinations.examine().open
     whole = base.documents.edit_passages("faq.md", "exclude", (0, 20))
-    base.examinations.settle(finding.id, "keep", "rules.md")
-    base.examinations.reopen(finding.id)
+    base.documents.examinations.settle(finding.id, "keep", "rules.md")
+    base.documents.examinations.reopen(finding.id)
     assert [edit.id for edit in base.documents.passage_edits("faq.md")] == [whole]
 
 
@@ -225,12 +225,12 @@ def _passages(base: KnowledgeBase) -> dict[str, list[str]]:
     ("decision", "document"), [("keep", ""), ("keep", "other.md"), ("both", ""), ("delete", "")]
 )
 def test_decisions_lack_nothing(base, decision, document):
-    (finding,) = base.examinations.examine().open
+    (finding,) = base.documents.examinations.examine().open
     with pytest.raises(InvalidInput):
-        base.examinations.settle(finding.id, decision, document)  # type: ignore[arg-type]
+        base.documents.examinations.settle(finding.id, decision, document)  # type: ignore[arg-type]
     with pytest.raises(NotFound):
-        base.examinations.settle("0" * 16, "ignore")
-    assert base.examinations.examine().open == (finding,)
+        base.documents.examinations.settle("0" * 16, "ignore")
+    assert base.documents.examinations.examine().open == (finding,)
 
 
 def _document(name: str, text: str, *values: object) -> Document:

@@ -64,7 +64,7 @@ def halls(workspace: Workspace) -> KnowledgeBase:
 
 def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(workspace):
     base = _imported(workspace, "rooms")
-    outcome = base.diagnoses.diagnose("rooms", WORDS.with_fields(STRICT))
+    outcome = base.tuning.diagnoses.diagnose("rooms", WORDS.with_fields(STRICT))
     assert outcome.causes == {"threshold": 16}
     (fix,) = outcome.trials.fixes
     assert fix.changes == {"search.threshold": None}
@@ -81,7 +81,7 @@ def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(workspace):
 def test_questions_without_an_answer_measure_a_fix_only_if_it_moves_them(
     halls, fields, cause, moves
 ):
-    (fix,) = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(fields)).trials.fixes
+    (fix,) = halls.tuning.diagnoses.diagnose("halls", SEVERAL.with_fields(fields)).trials.fixes
     unanswerable = set(fix.comparison.differences) - set(ROOMS)
     assert fix.causes == (cause,)
     assert bool(unanswerable) is moves
@@ -109,12 +109,12 @@ def test_a_fix_that_no_held_out_question_measures_is_left_out(halls, monkeypatch
         return try_fixes(*arguments[:4], parts, *arguments[5:])
 
     monkeypatch.setattr(diagnosis, "try_fixes", with_parts)
-    unmoved = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(FILTERED))
+    unmoved = halls.tuning.diagnoses.diagnose("halls", SEVERAL.with_fields(FILTERED))
     note = "A change gains on the tuning questions, but no held-out question can test it."
     assert (unmoved.trials.fixes, unmoved.trials.note) == ((), note)
     assert unmoved.trials.tried > 0
     assert [(step.kind, step.reason) for step in unmoved.next_steps][-1] == ("label", note)
-    (fix,) = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(STRICT)).trials.fixes
+    (fix,) = halls.tuning.diagnoses.diagnose("halls", SEVERAL.with_fields(STRICT)).trials.fixes
     assert fix.without_ndcg == len(fix.comparison.differences) == fix.comparison.lost == 8
 
 
@@ -135,13 +135,13 @@ def test_a_change_is_against_a_cause_only_if_it_helps_a_question_that_failed_by_
     monkeypatch.setattr("rag.experiments.runs.quality.failing.FLAGGED", ())
     monkeypatch.setattr(fixes, "measure_changes", gain_on)
     ids = {*ROOMS}
-    elsewhere = halls.diagnoses.diagnose("halls", SEVERAL)
+    elsewhere = halls.tuning.diagnoses.diagnose("halls", SEVERAL)
     assert elsewhere.causes == {"answered": 8}
     assert [fix.causes for fix in elsewhere.trials.fixes] == [()]
     assert elsewhere.trials.without_gain == ("answered",)
     assert elsewhere.trials.helping_others == ("answered",)
     ids = {f"cost {room}" for room in ROOMS[:8]}
-    there = halls.diagnoses.diagnose("halls", SEVERAL)
+    there = halls.tuning.diagnoses.diagnose("halls", SEVERAL)
     assert [fix.causes for fix in there.trials.fixes] == [("answered",)]
     assert (there.trials.without_gain, there.trials.helping_others) == ((), ())
 
@@ -159,7 +159,7 @@ def test_the_found_passage_with_the_expected_answer_is_named(workspace):
     base.questions.import_file("severance", "x.jsonl", json.dumps(line))
     scored = {"false_doubt": 0.0, "answer_containment": 0.0}
     base.runs.evaluate("severance", WORDS, beside={"pay": scored})
-    (question,) = base.diagnoses.diagnose("severance", WORDS).questions
+    (question,) = base.tuning.diagnoses.diagnose("severance", WORDS).questions
     assert question.document == "severance.md"
     (hit,) = base.search(question.text, WORDS).hits
     assert question.passage == hit.chunk.id

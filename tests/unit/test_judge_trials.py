@@ -139,7 +139,9 @@ def test_the_wording_of_a_knowledge_base_is_what_its_judge_reads(workspace, base
     run = base.runs.evaluate(SET, WORDS).run
     shipped = judged(workspace, base, run)
     assert {grade.rubric for grade in shipped} == {"relevance-1"}
-    base.prompts.save("judge", 'Grade how well it helps. Reply {"reason": "...", "grade": 0 to 3}')
+    base.conversations.prompts.save(
+        "judge", 'Grade how well it helps. Reply {"reason": "...", "grade": 0 to 3}'
+    )
     assert base.runs.open_hits(run.id).judge == ""
     both = judged(workspace, base, run)
     own = {grade.rubric for grade in both} - {"relevance-1"}

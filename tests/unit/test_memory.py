@@ -42,12 +42,12 @@ def told(
 
 def shown(base: KnowledgeBase, question: str = ALIKE, **more: object) -> list[int]:
     recipe = ASKING.with_fields({"answer.memory": more.pop("memory", 3)})
-    return [each.turn for each in base.memory.examples(question, recipe, **more)]  # type: ignore[arg-type]
+    return [each.turn for each in base.conversations.memory.examples(question, recipe, **more)]  # type: ignore[arg-type]
 
 
 def test_a_turn_is_remembered_with_outcome_sources_and_vector(base):
     turn = told(base, ASK_LEAVE)
-    [held] = base.memory.list_all()
+    [held] = base.conversations.memory.list_all()
     kept = held.interaction
     assert (kept.turn, kept.question, kept.outcome) == (turn, ASK_LEAVE, "answered")
     assert (kept.follow_up, kept.thumb, kept.corrected) == (False, 0, False)
@@ -64,7 +64,10 @@ def test_the_second_question_of_a_conversation_is_a_follow_up(base):
     talk = base.conversations.open(None)
     told(base, ASK_LEAVE, talk=talk)
     told(base, "Why does the pump make a grinding noise?", talk=talk)
-    assert [held.interaction.follow_up for held in base.memory.list_all()] == [True, False]
+    assert [held.interaction.follow_up for held in base.conversations.memory.list_all()] == [
+        True,
+        False,
+    ]
 
 
 def test_another_version_of_the_first_question_is_none(base):
@@ -72,13 +75,16 @@ def test_another_version_of_the_first_question_is_none(base):
     first = told(base, ASK_LEAVE, talk=talk)
     again = base.conversations.ask(talk, ASK_LEAVE, ASKING, instead_of=first)
     base.conversations.conclude(again, base.ask(ASK_LEAVE, QUICK).answer)
-    assert [held.interaction.follow_up for held in base.memory.list_all()] == [False, False]
+    assert [held.interaction.follow_up for held in base.conversations.memory.list_all()] == [
+        False,
+        False,
+    ]
 
 
 def test_what_is_alike_and_was_answered_is_an_example(base):
     leave = told(base, ASK_LEAVE)
     told(base, "Why does the pump make a grinding noise?")
-    [example] = base.memory.examples(ALIKE, ASKING)
+    [example] = base.conversations.memory.examples(ALIKE, ASKING)
     assert (example.turn, example.question) == (leave, ASK_LEAVE)
     assert LEAVE.rstrip(".") in example.answer
     vectors = base._services.models.embedder("fake").embed([ASK_LEAVE, ALIKE], "query")
@@ -88,8 +94,8 @@ def test_what_is_alike_and_was_answered_is_an_example(base):
 
 def test_nothing_is_shown_unless_a_recipe_asks_for_it_and_a_model_answers(base):
     told(base, ASK_LEAVE)
-    assert base.memory.examples(ALIKE, ASKING.with_fields({"answer.memory": 0})) == ()
-    assert base.memory.examples(ALIKE, QUICK.with_fields({"answer.memory": 3})) == ()
+    assert base.conversations.memory.examples(ALIKE, ASKING.with_fields({"answer.memory": 0})) == ()
+    assert base.conversations.memory.examples(ALIKE, QUICK.with_fields({"answer.memory": 3})) == ()
 
 
 def test_a_thumb_up_raises_and_a_thumb_down_excludes(base):
@@ -97,13 +103,16 @@ def test_a_thumb_up_raises_and_a_thumb_down_excludes(base):
     second = told(base, ALIKE)
     assert shown(base) == [second, first]
     base.conversations.rate(first, 1)
-    up = base.memory.examples(ALIKE, ASKING)
+    up = base.conversations.memory.examples(ALIKE, ASKING)
     assert [each.score - each.similarity for each in up if each.turn == first] == [
         pytest.approx(0.05)
     ]
     base.conversations.rate(second, -1)
     assert shown(base) == [first]
-    assert [each.standing for each in base.memory.list_all()] == ["thumb down", "usable"]
+    assert [each.standing for each in base.conversations.memory.list_all()] == [
+        "thumb down",
+        "usable",
+    ]
 
 
 def test_a_deleted_source_makes_what_rests_on_it_unused_at_the_next_question(base):
@@ -111,7 +120,7 @@ def test_a_deleted_source_makes_what_rests_on_it_unused_at_the_next_question(bas
     assert shown(base) == [turn]
     base.documents.delete_documents([document_id(base, "leave.txt")])
     assert shown(base) == []
-    [held] = base.memory.list_all()
+    [held] = base.conversations.memory.list_all()
     assert (held.standing, held.gone) == ("stale", ("leave.txt",))
 
 
@@ -125,7 +134,9 @@ def test_a_new_version_of_a_source_and_an_exclusion_count_as_a_change(workspace,
     document = document_id(base, "pump.txt")
     base.documents.edit_passages(document, "exclude", (4, 8))
     assert shown(base, noise) == []
-    assert {held.interaction.turn for held in base.memory.list_all() if held.gone} == {turn, pump}
+    assert {
+        held.interaction.turn for held in base.conversations.memory.list_all() if held.gone
+    } == {turn, pump}
 
 
 def test_a_source_whose_text_is_read_otherwise_is_stale(base):
@@ -134,7 +145,7 @@ def test_a_source_whose_text_is_read_otherwise_is_stale(base):
         connection.exec_driver_sql(
             "UPDATE document_part SET text = replace(text, '30 June', '31 May!')"
         )
-    assert [held.standing for held in base.memory.list_all()] == ["stale"]
+    assert [held.standing for held in base.conversations.memory.list_all()] == ["stale"]
 
 
 def test_what_was_refused_or_failed_is_held_and_never_shown(base):
@@ -143,9 +154,9 @@ def test_what_was_refused_or_failed_is_held_and_never_shown(base):
         turn = base.conversations.ask(base.conversations.open(None), ALIKE, QUICK)
         base.conversations.conclude(turn, Answer("No.", (), trace, "grounded", status))
     assert shown(base) == []
-    outcomes = [held.interaction.outcome for held in base.memory.list_all()]
+    outcomes = [held.interaction.outcome for held in base.conversations.memory.list_all()]
     assert outcomes == ["failed", "interrupted", "refused"]
-    assert {held.standing for held in base.memory.list_all()} == {"not answered"}
+    assert {held.standing for held in base.conversations.memory.list_all()} == {"not answered"}
 
 
 def test_an_answer_that_cites_nothing_is_never_shown(base):
@@ -153,7 +164,7 @@ def test_an_answer_that_cites_nothing_is_never_shown(base):
     turn = base.conversations.ask(base.conversations.open(None), ALIKE, QUICK)
     base.conversations.conclude(turn, Answer("June.", (), trace, "general", "complete"))
     assert shown(base) == []
-    assert [held.standing for held in base.memory.list_all()] == ["no source"]
+    assert [held.standing for held in base.conversations.memory.list_all()] == ["no source"]
 
 
 def test_the_same_conversation_and_questions_to_leave_out_give_no_example(base):
@@ -181,7 +192,9 @@ def test_no_more_than_asked_for(base):
 def test_vectors_of_another_embedder_are_made_when_they_are_needed(base):
     told(base, ASK_LEAVE)
     other = ASKING.with_fields({"index.embedder": "wordllama"})
-    assert [each.question for each in base.memory.examples(ALIKE, other)] == [ASK_LEAVE]
+    assert [each.question for each in base.conversations.memory.examples(ALIKE, other)] == [
+        ASK_LEAVE
+    ]
     with base._database.read() as connection:
         count = "SELECT embedder, count(*) FROM interaction_vector GROUP BY embedder"
         assert len(connection.exec_driver_sql(count).all()) == 2
@@ -190,9 +203,9 @@ def test_vectors_of_another_embedder_are_made_when_they_are_needed(base):
 def test_another_knowledge_base_has_another_memory(workspace, base):
     turn = told(base, ASK_LEAVE)
     other = workspace.create("other", QUICK)
-    assert (other.memory.list_all(), shown(other)) == ([], [])
+    assert (other.conversations.memory.list_all(), shown(other)) == ([], [])
     with pytest.raises(NotFound):
-        other.memory.correct(turn, answer="x")
+        other.conversations.memory.correct(turn, answer="x")
 
 
 def test_the_score_is_the_cosine_and_a_twentieth_for_a_thumb_up():

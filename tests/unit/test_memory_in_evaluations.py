@@ -60,7 +60,7 @@ def remember(base: KnowledgeBase, question: str) -> int:
     """A past interaction that was corrected to the right answer."""
     turn = base.conversations.ask(base.conversations.open(None), question, QUICK)
     base.conversations.conclude(turn, base.answer(base.search(question, QUICK), QUICK).answer)
-    base.memory.correct(turn, answer=RIGHT)
+    base.conversations.memory.correct(turn, answer=RIGHT)
     return turn
 
 
@@ -90,7 +90,7 @@ def test_a_questions_own_interaction_is_no_example(parts, monkeypatch):
     with_chat(monkeypatch, Learner())
     remember(base, QUESTIONS[0])
     monkeypatch.setattr("rag.conversations.memory.memory.least_similarity", lambda _: 0.999999)
-    assert base.memory.examples(QUESTIONS[0], RECIPE) != ()
+    assert base.conversations.memory.examples(QUESTIONS[0], RECIPE) != ()
     assert base.runs.answers(measured(workspace, base))["q0"].examples == 0
 
 

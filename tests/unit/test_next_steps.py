@@ -372,7 +372,7 @@ def test_a_limit_is_advised_where_it_refuses_no_question_with_an_answer(workspac
 
         with monkeypatch.context() as patch:
             patch.setattr("rag.experiments.tuning.candidates.topic_of", topic)
-            diagnosis = base.diagnoses.diagnose("limited", LEXICAL)
+            diagnosis = base.tuning.diagnoses.diagnose("limited", LEXICAL)
         (failed,) = diagnosis.questions
         untried = replace(diagnosis, trials=replace(diagnosis.trials, fixes=(), without_gain=()))
         return failed.finding.evidence.partition("on-topic: ")[2], untried.advice("answered")
@@ -397,4 +397,4 @@ def test_a_question_with_the_expected_answer_does_not_fail_by_its_rank(workspace
     right = {"false_doubt": 0.0, "answer_containment": 1.0}
     for beside, causes in (({}, {"threshold": 1}), ({"p": right}, {})):
         base.runs.evaluate("answered", strict, beside=beside)
-        assert base.diagnoses.diagnose("answered", strict).causes == causes
+        assert base.tuning.diagnoses.diagnose("answered", strict).causes == causes

@@ -78,14 +78,14 @@ def test_a_reader_has_no_attribution_from_who_is_paid(workspace, paid):
 def test_an_index_is_built_by_a_diagnosis_of_who_may_spend(workspace, paid):
     _, row = workspace.access.tokens.create("writer", ["read", "write"])
     writer = ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=row))
-    diagnoses, recipe = writer.base("manuals").diagnoses, workspace.base("manuals").recipe()
+    diagnoses, recipe = writer.base("manuals").tuning.diagnoses, workspace.base("manuals").recipe()
     with pytest.raises(NotAllowed, match="embeds dozens of texts"):
         diagnoses.start("checks", recipe, rebuild=True)
     job = diagnoses.start("checks", recipe)  # it builds nothing
     assert (
         view(workspace, signed_in(workspace, "ann"))
         .base("manuals")
-        .diagnoses.start("checks", recipe, rebuild=True)
+        .tuning.diagnoses.start("checks", recipe, rebuild=True)
         > job
     )
 

@@ -164,9 +164,12 @@ def test_a_question_with_a_missing_part_has_failed(tmp_path):
     line = f'{{"id": "q", "text": "{text}", "evidence": [{labels}]}}'
     base.questions.import_file("parts", "parts.jsonl", line)
     recipe = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 1})
-    diagnosis = base.diagnoses.diagnose("parts", recipe)
+    diagnosis = base.tuning.diagnoses.diagnose("parts", recipe)
     (failed,) = diagnosis.questions
     assert (failed.score, failed.cause, failed.document) == (1.0, "top_k", "rates.txt")
     assert failed.finding.evidence.startswith("Not found: “rate”. ")
-    assert base.diagnoses.diagnose("parts", recipe.with_fields({"search.top_k": 2})).questions == ()
+    assert (
+        base.tuning.diagnoses.diagnose("parts", recipe.with_fields({"search.top_k": 2})).questions
+        == ()
+    )
     workspace.close()

@@ -109,16 +109,16 @@ def test_edits_count_as_another_state_of_the_documents(base):
     row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}
     base.questions.import_file("s", "s.jsonl", json.dumps(row))
     first = base.runs.evaluate("s", WORDS, (3,)).run
-    before = base.documents_hash()
+    before = base.documents.hash()
     assert first.documents_hash == before
     number = edit(base, "exclude", OLD)
-    assert base.documents_hash() != before
+    assert base.documents.hash() != before
     second = base.runs.evaluate("s", WORDS, (3,)).run
-    assert second.documents_hash == base.documents_hash()
+    assert second.documents_hash == base.documents.hash()
     between = base.runs.differences(second.id, first.id)
     assert between.data == ("edits of passages",)
     base.documents.remove_edit(number)
-    assert base.documents_hash() == before
+    assert base.documents.hash() == before
 
 
 def test_what_cannot_be_is_refused_and_changes_nothing(base):
@@ -164,4 +164,4 @@ def test_a_bundle_brings_the_edits(workspace, base, tmp_path):
     copy = workspace.base("copy")
     assert [each.quote for each in copy.documents.passage_edits("rules.txt")] == [OLD]
     assert found(copy, "March", WORDS) == []
-    assert copy.documents_hash() == run.documents_hash
+    assert copy.documents.hash() == run.documents_hash

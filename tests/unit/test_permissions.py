@@ -43,7 +43,7 @@ def names(thing: object, path: str = "") -> set[str]:
         if callable(value):
             found.add(here)
         elif type(value).__module__.startswith("rag.") and not isinstance(value, Person):
-            found |= names(value, here) if here != "memory.scope" else set()
+            found |= names(value, here)
     return found
 
 
@@ -114,7 +114,7 @@ def test_all_that_changes_something_is_audited(workspace: Workspace) -> None:
         "documents.prepare_build",
         "runs.measure",
         "access.links",
-        "maps.draw",
+        "documents.maps.draw",
         "conversations.dismiss_review",
         "conversations.review_figures",
         "conversations.mark_labelled",
@@ -228,8 +228,8 @@ def test_what_another_base_holds_is_not_read_by_its_name(workspace: Workspace) -
     theirs = view(workspace, ben)
     theirs.create("mine", QUICK)
     document = workspace.base("manuals").documents.documents(QUICK.index)[0].id
-    assert view(workspace, ann).base("manuals").outline(document) is not None
-    assert theirs.base("mine").outline(document) is None
+    assert view(workspace, ann).base("manuals").documents.outline(document) is not None
+    assert theirs.base("mine").documents.outline(document) is None
     with pytest.raises(NotFound):
         theirs.beside("mine", [_also("manuals")])
 

@@ -53,7 +53,7 @@ def test_it_tells_which_prompts_the_answers_had_and_what_they_took(home, monkeyp
     evaluated(workspace, base, PRICED)
     (run,) = base.runs.list_all()
     text = Page(base.runs.report(run.id)).text
-    prompts = base.prompts.wording().version(PRICED.answer.mode)
+    prompts = base.conversations.prompts.wording().version(PRICED.answer.mode)
     assert f"Prompts {prompts} Answers 0 answered, 4 doubtful, 1 refused; " in text
     assert f"{110 * ASKED // 5} tokens each, {110 * ASKED} in all; 0.000084 USD " in text
     assert "answers 5" not in text  # among the packages

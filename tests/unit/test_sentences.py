@@ -150,10 +150,10 @@ def test_the_prompt_is_in_the_language_of_the_question_and_can_be_edited(
     german = "Wie lange werden Fundsachen aufbewahrt?"
     chat, _ = asked(monkeypatch, base, german, "Vier Wochen.")
     assert chat.asked[0][0].content.startswith("Beantworte die Frage")
-    base.prompts.save("quotes", "Say it like a captain.")
+    base.conversations.prompts.save("quotes", "Say it like a captain.")
     chat, answer = asked(monkeypatch, base, german, "Vier Wochen.")
     assert chat.asked[0][0].content == "Say it like a captain."
-    assert answer.prompt_version == base.prompts.wording().version("quotes")
+    assert answer.prompt_version == base.conversations.prompts.wording().version("quotes")
 
 
 @pytest.mark.parametrize(

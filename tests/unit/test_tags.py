@@ -43,11 +43,11 @@ def test_remembered_results_of_a_filter_by_tag_follow_the_tags(base):
 
 def test_only_filters_by_tag_and_date_name_documents(base):
     by_name = QUICK.with_fields({"search.documents": ["*.md"], "search.pages": "1"})
-    assert (base.filter_digest(QUICK), base.filter_digest(by_name)) == ("", "")
-    nothing, all_of_them = base.filter_digest(TAGGED), base.filter_digest(DATED)
+    assert (base.documents.filter_digest(QUICK), base.documents.filter_digest(by_name)) == ("", "")
+    nothing, all_of_them = base.documents.filter_digest(TAGGED), base.documents.filter_digest(DATED)
     for name in ("leave.md", "pump.txt", "travel.txt"):
         base.documents.tag(name, ["policy"])
-    assert base.filter_digest(TAGGED) == all_of_them != nothing
+    assert base.documents.filter_digest(TAGGED) == all_of_them != nothing
     assert len(nothing) == 12
 
 
@@ -55,7 +55,10 @@ def test_a_run_without_such_a_filter_still_counts(parts, tmp_path):
     workspace, base = parts
     run = base.runs.evaluate(SET, QUICK, (1, 3)).run
     base.documents.tag("leave.md", ["policy"])
-    assert (run.base_version, run.filter_digest) == (base.version(), base.filter_digest(run.recipe))
+    assert (run.base_version, run.filter_digest) == (
+        base.version(),
+        base.documents.filter_digest(run.recipe),
+    )
     assert "since this run" not in base.runs.report(run.id)
     workspace.bundle(run.id, tmp_path / "run.zip")
 

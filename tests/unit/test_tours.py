@@ -67,26 +67,26 @@ def test_the_text_around_a_page_is_cut_between_words(base):
 def test_what_is_no_tour_is_refused(base):
     for title in ("", "  ", "x" * 81, "a\0b"):
         with pytest.raises(InvalidInput, match="title of a tour"):
-            base.tours.create(title)
-    for act in (base.tours.get, base.tours.delete):
+            base.conversations.tours.create(title)
+    for act in (base.conversations.tours.get, base.conversations.tours.delete):
         with pytest.raises(NotFound):
             act(1)
     with pytest.raises(NotFound):
-        base.tours.add(1, [_stop()])
-    tour_id = base.tours.create("Board")
+        base.conversations.tours.add(1, [_stop()])
+    tour_id = base.conversations.tours.create("Board")
     with pytest.raises(InvalidInput, match="at most 50 stops"):
-        base.tours.add(tour_id, [_stop()] * 51)
+        base.conversations.tours.add(tour_id, [_stop()] * 51)
     with pytest.raises(InvalidInput, match="2,000 characters"):
-        base.tours.add(tour_id, [_stop().with_note("x" * 2001)])
+        base.conversations.tours.add(tour_id, [_stop().with_note("x" * 2001)])
     with pytest.raises(InvalidInput, match="lone surrogate"):
-        base.tours.add(tour_id, [_stop().with_note("\ud800")])
-    assert base.tours.get(tour_id).stops == ()
+        base.conversations.tours.add(tour_id, [_stop().with_note("\ud800")])
+    assert base.conversations.tours.get(tour_id).stops == ()
 
 
 def test_text_that_is_none_is_mended_in_what_was_found(base):
-    tour_id = base.tours.create("Board")
+    tour_id = base.conversations.tours.create("Board")
     stop = TourStop("answer", "A\0 question", "half \ud800")
-    (stored,) = base.tours.add(tour_id, [stop]).stops
+    (stored,) = base.conversations.tours.add(tour_id, [stop]).stops
     assert (stored.title, stored.text) == ("A question", "half ?")
 
 
@@ -233,8 +233,10 @@ def test_a_run_with_answers_shows_which_were_wrong(base):
 
 
 def test_a_printed_tour_escapes_all_text(base):
-    tour_id = base.tours.create("A <b>")
-    tour = base.tours.add(tour_id, [TourStop("answer", "<script>", "1 < 2", note="a & b")])
+    tour_id = base.conversations.tours.create("A <b>")
+    tour = base.conversations.tours.add(
+        tour_id, [TourStop("answer", "<script>", "1 < 2", note="a & b")]
+    )
     page = tour_html(tour, "hand<book>")
     assert "<script>" not in page
     assert "<h1>A &lt;b&gt;</h1>" in page
@@ -242,14 +244,14 @@ def test_a_printed_tour_escapes_all_text(base):
     assert "1 &lt; 2" in page
     assert "a &amp; b" in page
     assert "hand&lt;book&gt;" in page
-    quoted = base.tours.add(tour_id, [_stop("Page")])
+    quoted = base.conversations.tours.add(tour_id, [_stop("Page")])
     printed = tour_html(quoted, "b")
     assert '<p class="user indented">before <mark>text</mark> after</p>' in printed
     coded = TourStop("page", "Code", quotes=(TourQuote("a.md", "x", after="\n```\n <b>\n```"),))
-    assert "<pre> &lt;b&gt;</pre>" in tour_html(base.tours.add(tour_id, [coded]), "b")
+    assert "<pre> &lt;b&gt;</pre>" in tour_html(base.conversations.tours.add(tour_id, [coded]), "b")
     valued = TourStop("metrics", "Run", values=(TourValue("nDCG@10", "0.8"),))
     assert "<th>Measure</th><th>Value</th><th>Details</th>" in tour_html(
-        base.tours.add(tour_id, [valued]), "b"
+        base.conversations.tours.add(tour_id, [valued]), "b"
     )
 
 
@@ -277,26 +279,28 @@ def test_a_cited_document_that_was_deleted_after_the_answer_is_a_change(home):
     turn = _asked(base)
     assert turn.created is not None
     cited = {citation.document_id for citation in turn.citations}
-    asked = base.tours.basis(turn.complete, turn.created, turn.recipe, cited)
-    assert (asked.documents, base.tours.changes(asked)) == (base.documents_hash(), ())
+    asked = base.conversations.tours.basis(turn.complete, turn.created, turn.recipe, cited)
+    assert (asked.documents, base.conversations.tours.changes(asked)) == (base.documents.hash(), ())
     base.documents.delete_documents([turn.citations[0].document_id])
-    late = base.tours.basis(turn.complete, turn.created, turn.recipe, cited)
-    assert (late.documents, base.tours.changes(late)) == ("", ("documents",))
+    late = base.conversations.tours.basis(turn.complete, turn.created, turn.recipe, cited)
+    assert (late.documents, base.conversations.tours.changes(late)) == ("", ("documents",))
 
 
 def test_a_link_to_a_tour_shows_this_tour_alone(home):
     workspace, base = handbook(home)
-    board, others = (base.tours.create(title, [_stop()]) for title in ("Board", "Others"))
+    board, others = (
+        base.conversations.tours.create(title, [_stop()]) for title in ("Board", "Others")
+    )
     _, every = base.access.create_link("all")
     secret, row = base.access.create_link("board", tour_id=board)
     assert share_path(secret, row.tour_id) == f"/share/{secret}/tour/{board}"
     link = workspace.access.link(secret)
     assert link == row
     guest = ScopedWorkspace(workspace, Principal(link=link)).base(base.name)
-    assert [tour.title for tour in guest.tours.list_tours()] == ["Board"]
-    assert guest.tours.get(board).title == "Board"
+    assert [tour.title for tour in guest.conversations.tours.list_tours()] == ["Board"]
+    assert guest.conversations.tours.get(board).title == "Board"
     with pytest.raises(NotFound):
-        guest.tours.get(others)
+        guest.conversations.tours.get(others)
     assert guest.search("How many days?", guest.recipe()).hits
     for read in (guest.runs.list_all, guest.runs.has_runs, partial(guest.runs.get, "some")):
         with pytest.raises(NotAllowed, match="one tour, no runs"):
@@ -305,7 +309,7 @@ def test_a_link_to_a_tour_shows_this_tour_alone(home):
         guest.runs.intervals("some")
     guest = ScopedWorkspace(workspace, Principal(link=every)).base(base.name)
     assert guest.runs.list_all() == []
-    assert {tour.title for tour in guest.tours.list_tours()} == {"Board", "Others"}
+    assert {tour.title for tour in guest.conversations.tours.list_tours()} == {"Board", "Others"}
     with pytest.raises(NotFound, match="no tour 99"):
         base.access.create_link("none", tour_id=99)
     with pytest.raises(NotFound, match="no tour"):
@@ -314,17 +318,17 @@ def test_a_link_to_a_tour_shows_this_tour_alone(home):
 
 def test_a_link_to_a_deleted_tour_shows_no_other_one(home):
     workspace, base = handbook(home)
-    first, tour = base.tours.create("First"), base.tours.create("Board")
+    first, tour = base.conversations.tours.create("First"), base.conversations.tours.create("Board")
     _, other = base.access.create_link("first", tour_id=first)
     secret, row = base.access.create_link("board", tour_id=tour)
-    base.tours.delete(tour)
-    base.tours.create("Newer")  # SQLite gives it the id of the deleted one
+    base.conversations.tours.delete(tour)
+    base.conversations.tours.create("Newer")  # SQLite gives it the id of the deleted one
     link = workspace.access.link(secret)
     assert link == replace(row, tour_id=0)
     guest = ScopedWorkspace(workspace, Principal(link=link)).base(base.name)
-    assert guest.tours.list_tours() == []
+    assert guest.conversations.tours.list_tours() == []
     with pytest.raises(NotFound):
-        guest.tours.get(tour)
+        guest.conversations.tours.get(tour)
     assert base.access.links()[1] == other
 
 
@@ -350,7 +354,7 @@ def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home):
         "The quotes are the nearest passages, probably not the answer.",
     )
     assert page.title == f"The nearest passage: {document.name}"
-    tour = base.tours.get(base.tours.create("Leave", [answer, page]))
+    tour = base.conversations.tours.get(base.conversations.tours.create("Leave", [answer, page]))
     printed = tour_html(tour, base.name)
     assert printed.index("Doubtful: probably not answered here.") < printed.index(
         turn.citations[0].quote
@@ -367,7 +371,7 @@ def test_a_long_question_is_shortened_for_the_title_of_a_tour():
 
 def test_guests_of_a_tour_learn_what_the_newest_runs_fail(home):
     workspace, base = handbook(home)
-    board = base.tours.create("Board", [TourStop("answer", "Why?", "Because.")])
+    board = base.conversations.tours.create("Board", [TourStop("answer", "Why?", "Because.")])
     secret, _ = base.access.create_link("board", tour_id=board)
     guest = ScopedWorkspace(workspace, Principal(link=workspace.access.link(secret)))
     suggestions = guest.base(base.name).runs

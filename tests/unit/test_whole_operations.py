@@ -120,13 +120,13 @@ def test_a_set_of_proposals_is_made_with_its_job_or_not_at_all(base, monkeypatch
 def test_a_tour_begins_with_its_stops_or_not_at_all(base, monkeypatch):
     stop = TourStop("page", "Leave", "Unused leave lapses.")
     with pytest.raises(InvalidInput):
-        base.tours.create("For the board", [stop.with_note("x" * 2001)])
+        base.conversations.tours.create("For the board", [stop.with_note("x" * 2001)])
     with monkeypatch.context() as patch:
         patch.setattr("rag.storage.access.links.replace_tour", killed)
         with pytest.raises(KeyboardInterrupt):
-            base.tours.create("For the board", [stop])
-    assert base.tours.list_tours() == []
-    tour = base.tours.get(base.tours.create("For the board", [stop]))
+            base.conversations.tours.create("For the board", [stop])
+    assert base.conversations.tours.list_tours() == []
+    tour = base.conversations.tours.get(base.conversations.tours.create("For the board", [stop]))
     assert (tour.title, tour.stops) == ("For the board", (stop,))
 
 

@@ -55,7 +55,8 @@ def arena(base: KnowledgeBase) -> None:
     comparison_ids: dict[int, int] = st.session_state.setdefault(_SHOWN, {})
     if question and question.strip() and pair:
         comparison_ids[base.id] = _answered(base, question.strip(), pair, slot)
-    shown = base.arena.find(comparison_ids[base.id]) if base.id in comparison_ids else None
+    arena = base.conversations.arena
+    shown = arena.find(comparison_ids[base.id]) if base.id in comparison_ids else None
     if shown is not None:
         with slot:
             _comparison(base, shown, blind=blind)
@@ -95,7 +96,7 @@ def _answered(
         for number, recipe in enumerate(pair, start=1):
             status.update(label=f":shimmer[Answer {number} of 2]")
             answers.append((recipe, _answer_with(base, question, recipe)))
-    return base.arena.add(question, *answers)
+    return base.conversations.arena.add(question, *answers)
 
 
 def _answer_with(base: KnowledgeBase, question: str, recipe: Recipe) -> Answer:
@@ -133,7 +134,7 @@ def _comparison(base: KnowledgeBase, comparison: ArenaComparison, *, blind: bool
     with st.container(horizontal=True, horizontal_alignment="center", gap="small"):
         for name, label, icon in _VOTES:
             key = f"arena_vote_{name.replace(' ', '_')}"
-            action_button(label, key, icon, base.arena.vote, comparison.id, name)
+            action_button(label, key, icon, base.conversations.arena.vote, comparison.id, name)
 
 
 def _answer(side: Side, *, timed: bool) -> None:
@@ -155,7 +156,7 @@ def _answer(side: Side, *, timed: bool) -> None:
 
 def _summary(base: KnowledgeBase) -> None:
     """Draw the result of the votes for each pair of recipes."""
-    summaries = base.arena.summaries()
+    summaries = base.conversations.arena.summaries()
     if not summaries:
         return
     st.subheader("What the votes say")

@@ -78,7 +78,7 @@ def examination_view(base: KnowledgeBase) -> None:
 
 def _findings(base: KnowledgeBase) -> None:
     with st.spinner("Comparing the documents"):
-        examination = base.examinations.examine()
+        examination = base.documents.examinations.examine()
     if kept := st.session_state.pop(_KEPT, ""):
         st.success(plain(kept), icon=":material/check:")
     opened = examination.open
@@ -134,8 +134,8 @@ def _settled(base: KnowledgeBase, finding: DocumentFinding, row: SettlementRow) 
     with st.container(horizontal=True, vertical_alignment="center"):
         kept = f"kept {row.document}" if row.document else row.reason or "ignored"
         st.caption(plain(f"{finding.summary} Decision: {kept}."), width="stretch")
-        options = offered(base, "examinations.reopen")
-        key, reopen = f"examination_reopen_{finding.id}", base.examinations.reopen
+        options = offered(base, "documents.examinations.reopen")
+        key, reopen = f"examination_reopen_{finding.id}", base.documents.examinations.reopen
         action_button("Reopen", key, "undo", reopen, finding.id, **options)
 
 
@@ -188,14 +188,14 @@ def _quoted(base: KnowledgeBase, place: FindingPlace) -> str:
 
 def _page_of(base: KnowledgeBase, place: FindingPlace, before: str = "") -> str:
     """The page of a place after ``before``, or the name of its sheet; "" without pages."""
-    outline = None if place.page is None else base.outline(place.document_id)
+    outline = None if place.page is None else base.documents.outline(place.document_id)
     heading = outline.heading_at(place.start) if outline else ""
     return page_name(place.document, place.page, heading, before)
 
 
 def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
-    options = offered(base, "examinations.settle")
-    settle = partial(base.examinations.settle, finding.id)
+    options = offered(base, "documents.examinations.settle")
+    settle = partial(base.documents.examinations.settle, finding.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(finding.places) > 1:
             choices = finding.places
@@ -205,9 +205,9 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
             for place in choices:
                 key = f"examination_keep_{finding.id}_{place.document_id[:8]}"
                 keep = partial(_keep, base, finding, place)
-                with_help = offered(base, "examinations.settle", help=_EXCLUDED)
+                with_help = offered(base, "documents.examinations.settle", help=_EXCLUDED)
                 action_button(f"Keep {plain(place.document)}", key, "check", keep, **with_help)
-            with st.popover("Both are right", **offered(base, "examinations.settle")):
+            with st.popover("Both are right", **offered(base, "documents.examinations.settle")):
                 why = st.text_input("Why are both right?", key=f"examination_why_{finding.id}")
                 both = partial(settle, "both", "", why)
                 key = f"examination_both_{finding.id}"
@@ -233,7 +233,7 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
 
 def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlace) -> None:
     """Settle a finding for one of its documents, and keep a message on what that means."""
-    base.examinations.settle(finding.id, "keep", kept.document_id)
+    base.documents.examinations.settle(finding.id, "keep", kept.document_id)
     names = [place.document for place in finding.places if place.document_id != kept.document_id]
     what = f"{names[0]} is" if len(names) == 1 else f"{counted(len(names), 'document')} are"
     st.session_state[_KEPT] = (
@@ -248,6 +248,6 @@ def _name(place: FindingPlace) -> str:
 
 
 def _ignore(base: KnowledgeBase, finding: DocumentFinding) -> None:
-    ignore = partial(base.examinations.settle, finding.id, "ignore")
-    options = offered(base, "examinations.settle")
+    ignore = partial(base.documents.examinations.settle, finding.id, "ignore")
+    options = offered(base, "documents.examinations.settle")
     action_button("Ignore", f"examination_ignore_{finding.id}", "visibility_off", ignore, **options)

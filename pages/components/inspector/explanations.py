@@ -89,9 +89,9 @@ def first_cause(
 
     Raises TouchstoneError.
     """
-    if refusal(base, "diagnoses.first_cause"):
+    if refusal(base, "tuning.diagnoses.first_cause"):
         return None
-    latest = (base.diagnoses.latest(item.name) for item in question_sets(base))
+    latest = (base.tuning.diagnoses.latest(item.name) for item in question_sets(base))
     known = (
         tuple((item.name, str(item.changed)) for item in question_sets(base)),
         tuple((job.id, job.status) for job in latest if job),
@@ -138,7 +138,7 @@ def _first_cause(
     _assessment: Assessment | None,
     request: tuple[object, ...],
 ) -> FirstCause | None:
-    return _base.diagnoses.first_cause(_trace, _recipe, _assessment)
+    return _base.tuning.diagnoses.first_cause(_trace, _recipe, _assessment)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -75,12 +75,12 @@ def passage_map(
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         method = map_method(base)
-        current_map = base.maps.current(recipe.index, method)
+        current_map = base.documents.maps.current(recipe.index, method)
         colouring = (
             COLOURS[0] if current_map is None else switch("Colour by", COLOURS, "map_colour")
         )
     if current_map is None or not len(current_map.keys):
-        if base.maps.drawing(recipe.index, method) is None:
+        if base.documents.maps.drawing(recipe.index, method) is None:
             st.markdown("The map shows all passages by likeness, with the question among them.")
         redraw_map(base, recipe.index, method, "It is drawn once, in the background, and kept.")
         return
@@ -114,7 +114,7 @@ def _placed(
     base: KnowledgeBase, index: IndexRecipe, _shown: PassageMap, question: str, state: object
 ) -> Placed:
     """Return the place of the question on the map, whose version ``state`` identifies."""
-    return base.maps.place(index, _shown, question)
+    return base.documents.maps.place(index, _shown, question)
 
 
 def takeaway(drawn_map: PassageMap, placed: Placed) -> str:

@@ -264,7 +264,7 @@ def printed_pages(
     """Return the printed pages with their spans: those with labels first, then the fullest."""
     pages: dict[PrintedPage, list[OverlaySpan]] = {}
     for document_id in dict.fromkeys(span.document_id for span in spans):
-        document = base.outline(document_id)
+        document = base.documents.outline(document_id)
         if document is None or not is_printed(base, document):
             continue
         for span in spans:

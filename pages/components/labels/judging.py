@@ -179,7 +179,7 @@ def undo_button(key: str, undo: Callable[..., None], *args: object) -> None:
 
 
 def _page(base: KnowledgeBase, hit: HitToJudge) -> str:
-    outline = None if hit.end is None else base.outline(hit.document_id)
+    outline = None if hit.end is None else base.documents.outline(hit.document_id)
     if outline is None:
         return ""
     place = place_of(outline, hit.start, hit.end or 0)

@@ -58,7 +58,7 @@ def failures_table(
     worst, ks = worst_first(filtered, depth or _TEN), cutoffs(run)
     wrapped = row_height((result.text for result in worst), PINNED_WIDTH)
     top_k = run.recipe.search.top_k if run.recipe else None
-    diagnosis = base.diagnoses.current(run.question_set, run.recipe) if run.recipe else None
+    diagnosis = base.tuning.diagnoses.current(run.question_set, run.recipe) if run.recipe else None
     failed = diagnosis.questions if diagnosis else ()
     causes = {one.id: CAUSES[one.cause].title for one in failed}
     event = st.dataframe(

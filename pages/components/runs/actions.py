@@ -175,14 +175,14 @@ def _bundled(base: KnowledgeBase, run: Run) -> dict[str, Any]:
 def _changed(base: KnowledgeBase, run: Run) -> bool:
     """Whether questions, documents or tags are others than when a run was made."""
     versions = {item.name: item.version for item in base.questions.list_all()}
-    filtered = base.filter_digest(run.recipe) if run.recipe else run.filter_digest
+    filtered = base.documents.filter_digest(run.recipe) if run.recipe else run.filter_digest
     now = (versions.get(run.question_set), filtered)
     return documents_changed(base, run) or now != (run.set_version, run.filter_digest)
 
 
 def documents_changed(base: KnowledgeBase, run: Run) -> bool:
     """Whether other documents are held than when a run was made; a new index changes none."""
-    return run.base_version != base.version() and run.documents_hash != base.documents_hash()
+    return run.base_version != base.version() and run.documents_hash != base.documents.hash()
 
 
 def _bundle(workspace: ScopedWorkspace, run_id: str) -> bytes:

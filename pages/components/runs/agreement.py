@@ -231,9 +231,9 @@ def failure_map(
     recipe = compared.run.recipe or compared.baseline.recipe or base.recipe()
     index = recipe.index
     method = map_method(base)
-    passages = base.maps.current(index, method)
+    passages = base.documents.maps.current(index, method)
     if passages is None or not len(passages.keys):
-        if base.maps.drawing(index, method) is None:
+        if base.documents.maps.drawing(index, method) is None:
             st.markdown("Where do the runs differ? The map shows the questions among all passages.")
         redraw_map(base, index, method, "It is drawn once, in the background, and kept.")
         return
@@ -269,7 +269,7 @@ def _placed(
     state: object,
 ) -> PlacedQuestions:
     """Return the places of questions on the map, whose version ``state`` identifies."""
-    return base.maps.place_questions(index, _passages, questions)
+    return base.documents.maps.place_questions(index, _passages, questions)
 
 
 def map_takeaway(compared: RunComparison, passages: PassageMap, placed: PlacedQuestions) -> str:

@@ -66,16 +66,16 @@ _PLACES = {
 
 def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     """The tab: a button or its job, then fixes, causes and failed questions."""
-    job = base.diagnoses.latest(chosen.name)
+    job = base.tuning.diagnoses.latest(chosen.name)
     if job is not None and job.active:
         job_progress.follow(job.id, "diagnose")
     else:
         _start(base, chosen, recipe)
         job_progress.failure(job)
-    diagnosis = base.diagnoses.result(chosen.name)
+    diagnosis = base.tuning.diagnoses.result(chosen.name)
     if diagnosis is None:
         return
-    changes = base.diagnoses.changes(diagnosis, recipe)
+    changes = base.tuning.diagnoses.changes(diagnosis, recipe)
     if changes:
         st.warning(
             f"Since this diagnosis, {' and '.join(changes)} changed. Find the causes again to "
@@ -91,8 +91,8 @@ def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> 
 
 def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        start = partial(base.diagnoses.start, chosen.name, recipe)
-        options = offered(base, "diagnoses.start", type="primary")
+        start = partial(base.tuning.diagnoses.start, chosen.name, recipe)
+        options = offered(base, "tuning.diagnoses.start", type="primary")
         action_button("Find causes", "metrics_diagnose", "stethoscope", start, **options)
         st.caption(
             "Finds the first cause of each failed question, and tries changes of the recipe on "
@@ -221,9 +221,9 @@ def _act(
         )
         st.caption(f"{counted_already}*Expected answer found*, with *Also score answers*.")
     elif step.kind == "rebuild":
-        start = partial(base.diagnoses.start, chosen.name, recipe, rebuild=True)
+        start = partial(base.tuning.diagnoses.start, chosen.name, recipe, rebuild=True)
         options = offered(
-            base, "diagnoses.start", help="Builds that gain nothing are deleted again."
+            base, "tuning.diagnoses.start", help="Builds that gain nothing are deleted again."
         )
         action_button("Build and try", "metrics_rebuild", "construction", start, **options)
     elif step.kind == "advice":
@@ -307,7 +307,7 @@ def _current_run(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Ru
             for run in base.runs.list_all(chosen.name)
             if run.recipe == recipe
             and run.set_version == chosen.version
-            and run.filter_digest == base.filter_digest(recipe)
+            and run.filter_digest == base.documents.filter_digest(recipe)
             and not documents_changed(base, run)
         ),
         None,

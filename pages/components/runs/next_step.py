@@ -144,7 +144,7 @@ def open_steps(info: BaseInfo, base: KnowledgeBase) -> Iterator[Step]:
         return
     further = _failure(base, chosen, own), _better(base, chosen, own, runs)
     yield from filter(None, further)
-    if any(further) and base.diagnoses.latest(chosen.name) is None:
+    if any(further) and base.tuning.diagnoses.latest(chosen.name) is None:
         text = f"Nothing has looked for the causes of the failures of *{plain(chosen.name)}*."
         marks = {TAB: FAILURES}
         parameters = {SET: chosen.name, **marks}
@@ -155,7 +155,7 @@ def open_steps(info: BaseInfo, base: KnowledgeBase) -> Iterator[Step]:
 
 def _diagnosed(base: KnowledgeBase, chosen: QuestionSet, saved: Recipe) -> Step | None:
     """The first step of the diagnosis of the saved recipe, if it is current."""
-    job = base.diagnoses.latest(chosen.name)
+    job = base.tuning.diagnoses.latest(chosen.name)
     if job is None:
         return None
     step = _first_step(base, chosen.name, saved.hash, job.id, job.status, chosen.version)
@@ -192,10 +192,10 @@ def _first_step(
     base: KnowledgeBase, set_name: str, recipe: str, _job: int, _status: str, _version: int
 ) -> NextStep | None:
     """The first step of the last diagnosis; None if that is of something else."""
-    diagnosis = base.diagnoses.result(set_name)
+    diagnosis = base.tuning.diagnoses.result(set_name)
     if diagnosis is None or diagnosis.recipe.hash != recipe:
         return None
-    if base.diagnoses.changes(diagnosis, diagnosis.recipe):
+    if base.tuning.diagnoses.changes(diagnosis, diagnosis.recipe):
         return None
     return next(iter(diagnosis.next_steps), None)
 

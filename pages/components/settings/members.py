@@ -146,7 +146,7 @@ def links_view() -> None:
         "its runs and reports, and see all its tours. A link that was made on *Tours* opens the "
         "chat and one tour only. A link works until it expires or you revoke it."
     )
-    titles = {tour.id: tour.title for tour in base.tours.list_tours()}
+    titles = {tour.id: tour.title for tour in base.conversations.tours.list_tours()}
     people = {one.person.id: one.person.display_name for one in base.access.members()}
     for row in (row for row in base.access.links() if row.valid):
         _link(base, row, titles, people)

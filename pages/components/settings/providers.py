@@ -126,7 +126,8 @@ def prompts_view() -> None:
         "made with."
     )
     name = st.selectbox("Prompt", list(PROMPTS), format_func=_title, key="prompt_name")
-    wording, versions = base.prompts.wording(), base.prompts.versions(name)
+    prompts, saves = base.conversations.prompts, offered(base, "conversations.prompts.save")
+    wording, versions = prompts.wording(), prompts.versions(name)
     key = f"prompt_text_{base.id}_{name}_{len(versions)}"
     text, persistence = (
         wording.text(name),
@@ -134,14 +135,14 @@ def prompts_view() -> None:
     )  # a look at another prompt or page drops nothing
     st.text_area("Text", text, key=key, height=320, max_chars=20_000, persist_state=persistence)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if filled_button("Save the prompt", **offered(base, "prompts.save", key="prompt_save")):
+        if filled_button("Save the prompt", key="prompt_save", **saves):
             _save_prompt(base, name, key)
         if name in wording.edited:
-            reset, options = base.prompts.reset, offered(base, "prompts.reset")
-            action_button("Reset", "prompt_reset", "restart_alt", reset, name, **options)
+            options = offered(base, "conversations.prompts.reset")
+            action_button("Reset", "prompt_reset", "restart_alt", prompts.reset, name, **options)
         st.caption(f"In use: {plain(wording.version(name))}")
     if name in wording.edited:
-        st.code(base.prompts.changes(name), language="diff", wrap_lines=True)
+        st.code(prompts.changes(name), language="diff", wrap_lines=True)
     if versions:
         with st.expander(counted(len(versions), "earlier change"), icon=":material/history:"):
             for at, version in enumerate(versions):
@@ -149,13 +150,13 @@ def prompts_view() -> None:
                 st.caption(f"{ago(version.created)}: {size}")
                 if version.text and at:
                     label, bring = "Bring back", f"prompt_back_{name}_{len(versions) - at}"
-                    save, options = base.prompts.save, offered(base, "prompts.save")
-                    action_button(label, bring, "undo", save, name, version.text, **options)
+                    text = version.text
+                    action_button(label, bring, "undo", prompts.save, name, text, **saves)
 
 
 @guard()
 def _save_prompt(base: KnowledgeBase, name: str, key: str) -> None:
-    base.prompts.save(name, st.session_state[key])
+    base.conversations.prompts.save(name, st.session_state[key])
     st.rerun()
 
 

@@ -204,35 +204,35 @@ Method = Literal["pca", "umap"]
 
 def map_method(base: KnowledgeBase) -> Method:
     """The chosen kind of map; no switch where there is only one."""
-    if len(base.maps.methods) == 1:
+    if len(base.documents.maps.methods) == 1:
         return "pca"
     explained = (
         "PCA shows true distances in the two directions with most variance. UMAP keeps "
         "neighbours together; distances between groups mean little."
     )
     options = {"default": "pca", "format_func": _METHODS.__getitem__, "help": explained}
-    chosen = switch("Kind of map", list(base.maps.methods), "map_method", **options)
+    chosen = switch("Kind of map", list(base.documents.maps.methods), "map_method", **options)
     return "umap" if chosen == "umap" else "pca"
 
 
 def redraw_map(base: KnowledgeBase, index: IndexRecipe, method: Method, why: str) -> None:
     """Draw a button that has the map drawn, or the job that draws it."""
-    if base.maps.drawing(index, method) is not None:
+    if base.documents.maps.drawing(index, method) is not None:
         _wait(base, index, method)
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         icon = ":material/scatter_plot:"
-        options = offered(base, "maps.draw", key="draw_map", icon=icon)
+        options = offered(base, "documents.maps.draw", key="draw_map", icon=icon)
         if st.button("Draw the map", **options):
             with guard():
-                base.maps.draw(index, method)
+                base.documents.maps.draw(index, method)
                 st.rerun()
         st.caption(why)
 
 
 @st.fragment(run_every=job_progress.POLL_SECONDS)
 def _wait(base: KnowledgeBase, index: IndexRecipe, method: Method) -> None:
-    job = base.maps.drawing(index, method)
+    job = base.documents.maps.drawing(index, method)
     if job is None:
         redraw()
     else:

@@ -211,4 +211,4 @@ def _outline_in(base: KnowledgeBase, document_id: str, of: str) -> Document | No
 
 @shared_cache(1024)
 def _outline(base: KnowledgeBase, document_id: str) -> Document | None:
-    return base.outline(document_id)
+    return base.documents.outline(document_id)

@@ -31,7 +31,7 @@ _STANDINGS: Mapping[str, str] = {
 
 def memory(base: KnowledgeBase) -> None:
     """Draw the past interactions, a search for them, and what the recipe makes of them."""
-    total = base.memory.count()
+    total = base.conversations.memory.count()
     if not total:
         st.markdown(
             "This tab lists every question with its answer. A language model can get the most "
@@ -48,11 +48,13 @@ def memory(base: KnowledgeBase) -> None:
         icon=":material/search:",
     )
     if text.strip():
-        interactions(base, base.memory.search(text, working_recipe.working(base), limit=PAGE))
+        interactions(
+            base, base.conversations.memory.search(text, working_recipe.working(base), limit=PAGE)
+        )
         return
     most = st.session_state.get(_MORE, PAGE)
     st.caption(f"{counted(total, 'interaction')}, the newest first")
-    interactions(base, base.memory.list_all(limit=most))
+    interactions(base, base.conversations.memory.list_all(limit=most))
     if total > most and st.button(
         "Show more", key="memory_show_more", icon=":material/expand_more:"
     ):
@@ -145,7 +147,9 @@ def _correct(base: KnowledgeBase, entry: Remembered) -> None:
 
 def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
     state = st.session_state
-    base.memory.correct(turn, question=str(state[question]), answer=str(state[answer]))
+    base.conversations.memory.correct(
+        turn, question=str(state[question]), answer=str(state[answer])
+    )
 
 
 @dialog("Forget this interaction?", icon=":material/delete:")
@@ -153,4 +157,4 @@ def _forget(base: KnowledgeBase, entry: Remembered) -> None:
     st.markdown(f"**{plain(clipped(entry.interaction.question, LONGEST))}**")
     st.caption("It is no longer used as an example. Its turn stays in the conversation.")
     turn = entry.interaction.turn
-    confirm_button("Forget", f"memory_forgotten_{turn}", base.memory.delete, turn)
+    confirm_button("Forget", f"memory_forgotten_{turn}", base.conversations.memory.delete, turn)

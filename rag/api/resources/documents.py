@@ -358,14 +358,14 @@ class SettleRequest(Body):
 @dear
 def get_examination(base: Base) -> ExaminationData:
     """Examine all documents, and what questions reach; return open findings first, then settled."""
-    return examination_data(base.examinations.examine())
+    return examination_data(base.documents.examinations.examine())
 
 
 @examination.put(f"{_EXAMINATION}/{{finding}}", **needs("write", 400, 404, 415, status_code=204))
 @dear
 def settle_finding(base: Base, finding: Finding, body: SettleRequest) -> Response:
     """Settle a finding: keep one document, both are right, or ignore."""
-    base.examinations.settle(finding, body.decision, body.document, body.reason)
+    base.documents.examinations.settle(finding, body.decision, body.document, body.reason)
     return Response(status_code=204)
 
 
@@ -373,5 +373,5 @@ def settle_finding(base: Base, finding: Finding, body: SettleRequest) -> Respons
 @dear
 def reopen_finding(base: Base, finding: Finding) -> Response:
     """Undo a decision about a finding, with the exclusions that came with it."""
-    base.examinations.reopen(finding)
+    base.documents.examinations.reopen(finding)
     return Response(status_code=204)

@@ -410,7 +410,7 @@ def start_diagnosis(base: Base, body: DiagnoseRequest, queue: Queue) -> Response
 
     def start() -> int:
         name, recipe = set_called(base, body.set).name, body.recipe_of(base)
-        return base.diagnoses.start(name, recipe, rebuild=body.rebuild)
+        return base.tuning.diagnoses.start(name, recipe, rebuild=body.rebuild)
 
     return queue(body, start)
 
@@ -418,5 +418,5 @@ def start_diagnosis(base: Base, body: DiagnoseRequest, queue: Queue) -> Response
 @diagnoses.get("/knowledge-bases/{kb}/diagnoses/{questions}", **needs("read", 404))
 def get_diagnosis(base: Base, questions: SetName) -> LastDiagnosisData:
     """Return the last diagnosis of a question set; ``result`` is null if there is none."""
-    diagnosis = base.diagnoses.result(set_called(base, questions).name)
+    diagnosis = base.tuning.diagnoses.result(set_called(base, questions).name)
     return LastDiagnosisData(result=None if diagnosis is None else diagnosis_data(diagnosis))

@@ -80,18 +80,18 @@ def arena(args: argparse.Namespace) -> Output:
         return _ask(args)
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.action == "list":
-        pairs = base.arena.list_comparisons(_LISTED)
+        pairs = base.conversations.arena.list_comparisons(_LISTED)
         rows = [_row(base, pair, reveal=bool(pair.vote)) for pair in pairs]
         text = "\n".join(map(_line, pairs)) or "No pair of answers yet: arena KB ask."
         return Output(ArenaListData(bouts=rows), text)
     if args.action == "summary":
-        summaries = base.arena.summaries()
+        summaries = base.conversations.arena.summaries()
         data = ArenaSummariesData(summaries=[_summary(base, summary) for summary in summaries])
         return Output(data, "\n".join(map(_line_of, data.summaries)) or "No vote yet.")
     bout = inputs.number(args.value[0], "a pair of answers", "arena KB list shows them.")
     if args.action == "vote":
-        base.arena.vote(bout, args.value[1])
-    return _shown(base, base.arena.get(bout))
+        base.conversations.arena.vote(bout, args.value[1])
+    return _shown(base, base.conversations.arena.get(bout))
 
 
 def _ask(args: argparse.Namespace) -> Output:
@@ -106,7 +106,9 @@ def _ask(args: argparse.Namespace) -> Output:
     mine, theirs = (
         (candidate, base.ask(question, candidate).answer) for candidate in (recipe, other)
     )
-    return _shown(base, base.arena.get(base.arena.add(question, mine, theirs)))
+    return _shown(
+        base, base.conversations.arena.get(base.conversations.arena.add(question, mine, theirs))
+    )
 
 
 def _shown(base: KnowledgeBase, bout: ArenaComparison) -> Output:

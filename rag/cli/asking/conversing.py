@@ -219,7 +219,7 @@ class _Talk:
                 trace = self.base.search(question, recipe, self._beside, history)
             else:
                 trace = unsearched(question, recipe)
-            examples = self.base.memory.examples(trace.question, recipe, turn=turn)
+            examples = self.base.conversations.memory.examples(trace.question, recipe, turn=turn)
             stream = self.base.answer(trace, recipe, examples, history)
         except TouchstoneError as error:
             trace = Trace(question, recipe.hash, 0, None, (), (), 0.0)

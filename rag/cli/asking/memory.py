@@ -92,22 +92,24 @@ def memory(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.action == "list":
         _expect(args, 0)
-        return _listed(base.memory.list_all(args.limit), base.memory.count())
+        return _listed(
+            base.conversations.memory.list_all(args.limit), base.conversations.memory.count()
+        )
     if args.action == "search":
         _expect(args, 1, "TEXT")
-        matches = base.memory.search(args.value[0], base.recipe(), args.limit)
-        return _listed(matches, base.memory.count())
+        matches = base.conversations.memory.search(args.value[0], base.recipe(), args.limit)
+        return _listed(matches, base.conversations.memory.count())
     _expect(args, 1, "ID")
     turn = inputs.number(args.value[0], "an interaction", "memory KB list shows them.")
     if args.action == "delete":
-        base.memory.delete(turn)
+        base.conversations.memory.delete(turn)
         data = DeletedInteractionData(deleted=turn)
         return Output(data, f"forgot {turn}; its turn stays in its conversation")
     if args.action == "correct":
         if args.question is None and args.answer is None:
             raise InvalidInput("The correction is missing.", "Give --question or --answer.")
-        base.memory.correct(turn, question=args.question, answer=args.answer)
-    past = base.memory.get(turn)
+        base.conversations.memory.correct(turn, question=args.question, answer=args.answer)
+    past = base.conversations.memory.get(turn)
     text = "\n".join([_line(past), "", past.interaction.answer])
     return Output(InteractionData.of(past), text)
 

@@ -26,7 +26,7 @@ _SHOWN = 20  # questions that are printed; JSON has all
 def diagnose(args: argparse.Namespace) -> Output:
     base, recipe = targets.ready(args)
     rebuilt = _rebuilt(args, base, recipe) if args.rebuild else None
-    diagnosis = rebuilt or base.diagnoses.diagnose(args.set_name, recipe)
+    diagnosis = rebuilt or base.tuning.diagnoses.diagnose(args.set_name, recipe)
     data = diagnosis_data(diagnosis)
     metrics = [metric_title(step.metric or data.metric) for step in diagnosis.next_steps]
     return Output(data, "\n".join([diagnosis.headline, *_lines(data, metrics)]))
@@ -34,9 +34,9 @@ def diagnose(args: argparse.Namespace) -> Output:
 
 def _rebuilt(args: argparse.Namespace, base: KnowledgeBase, recipe: Recipe) -> Diagnosis | None:
     """A diagnosis that tried the changes of the index that it proposes."""
-    job = base.diagnoses.start(args.set_name, recipe, rebuild=True)
+    job = base.tuning.diagnoses.start(args.set_name, recipe, rebuild=True)
     printing.follow(inputs.workspace(args).jobs, job)
-    return base.diagnoses.result(args.set_name)
+    return base.tuning.diagnoses.result(args.set_name)
 
 
 def _lines(data: DiagnosisData, metrics: Sequence[str]) -> list[str]:

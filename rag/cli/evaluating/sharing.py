@@ -132,7 +132,7 @@ def _redacted_question(base: KnowledgeBase, run: Run, question_id: str) -> dict[
     trace = TraceData.of(base.search(result.text, run.recipe)).model_dump(mode="json")
     return {
         "made_with": dict(run.environment),
-        "documents_changed": base.documents_hash() != run.documents_hash,
+        "documents_changed": base.documents.hash() != run.documents_hash,
         "recipe": run.recipe.with_fields(_OF_OWNERS).stored(),
         "metrics": dict(result.metrics),
         "first_relevant": result.first_relevant,

@@ -16,7 +16,7 @@ from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services.services import Services
 from rag.storage import Connection
-from rag.storage.conversations import LOCAL, Scope, SessionOwner
+from rag.storage.conversations import Scope
 from rag.storage.conversations import interactions as rows
 from rag.storage.conversations.interactions import ANSWERED, Interaction, Source
 from rag.types import Answer, Example, Vectors
@@ -49,14 +49,12 @@ class Remembered:
 class Memory:
     """Past interactions of one knowledge base; every visitor has a memory of their own."""
 
-    def __init__(
-        self, services: Services, base_id: int, name: str, visitor: SessionOwner = LOCAL
-    ) -> None:
+    def __init__(self, services: Services, scope: Scope, name: str) -> None:
         self._services = services
         self._database = services.database
-        self._base_id = base_id
+        self._base_id = scope.base_id
         self._name = name
-        self.scope = Scope(base_id, visitor)
+        self._scope = scope
 
     @operation("guest")
     def record(self, connection: Connection, turn_id: int, answer: Answer) -> None:
@@ -124,7 +122,7 @@ class Memory:
             for neighbour in distinct(neighbours, without):
                 if len(chosen) == limit:
                     break
-                interaction = rows.get(connection, self.scope, neighbour.turn)
+                interaction = rows.get(connection, self._scope, neighbour.turn)
                 remembered = self._remembered(connection, interaction)
                 if interaction.conversation != conversation and remembered.standing == "usable":
                     chosen.append(
@@ -142,13 +140,13 @@ class Memory:
     @operation("guest")
     def count(self) -> int:
         """Return the number of stored interactions."""
-        return self._database.fetch(rows.count, self.scope)
+        return self._database.fetch(rows.count, self._scope)
 
     @operation("viewer")
     def list_all(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
         """Return stored interactions, newest first."""
         with self._database.read() as connection:
-            interactions = rows.list_interactions(connection, self.scope, limit, offset)
+            interactions = rows.list_interactions(connection, self._scope, limit, offset)
             return [self._remembered(connection, interaction) for interaction in interactions]
 
     @operation("viewer")
@@ -165,7 +163,7 @@ class Memory:
         )[:limit]
         with self._database.read() as connection:
             interactions = rows.find_by_turns(
-                connection, self.scope, [neighbour.turn for neighbour in nearest]
+                connection, self._scope, [neighbour.turn for neighbour in nearest]
             )
             return [
                 self._remembered(connection, interactions[neighbour.turn], neighbour.similarity)
@@ -177,7 +175,7 @@ class Memory:
     def get(self, turn_id: int) -> Remembered:
         """One of them. Raises NotFound."""
         with self._database.read() as connection:
-            interaction = rows.get(connection, self.scope, turn_id)
+            interaction = rows.get(connection, self._scope, turn_id)
             return self._remembered(connection, interaction)
 
     @operation("viewer", audit="conversation")
@@ -191,7 +189,7 @@ class Memory:
         """Replace what is remembered; the turn itself stays as it was. A corrected interaction
         counts as answered. Raises NotFound, InvalidInput for empty words."""
         with self._database.write() as connection:
-            interaction = rows.get(connection, self.scope, turn_id)
+            interaction = rows.get(connection, self._scope, turn_id)
             words = [
                 storable(interaction.question if question is None else question).strip(),
                 storable(interaction.answer if answer is None else answer).strip(),
@@ -206,7 +204,7 @@ class Memory:
     def delete(self, turn_id: int) -> None:
         """Forget one. Raises NotFound."""
         with self._database.write() as connection:
-            rows.get(connection, self.scope, turn_id)
+            rows.get(connection, self._scope, turn_id)
             rows.remove(connection, turn_id)
 
     def _remembered(
@@ -226,7 +224,7 @@ class Memory:
     ) -> list[Ranked]:
         embedder = self._services.remembering(embedder_name)
         stored = self._database.fetch(
-            rows.vectors, self.scope, embedder.id, MOST, successful=successful
+            rows.vectors, self._scope, embedder.id, MOST, successful=successful
         )
         if not stored:
             return []

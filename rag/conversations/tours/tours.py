@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from rag.conversations.tours.stops import LONGEST_NOTE, LONGEST_TOUR_TITLE, AnswerBasis, TourStop
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import find_fault, mend
+from rag.library.documents.stored import documents_hash_now
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.storage import Connection, Database, bases, documents
@@ -38,19 +39,11 @@ class Tour:
 class Tours:
     """The tours of one knowledge base.
 
-    ``documents_hash`` names the documents that the base holds.
     ``only`` is the one tour that is there for the guests of its link, or None for all tours.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        base_id: int,
-        documents_hash: Callable[[], str],
-        only: int | None = None,
-    ) -> None:
+    def __init__(self, database: Database, base_id: int, only: int | None = None) -> None:
         self._database = database
-        self._documents_hash = documents_hash
         self._base_id = base_id
         self._only = only
 
@@ -81,13 +74,13 @@ class Tours:
             newest = documents.newest(connection, self._base_id)
             stored = documents.names(connection, self._base_id, list(cited))
         unchanged = (newest is None or newest <= in_utc(answered)) and stored.keys() >= set(cited)
-        now = self._documents_hash() if unchanged else ""
+        now = self._database.fetch(documents_hash_now, self._base_id) if unchanged else ""
         return AnswerBasis(question, answered, now, recipe.hash)
 
     @operation("guest")
     def changes(self, basis: AnswerBasis) -> tuple[Literal["documents", "recipe"], ...]:
         """Name what changed since an answer; empty if it would be the same."""
-        documents_now = self._documents_hash()
+        documents_now = self._database.fetch(documents_hash_now, self._base_id)
         recipe_now = self._database.fetch(bases.by_id, self._base_id).recipe.hash
         changed = list[Literal["documents", "recipe"]]()
         if documents_now != basis.documents:

@@ -29,8 +29,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from rag.errors import InvalidFile, InvalidInput
 from rag.evaluation.formats import question_files as question_files
-from rag.experiments.runs.differences import documents_hash
 from rag.experiments.runs.evaluator import USERS
+from rag.library.documents.stored import documents_hash
 from rag.library.questions.sets import QuestionSets
 from rag.recipe import Recipe, SearchRecipe
 from rag.results import QuestionResult, Run

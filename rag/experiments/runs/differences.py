@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from rag.evaluation.comparison import OWN_EMBEDDERS
 from rag.evaluation.report.words import counted, setting
+from rag.library.documents.stored import documents_hash
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
 from rag.results import CONTEXT, EDITED, EDITS, GATE, PIPELINE, PROMPTS, RANKABLE, Run
@@ -58,21 +58,6 @@ class SearchedDocuments:
             if is_out != was_out:
                 change = "left out" if is_out else "put back"
             yield key, shown.name, change
-
-
-def documents_hash(ids: Iterable[str], edits: str = "") -> str:
-    """SHA-256 of sorted document ids: tells whether two runs searched the same documents.
-
-    ``edits`` is the digest of what people decided about passages; it counts where there is one.
-    """
-    lines = [*sorted(ids), *([f"edits {edits}"] if edits else [])]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def documents_hash_now(connection: Connection, base_id: int) -> str:
-    """Return the ``documents_hash`` of the documents that a base holds."""
-    edits = passage_edits.digest(connection, base_id)
-    return documents_hash(documents.ids_by_name(connection, base_id).values(), edits)
 
 
 def edits_environment(connection: Connection, base_id: int, ids: Collection[str]) -> dict[str, str]:

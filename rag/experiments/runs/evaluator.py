@@ -23,10 +23,11 @@ from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import is_measurable, judged_by_document
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.evaluation.span_metrics import by_tokens
-from rag.experiments.runs.differences import documents_hash, edits_environment
+from rag.experiments.runs.differences import edits_environment
 from rag.experiments.runs.quality.failing import METRIC as DOUBT
 from rag.experiments.runs.quality.failing import correct_doubts
 from rag.experiments.runs.version import code_version
+from rag.library.documents.stored import documents_hash
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import CONTEXT, EDITS, PIPELINE, RANKABLE, QuestionResult, Run

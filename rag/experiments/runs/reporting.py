@@ -31,12 +31,12 @@ from rag.evaluation.run_intervals import (
     unjudged_share,
 )
 from rag.experiments.runs.decisions import finished_decisions
-from rag.experiments.runs.differences import documents_hash
 from rag.experiments.runs.history import LEADING, RunComparison, RunHistory
 from rag.experiments.runs.leaderboard import looked
 from rag.experiments.runs.rankings import Pooling
 from rag.experiments.runs.recipe_names import run_name
 from rag.experiments.runs.stored import DEPTH, Loaded, StoredRuns, groups_of_set, questions_of_set
+from rag.library.documents.stored import documents_hash
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.results import FOREIGN, QuestionResult, Run

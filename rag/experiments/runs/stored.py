@@ -15,7 +15,8 @@ from rag.evaluation.measuring import highest_mean, measured
 from rag.evaluation.metric_titles import ANSWER_TITLES
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.relevance import judged_by_document
-from rag.experiments.runs.differences import RunDifferences, differences, documents_hash_now
+from rag.experiments.runs.differences import RunDifferences, differences
+from rag.library.documents.stored import documents_hash_now
 from rag.library.questions.groups import groups_of
 from rag.results import QuestionResult, Run
 from rag.services.caches import SizedCache

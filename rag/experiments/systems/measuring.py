@@ -19,7 +19,7 @@ from rag.evaluation.judging import Judged, judged_units
 from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import judged_by_document, uncovered_labels
 from rag.evaluation.retrieved_text import span_figures
-from rag.experiments.runs.differences import documents_hash, edits_environment
+from rag.experiments.runs.differences import edits_environment
 from rag.experiments.runs.evaluator import (
     DEFAULT_CUTOFFS,
     Evaluation,
@@ -32,6 +32,7 @@ from rag.experiments.runs.gate import GateResult, Trace, checked
 from rag.experiments.systems.alignment import AlignedText, Aligner, Method, Source
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.lexical.letters import letters_of
+from rag.library.documents.stored import documents_hash
 from rag.operation import operation
 from rag.results import CONTEXT, EDITS, FOREIGN, GATE, RANKABLE, Run, SystemSource
 from rag.services.services import Services

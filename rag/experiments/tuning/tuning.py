@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rag.evaluation.selection import FEWEST
 from rag.evaluation.sweeping import Grid
@@ -20,6 +20,9 @@ from rag.recipe import Recipe
 from rag.services.jobs import Jobs
 from rag.services.services import Services
 
+if TYPE_CHECKING:
+    from rag.experiments.tuning.diagnosis.job import Diagnoses
+
 
 class Tuning:
     """Measurements without stored runs.
@@ -27,10 +30,24 @@ class Tuning:
     ``searches``, ``build_tables`` and ``fits`` are jobs.
     """
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+    def __init__(
+        self,
+        services: Services,
+        jobs: Jobs,
+        base_id: int,
+        permit_recipe: Callable[[Recipe], None],
+    ) -> None:
+        """``permit_recipe`` raises for a recipe whose index costs too much to build."""
         self._services = services
         self._jobs = jobs
         self._base_id = base_id
+        self._permit_recipe = permit_recipe
+
+    @part
+    def diagnoses(self) -> Diagnoses:
+        from rag.experiments.tuning.diagnosis.job import Diagnoses
+
+        return Diagnoses(self._services, self._jobs, self._base_id, self._permit_recipe)
 
     @part
     def searches(self) -> Searches:

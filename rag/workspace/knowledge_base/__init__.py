@@ -15,13 +15,13 @@ import numpy as np
 from rag import answering, telemetry
 from rag.answering import AnswerStream, QuotesExplanation
 from rag.conversations.answers import Answers, searches, unsearched
+from rag.conversations.prompts import Prompts
 from rag.conversations.turn_metrics import log_turn
 from rag.errors import NotFound
 from rag.lexical import Explanation, leans_on_another
 from rag.operation import operation, part
 from rag.recipe import Recipe
 from rag.retrieval import Part, ScoreContribution, merge_traces, retrieve, score_contributions
-from rag.retrieval.filters import filter_digest
 from rag.search.corpus import (
     StoredSources,
     StoredSurroundings,
@@ -34,30 +34,24 @@ from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_sn
 from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services.indexing.index import Index, lookup
 from rag.services.services import Services
-from rag.storage import Connection, bases, builds, documents
+from rag.storage import Connection, bases, builds
 from rag.storage.bases import Base
-from rag.storage.conversations import LOCAL, SessionOwner, Turn
-from rag.types import Document, Example, Hit, Message, Trace
+from rag.storage.conversations import LOCAL, Scope, SessionOwner, Turn
+from rag.types import Example, Hit, Message, Trace
 from rag.workspace.knowledge_base.federated import SavedRecipe, federated_parts
 
 if TYPE_CHECKING:
     from rag.access.people import BaseAccess
     from rag.answering.asking.prompt import Prompt
-    from rag.conversations.arena import Arena
     from rag.conversations.conversations import Conversations
-    from rag.conversations.memory import Memory
-    from rag.conversations.prompts import Prompts
-    from rag.conversations.tours import Tours
     from rag.experiments.explanation.explainer import Explainer
     from rag.experiments.explanation.recipe_comparison import RetrievalComparison
     from rag.experiments.exports.recipe_exports import RecipeExports
     from rag.experiments.runs.runs import Runs
     from rag.experiments.systems.evaluate_job import SystemEvaluations
-    from rag.experiments.tuning.diagnosis.job import Diagnoses
     from rag.experiments.tuning.tuning import Tuning
-    from rag.library.documents.all_documents import Documents
-    from rag.library.examination.examinations import Examinations
-    from rag.library.maps import BaseMaps, Maps
+    from rag.library.all_documents import Documents
+    from rag.library.maps import Maps
     from rag.library.questions.questions import Questions
     from rag.services.jobs import Jobs
 
@@ -96,7 +90,7 @@ class KnowledgeBase:
         self._services = services
         self._jobs = jobs
         self._maps = maps
-        self._visitor = visitor
+        self._scope = Scope(base.id, visitor)
         self._limits = limits
         self._database = services.database
         self.id = base.id
@@ -104,12 +98,13 @@ class KnowledgeBase:
 
     @part
     def documents(self) -> Documents:
-        from rag.library.documents.all_documents import Documents
+        from rag.library.all_documents import Documents
 
         return Documents(
             self._services,
             self._jobs,
-            self.id,
+            self._maps,
+            self._scope,
             may_name_keys=self._limits.may_name_keys,
             permit_recipe=self._limits.permit_recipe,
         )
@@ -130,7 +125,7 @@ class KnowledgeBase:
     def tuning(self) -> Tuning:
         from rag.experiments.tuning.tuning import Tuning
 
-        return Tuning(self._services, self._jobs, self.id)
+        return Tuning(self._services, self._jobs, self.id, self._limits.permit_recipe)
 
     @part
     def systems(self) -> SystemEvaluations:
@@ -145,24 +140,12 @@ class KnowledgeBase:
         )
 
     @part
-    def diagnoses(self) -> Diagnoses:
-        from rag.experiments.tuning.diagnosis.job import Diagnoses
-
-        return Diagnoses(self._services, self._jobs, self.id, self._limits.permit_recipe)
-
-    @part
     def runs(self) -> Runs:
         from rag.experiments.runs.runs import Runs
         from rag.experiments.tuning.diagnosis.job import failure_note
 
-        failures = partial(failure_note, self.diagnoses)
-        return Runs(self._services, self._jobs, self.id, self._visitor, failures)
-
-    @part
-    def maps(self) -> BaseMaps:
-        from rag.library.maps import BaseMaps
-
-        return BaseMaps(self._maps, self._jobs, self.id)
+        failures = partial(failure_note, self.tuning.diagnoses)
+        return Runs(self._services, self._jobs, self.id, self._scope.visitor, failures)
 
     @part
     def access(self) -> BaseAccess:
@@ -171,49 +154,18 @@ class KnowledgeBase:
         return BaseAccess(self._database, self.id)
 
     @part
-    def tours(self) -> Tours:
-        from rag.conversations.tours import Tours
-
-        return Tours(self._database, self.id, self.documents_hash, self._limits.tour)
-
-    @part
-    def memory(self) -> Memory:
-        from rag.conversations.memory import Memory
-
-        return Memory(self._services, self.id, self.name, self._visitor)
-
-    @part
-    def examinations(self) -> Examinations:
-        from rag.library.examination.examinations import Examinations
-
-        return Examinations(self._database, self.memory.scope, self.documents)
-
-    @part
     def conversations(self) -> Conversations:
         from rag.conversations.conversations import Conversations
 
-        return Conversations(self._database, self.memory)
-
-    @part
-    def arena(self) -> Arena:
-        from rag.conversations.arena import Arena
-
-        return Arena(self._database, self.memory.scope)
+        return Conversations(self._services, self._scope, self.name, self._limits.tour)
 
     @cached_property
     def _sources(self) -> StoredSources:
         return StoredSources(self._database, self.id, self.name)
 
-    @part
-    def prompts(self) -> Prompts:
-        from rag.conversations.prompts import Prompts
-
-        return Prompts(self._database, self.id)
-
     @cached_property
     def _answers(self) -> Answers:
-
-        return Answers(self._services, self._sources, self.prompts)
+        return Answers(self._services, self._sources, Prompts(self._database, self.id))
 
     @operation("guest")
     def recipe(self) -> Recipe:
@@ -264,22 +216,6 @@ class KnowledgeBase:
     def version(self) -> int:
         """Return the number of changes to the documents; caches compare it."""
         return self._database.fetch(bases.version, self.id)
-
-    @operation("viewer")
-    def documents_hash(self) -> str:
-        """Name the documents that are held: a run's ``documents_hash`` until they change."""
-        from rag.experiments.runs.differences import documents_hash_now
-
-        return self._database.fetch(documents_hash_now, self.id)
-
-    @operation("guest", models="none")
-    def filter_digest(self, recipe: Recipe) -> str:
-        """Name the documents that pass a recipe's filters by tag and date; "" without any.
-
-        Tags do not count as a change of the documents.
-        """
-        with self._database.read() as connection:
-            return filter_digest(recipe.search, partial(documents.traits, connection, self.id))
 
     @operation("guest", models="none")
     def state(self, recipe: Recipe, beside: Sequence[FederatedBase] = ()) -> str:
@@ -430,7 +366,7 @@ class KnowledgeBase:
                 index, trace = snapshot.index, self._search(question, snapshot, beside)
             else:
                 index, trace = self._index(recipe), unsearched(check_question(question), recipe)
-            examples = self.memory.examples(trace.question, recipe, without=without)
+            examples = self.conversations.memory.examples(trace.question, recipe, without=without)
             stream = self._answers.answer(trace, recipe, index, examples)
             return stream.ending(turn, partial(log_turn, self.id, None))
 
@@ -445,16 +381,11 @@ class KnowledgeBase:
     ) -> AnswerStream:
         """Answers from a retrieval that has been done.
 
-        ``examples`` are past interactions (see ``memory.examples``), ``history`` is the
+        ``examples`` are past interactions (see ``Memory.examples``), ``history`` is the
         conversation before: both are shown to a model as far as the budget has room. A model goes
         on with the answer of the turn ``goes_on``.
         """
         return self._answers.answer(trace, recipe, self._index(recipe), examples, history, goes_on)
-
-    @operation("guest")
-    def outline(self, document_id: str) -> Document | None:
-        """A document without its text; None if it is gone."""
-        return self._sources.outline_of(document_id)
 
     @operation("guest")
     def unranked(self, key: int, question: str, recipe: Recipe) -> Hit:

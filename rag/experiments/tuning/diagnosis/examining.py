@@ -18,7 +18,6 @@ from rag.evaluation.measuring import measured
 from rag.evaluation.refusal_limits import FEWEST_FOR_REFUSAL
 from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
-from rag.experiments.runs.differences import documents_hash_now
 from rag.experiments.runs.quality.failing import (
     CONFLICT,
     correct_doubts,
@@ -40,6 +39,7 @@ from rag.experiments.tuning.diagnosis.case import (
 from rag.experiments.tuning.diagnosis.causes import LEAST_ON_TOPIC, FailedQuestion, Finding
 from rag.experiments.tuning.diagnosis.checks import cause_of, lost_label
 from rag.experiments.tuning.sweeper import Sweeper
+from rag.library.documents.stored import documents_hash_now
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import QuestionResult
 from rag.retrieval import Corpus

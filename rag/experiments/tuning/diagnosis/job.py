@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from rag.errors import Cancelled, ConnectionLost, NotFound
 from rag.evaluation.report import FailureNote
 from rag.evaluation.report.words import counted
-from rag.experiments.runs.differences import documents_hash_now
 from rag.experiments.runs.quality.failing import newest_scored
 from rag.experiments.tuning.diagnosis.causes import CAUSES, Finding, advice
 from rag.experiments.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
@@ -18,6 +17,7 @@ from rag.experiments.tuning.diagnosis.fixes import described_changes
 from rag.experiments.tuning.diagnosis.trial_builds import PartOfProgress, TrialBuilds
 from rag.experiments.tuning.state import read_measured, state
 from rag.experiments.tuning.sweeper import Sweeper
+from rag.library.documents.stored import documents_hash_now
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import Run

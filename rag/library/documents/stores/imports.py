@@ -18,7 +18,6 @@ from rag.operation import operation
 from rag.protocols import Embedder
 from rag.providers.table import with_embedder_weight
 from rag.recipe import Recipe
-from rag.services.jobs import Jobs
 from rag.services.services import Services
 from rag.storage import bases, documents, jobs
 from rag.stores.existing import (
@@ -136,18 +135,8 @@ class StoreImports(StoredDocuments):
     where their values go. ``permit_recipe`` raises for a recipe that costs too much.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        jobs: Jobs,
-        base_id: int,
-        *,
-        may_name_keys: bool = True,
-        permit_recipe: Callable[[Recipe], None] = lambda _recipe: None,
-    ) -> None:
-        super().__init__(services, jobs, base_id)
-        self._may_name_keys = may_name_keys
-        self._permit_recipe = permit_recipe
+    _may_name_keys: bool
+    _permit_recipe: Callable[[Recipe], None]
 
     @operation("editor", audit="documents")
     def preview_store(self, store: ExistingStore, embedder: str = "") -> StorePreview:

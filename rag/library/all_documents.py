@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag import providers, readers
+from rag.errors import NotFound
 from rag.lexical.languages import language_name
 from rag.library.documents.library import Library, Upload
 from rag.library.documents.passage_edits import PassageEdits
 from rag.library.documents.reading_again import ReadingAgain
 from rag.library.documents.remaining_time import CHARACTERS, Throughput
-from rag.library.documents.stored import StoredDocuments
+from rag.library.documents.stored import StoredDocuments, documents_hash_now
 from rag.library.documents.stores.imports import StoreImports
-from rag.operation import operation
-from rag.storage import files
+from rag.operation import operation, part
+from rag.retrieval.filters import filter_digest
+from rag.storage import documents, files
 from rag.storage.files import LockedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rag.library.documents.library import Upload
+    from rag.library.examination.examinations import Examinations
+    from rag.library.maps import BaseMaps, Maps
+    from rag.recipe import Recipe
+    from rag.services.jobs import Jobs
+    from rag.services.services import Services
+    from rag.storage.conversations import Scope
     from rag.types import Document
 
 
@@ -142,4 +151,58 @@ class LockedFiles(Library):
 
 
 class Documents(LockedFiles, Additions, PassageEdits, ReadingAgain, StoreImports):
-    """The documents of one knowledge base, and what is done to them."""
+    """The documents of one knowledge base, and what is done to them.
+
+    ``scope`` are the conversations whose questions an examination looks at. For ``may_name_keys``
+    and ``permit_recipe`` see ``StoreImports``.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        jobs: Jobs,
+        maps: Maps,
+        scope: Scope,
+        *,
+        may_name_keys: bool = True,
+        permit_recipe: Callable[[Recipe], None] = lambda _recipe: None,
+    ) -> None:
+        super().__init__(services, jobs, scope.base_id)
+        self._maps = maps
+        self._scope = scope
+        self._may_name_keys = may_name_keys
+        self._permit_recipe = permit_recipe
+
+    @part
+    def maps(self) -> BaseMaps:
+        from rag.library.maps import BaseMaps
+
+        return BaseMaps(self._maps, self._jobs, self._base_id)
+
+    @part
+    def examinations(self) -> Examinations:
+        from rag.library.examination.examinations import Examinations
+
+        return Examinations(self._database, self._scope, self)
+
+    @operation("viewer")
+    def hash(self) -> str:
+        """Name the documents that are held: a run's ``documents_hash`` until they change."""
+        return self._database.fetch(documents_hash_now, self._base_id)
+
+    @operation("guest", models="none")
+    def filter_digest(self, recipe: Recipe) -> str:
+        """Name the documents that pass a recipe's filters by tag and date; "" without any.
+
+        Tags do not count as a change of the documents.
+        """
+        with self._database.read() as connection:
+            traits = partial(documents.traits, connection, self._base_id)
+            return filter_digest(recipe.search, traits)
+
+    @operation("guest")
+    def outline(self, document_id: str) -> Document | None:
+        """A document without its text; None if it is gone."""
+        with suppress(NotFound):
+            return self._database.fetch(documents.outline, self._base_id, document_id)
+        return None
