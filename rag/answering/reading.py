@@ -12,6 +12,7 @@ from rag.answering.assessing.editions import (
     SAME_TEXT,
     EditionDate,
     are_different,
+    are_editions,
     edition_date,
     edition_kind,
     jaccard,
@@ -280,7 +281,8 @@ class PassageReader:
         Documents that are each named by a day, and differ in almost all they say, are none: the
         minutes of two meetings may be called "council-2024-01-17" and "council-2024-07-24".
         """
-        return self._edition_kind(one, other) == "name"
+        by_name = are_editions(one.document, other.document)  # mostly not: no document is read
+        return by_name and self._edition_kind(one, other) == "name"
 
     def are_of_occasions(self, one: Hit, other: Hit) -> bool:
         """Whether two documents are each named by a day, and differ in almost all they say."""

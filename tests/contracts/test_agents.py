@@ -34,6 +34,10 @@ FEW = [
     for n in range(4)
 ]
 
+# A tool is called over stdio by the test of scopes; the stories over it are the same calls.
+TRANSPORTS = pytest.mark.parametrize(
+    "transport", ["http", pytest.param("stdio", marks=pytest.mark.thorough)]
+)
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
 
 
@@ -99,7 +103,7 @@ def visit(
         return anyio.run(use, partial(over_http, address, secret))
 
 
-@pytest.mark.parametrize("transport", ["http", "stdio"])
+@TRANSPORTS
 def test_from_poor_recall_on_tables_to_a_saved_recipe_that_gains_on_unseen_questions(
     workspace, transport
 ):
@@ -125,7 +129,7 @@ def test_from_poor_recall_on_tables_to_a_saved_recipe_that_gains_on_unseen_quest
     assert kinds.count("comparison") == 1
 
 
-@pytest.mark.parametrize("transport", ["http", "stdio"])
+@TRANSPORTS
 def test_no_change_is_justified(workspace, transport):
     base = tables(workspace, "lexical")
     before = base.recipe()

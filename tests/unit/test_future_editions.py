@@ -177,6 +177,15 @@ def test_the_words_of_an_edition_are_read_once(monkeypatch):
     assert sorted(read) == sorted(read_text(text, name).text for name, text in texts.items())
 
 
+def test_documents_of_unrelated_names_are_told_apart_unread(monkeypatch):
+    asked = list[str]()
+    monkeypatch.setattr(_Read, "document", lambda _self, hit: asked.append(hit.document))
+    names = ("expenses.md", "security.md", "glossary.md")
+    hits, reader = _passages(*((name, REST) for name in names)), PassageReader(_Read({}), TODAY)
+    assert not any(reader.are_named_editions(hits[0], other) for other in hits)
+    assert asked == []
+
+
 HELMETS = (
     ("leave-2020.md", "Employees who cycle to work get a helmet with a reflector."),
     ("leave-2024.md", "Parents get ten days for a sick child."),
