@@ -12,6 +12,7 @@ from .calibration import FEATURES as FEATURES
 from .calibration import Calibration as Calibration
 from .calibration import Fit as Fit
 from .calibration import LabelledCandidates as LabelledCandidates
+from .calibration import fit_calibration as fit_calibration
 from .comparison import CROWNING_P as CROWNING_P
 from .comparison import UNJUDGED as UNJUDGED
 from .comparison import Comparison as Comparison

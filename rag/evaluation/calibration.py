@@ -133,7 +133,7 @@ class Fit:
     curve: ThresholdCurve
 
 
-def fit(
+def fit_calibration(
     questions: Sequence[LabelledCandidates],
     features: Sequence[str] = tuple(FEATURES),
     seed: int = 0,

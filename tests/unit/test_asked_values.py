@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag.answering.asked_values import KINDS, asked_value
+from rag.answering import asked_value
 
-PHONE = next(kind for kind in KINDS if kind.name == "a phone number")
+PHONE = asked_value("What is the phone number?")
 
 NAMED = {
     "a phone number": """

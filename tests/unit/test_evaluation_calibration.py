@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from rag import InvalidInput, NotEnoughLabels
-from rag.evaluation import FEATURES, Calibration, Fit, LabelledCandidates
-from rag.evaluation.calibration import fit
+from rag.evaluation import FEATURES, Calibration, Fit, LabelledCandidates, fit_calibration
 
 NOT_FOUND = np.iinfo(np.int32).max
 TRUTH = (-7.0, 9.0, 1.0)  # intercept, weights of cosine and damped BM25
@@ -53,12 +52,12 @@ def _questions(count: int, seed: int = 0, depth: int = 60) -> list[LabelledCandi
 
 @pytest.fixture(scope="module")
 def fitted() -> Fit:
-    return fit(_questions(300))
+    return fit_calibration(_questions(300))
 
 
 def test_it_recovers_the_truth():
     questions = [each for each in _questions(500, seed=3) if each.answerable]
-    learned = fit(questions).calibration
+    learned = fit_calibration(questions).calibration
     assert learned.intercept == pytest.approx(TRUTH[0], abs=0.5)
     assert learned.weights["cosine"] == pytest.approx(TRUTH[1], abs=0.6)
     assert learned.weights["bm25"] == pytest.approx(TRUTH[2], abs=0.12)
@@ -87,7 +86,7 @@ def test_labels_that_are_noise_are_no_use():
         LabelledCandidates(each.candidates, rng.random(60) < 0.05)
         for each in _questions(60, seed=5)
     ]
-    quality = fit(shuffled).quality
+    quality = fit_calibration(shuffled).quality
     assert not quality.useful
     assert quality.log_loss < 1.02 * quality.base_log_loss
 
@@ -113,7 +112,7 @@ def test_even_labels_against_the_cosine_do_not_turn_it_round():
         LabelledCandidates(each.candidates, each.candidates.cosine < 0.1)
         for each in _questions(40, seed=2)
     ]
-    learned = fit(against).calibration
+    learned = fit_calibration(against).calibration
     assert learned.weights["cosine"] == 0.0
     assert min(learned.weights.values()) >= 0.0
 
@@ -136,7 +135,7 @@ def test_a_passage_that_words_did_not_find_has_no_rank():
 
 def test_fitting_twice_gives_the_same_to_the_last_digit():
     questions = _questions(40, seed=4)
-    first, second = fit(questions), fit(questions)
+    first, second = fit_calibration(questions), fit_calibration(questions)
     assert first.calibration == second.calibration
     assert first.quality == second.quality
 
@@ -155,7 +154,7 @@ def test_a_feature_that_does_not_vary_gets_no_weight():
         )
         for each in _questions(80, seed=6)
     ]
-    learned = fit(dense_only).calibration
+    learned = fit_calibration(dense_only).calibration
     assert learned.weights["bm25"] == learned.weights["lexical_rank"] == 0.0
     assert learned.weights["cosine"] > 5
 
@@ -163,7 +162,7 @@ def test_a_feature_that_does_not_vary_gets_no_weight():
 def test_too_few_labels_are_refused_with_figures():
     few = [each for each in _questions(60) if each.relevant.any()][:19]
     with pytest.raises(NotEnoughLabels, match=r"in the tuning half, .* on 19 questions") as refused:
-        fit(few)
+        fit_calibration(few)
     assert refused.value.relevant == sum(int(each.relevant.sum()) for each in few)
     assert (refused.value.needed_relevant, refused.value.needed_questions) == (40, 20)
     single = []
@@ -172,16 +171,16 @@ def test_too_few_labels_are_refused_with_figures():
         only[np.argmax(each.candidates.cosine)] = True
         single.append(LabelledCandidates(each.candidates, only))
     with pytest.raises(NotEnoughLabels, match="25 retrieved passages on 25 questions"):
-        fit(single)
-    assert fit(single, ("cosine",)).calibration.weights["cosine"] > 0
+        fit_calibration(single)
+    assert fit_calibration(single, ("cosine",)).calibration.weights["cosine"] > 0
     with pytest.raises(NotEnoughLabels, match="0 retrieved passages on 0 questions"):
-        fit([])
+        fit_calibration([])
 
 
 def test_labels_that_tell_nothing_apart_are_refused():
     everything = [LabelledCandidates(each.candidates, np.ones(60, bool)) for each in _questions(25)]
     with pytest.raises(InvalidInput, match="nothing to learn from"):
-        fit(everything)
+        fit_calibration(everything)
 
 
 def test_stored_as_json_it_comes_back_exactly(fitted):

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rag import Chunk, Citation, Document, Hit
-from rag.answering import PassageReader, Vocabulary, extractive, reading
+from rag.answering import PassageReader, Vocabulary, extractive, quotes, reading
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
-from rag.answering.extractive import dated, quotes
+from rag.answering.extractive import dated
 from rag.providers.minilm import HashingEmbedder
 from rag.readers import read_text
 

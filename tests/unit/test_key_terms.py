@@ -2,9 +2,7 @@
 
 import pytest
 
-from rag.answering import Vocabulary
-from rag.answering.assessing.key_terms import KeyTerm, key_terms
-from rag.answering.vocabulary import Terms
+from rag.answering import KeyTerm, Terms, Vocabulary, key_terms
 
 
 def _figures(question: str) -> list[KeyTerm]:

@@ -11,8 +11,7 @@ import pytest
 
 import rag
 from rag import language_name
-from rag.answering import Vocabulary
-from rag.answering.assessing.key_terms import key_terms
+from rag.answering import Vocabulary, key_terms
 from rag.answering.languages import languages
 from rag.chunking.estimates import EstimatedTokens, tokens
 from rag.lexical import LexicalIndex, analyzer, synonyms

@@ -3,8 +3,7 @@
 import pytest
 
 from rag import AnswerRecipe, Settings, answering, providers
-from rag.answering import PassageReader, Vocabulary
-from rag.answering.extractive import choose_quotes, quote_fates
+from rag.answering import PassageReader, Vocabulary, choose_quotes, quote_fates
 from tests.answers import hits, trace
 
 MINILM = providers.embedder("minilm", Settings.from_env({}))

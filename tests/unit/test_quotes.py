@@ -17,9 +17,9 @@ from rag import (
     unmarked,
     without_markup,
 )
-from rag.answering import PassageReader
+from rag.answering import PassageReader, quotes
 from rag.answering.citations import in_quotation_marks, words_of_quotation
-from rag.answering.extractive import OUTDATED, quotes
+from rag.answering.extractive import OUTDATED
 from rag.answering.markup import unmarked_cell
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
 from rag.answering.statements.sentences import sentence_spans, statements

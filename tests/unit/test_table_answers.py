@@ -3,10 +3,7 @@
 import pytest
 
 from rag import AnswerRecipe, Chunk, Document, Hit, Settings, Table, answering, providers
-from rag.answering import PassageReader, Vocabulary
-from rag.answering.extractive import quotes
-from rag.answering.statements.rows import rows_within
-from rag.answering.vocabulary import Support
+from rag.answering import PassageReader, Support, Vocabulary, quotes, rows_within
 from rag.lexical import LexicalIndex
 from rag.types import Heading, Page
 from tests.answers import Scripted, trace

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from rag.evaluation.calibration import LabelledCandidates, fit
+from rag.evaluation.calibration import LabelledCandidates, fit_calibration
 from rag.evaluation.thresholds import OFF_TOPIC, ThresholdCurve
 from rag.experiments.runs.evaluator import Evaluator
 from rag.experiments.tuning.sweeper import WeightedProgress
@@ -51,7 +51,9 @@ class Calibrator:
         parts = split_questions(questions, question_set.split_share, question_set.split_seed)
         tuning = [question for question in questions if question.id in set(parts.tuning)]
         search = recipe.search.model_copy(update={"mode": "hybrid"})
-        learned = fit(self._labelled(tuning, recipe.index, search, on_progress), FEATURES)
+        learned = fit_calibration(
+            self._labelled(tuning, recipe.index, search, on_progress), FEATURES
+        )
         point = learned.curve.aim(AUTO_PRECISION)
         options = {name: getattr(search, name) for name in BM25_FIELDS}
         row = CalibrationRow(
