@@ -16,8 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rag import Recipe, Settings, Workspace, workspace
-from rag.services.caches import export_vectors
-from rag.services.services import Services
+from rag.services.services import Services, export_vectors
 
 
 def main() -> None:

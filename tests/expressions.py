@@ -78,7 +78,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
     "pages.components.labels.grading:chosen": {"words": "Two words"},
     "pages.components.shell.text:lacking": {"term": "10 000"},
-    "rag.evaluation.answers.containment:has_code": {"code": "/run/secrets"},
+    "rag.evaluation.answers:has_code": {"code": "/run/secrets"},
 }
 """Examples of what those functions are called with that make expressions of words."""
 

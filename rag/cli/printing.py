@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 
 from rag import (
     STATE_TITLES,
@@ -22,6 +23,7 @@ from rag import (
     JobRow,
     Jobs,
     KnowledgeBase,
+    Label,
     MeasuredData,
     Plan,
     ReceiptData,
@@ -43,7 +45,6 @@ from rag import (
     precision_ceiling,
     visible,
 )
-from rag.cli.lost_labels import Lost, LostLabelData, lost_data, lost_lines
 
 _EVERY_SECONDS = 10.0
 _CONTROLS = {*range(0x20), *range(0x7F, 0xA0)}
@@ -417,3 +418,35 @@ def metric_table(metrics: Mapping[str, float]) -> list[str]:
         if not k
     ]
     return lines
+
+
+Lost = Sequence[tuple[str, Label]]
+"""(question id, label) of labels that no present document holds."""
+
+
+class LostLabelData(VerbData):
+    """A label of a question whose text is in no document."""
+
+    question: str
+    document: str
+    page: int | None
+    quote: str
+
+
+def lost_data(lost: Lost) -> list[LostLabelData]:
+    return [
+        LostLabelData(
+            question=question, document=label.document_name, page=label.page, quote=label.quote
+        )
+        for question, label in lost
+    ]
+
+
+def lost_lines(lost: Lost) -> Iterator[str]:
+    """Names labels that no document here has the text of."""
+    if lost:
+        yield f"{counted(len(lost), 'label')} whose text is in no document:"
+    for question, label in lost:
+        where = label.document_name + (f", page {label.page}" if label.page else "")
+        quote = f" “{shorten(label.quote, 80, placeholder='…')}”" if label.quote else ""
+        yield f"  {question}: {where}{quote}"

@@ -10,8 +10,7 @@ import numpy as np
 
 from rag.evaluation.inference.clusters import CONSIDERABLE, Clusters
 from rag.evaluation.intervals import Interval, as_percent, signed
-from rag.evaluation.metric_titles import metric_name
-from rag.evaluation.metrics import lower_is_better
+from rag.evaluation.metrics import lower_is_better, metric_name
 from rag.evaluation.significance import LEVEL, Paired, holm, holm_levels, paired_tests
 from rag.types import Floats, percent
 

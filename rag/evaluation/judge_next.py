@@ -1,6 +1,6 @@
 """The next hits to judge: the unjudged hits with the most influence on a comparison, or a sample.
 
-A third purpose, deciding between two runs, has its order in ``rag.evaluation.deciding.design``.
+A third purpose, deciding between two runs, has its order in ``rag.evaluation.deciding``.
 """
 
 from __future__ import annotations

@@ -178,3 +178,140 @@ def evaluate(ranked: RankStatistics, names: Iterable[str]) -> dict[str, Floats]:
     """Every metric of ``names`` per question, shape (..., questions). Raises InvalidInput."""
     metrics = {name: parse_metric(name) for name in names}
     return {name: MEASURES[metric.measure](ranked, metric.k) for name, metric in metrics.items()}
+
+
+ANSWER_TITLES: Mapping[str, str] = {
+    "groundedness": "Groundedness",
+    "answer_relevance": "Answer relevance",
+    "citation_precision": "Citation precision",
+    "citation_recall": "Citation recall",
+    "answer_containment": "Expected answer found",
+    "exact_match": "Exact match",
+    "token_f1": "Token F1",
+    "rouge_l": "ROUGE-L",
+    "correct_decision": "Correct decisions",
+    "refusal_correctness": "Answered or refused",
+    "judged_groundedness": "Groundedness, by a model",
+    "judged_correctness": "Right answers, by a model",
+}
+"""Those of answers that tell which run is better, by measure."""
+
+METRIC_TITLES: Mapping[str, str] = {
+    "ndcg": "nDCG",
+    "mrr": "MRR",
+    "recall": "Recall",
+    "precision": "Precision",
+    "f1": "F1",
+    "map": "MAP",
+    "hit": "Hit rate",
+    "nugget_recall": "Recall of parts",
+    "hop_recall": "Recall of hops",
+    "udcg": "UDCG",
+    "misleading": "Misleading hits",
+    "span_recall": "Span recall",
+    "span_precision": "Span precision",
+    "span_iou": "Span IoU",
+    "token_recall": "Span recall in tokens",
+    "token_precision": "Span precision in tokens",
+    "token_iou": "Span IoU in tokens",
+    "correct_refusal": "Rightly refused",
+    "correct_doubt": "Rightly unanswered",
+    "false_refusal": "False refusals",
+    "false_doubt": "Not answered, though answerable",
+    **ANSWER_TITLES,
+    "conflicting_sources": "Conflicting sources",
+}
+"""All of them, by measure, in the order in which they are shown."""
+
+METRIC_MEANINGS: Mapping[str, str] = {
+    "ndcg": "Are the best {unit}s at the top? 1 is the ideal order of everything relevant.",
+    "mrr": "How high is the first relevant {unit}? 1 is always first, 0.5 always second.",
+    "recall": "What share of the relevant {unit}s is among the first {k}?",
+    "precision": "What share of the first {k} is relevant?",
+    "correct_refusal": "Nothing returned for questions without an answer.",
+    "correct_doubt": "Refused or doubtful, for questions without an answer.",
+    "answer_containment": "Answers that contain the expected one.",
+    "correct_decision": "Answered where the documents have the answer, not answered where they "
+    "have none. What an answer says does not count.",
+}
+"""One line for a card, with ``{unit}`` for what is ranked and ``{k}`` for the depth."""
+
+METRIC_DEFINITIONS: Mapping[str, str] = {
+    "ndcg": "How close the order is to the ideal one: the gain of every relevant {unit} among "
+    "the first k, discounted by the logarithm of its rank, divided by the best possible sum. "
+    "1 is ideal.",
+    "recall": "The share of all relevant {unit}s that are among the first k.",
+    "precision": "The share of the first k that is relevant, divided by k even if fewer were "
+    "returned.",
+    "mrr": "One divided by the rank of the first relevant {unit}; 0 if none is among the first k.",
+    "hit": "The share of questions with something relevant among the first k.",
+    "map": "Precision at the rank of every relevant {unit} among the first k, summed and "
+    "divided by how many relevant ones there are.",
+    "f1": "The harmonic mean of precision and recall.",
+    "nugget_recall": "The share of the parts of the expected answer that the first k have.",
+    "hop_recall": "The share of all relevant {unit}s that any retrieval of a trace has among its "
+    "first k.",
+    "udcg": "The use of the first k to a model that reads them all: a relevant one counts 1, a "
+    "misleading one -1/3. The mean over k is mapped to 0 to 1 by the logistic function: 0.5 if "
+    "they neither help nor mislead.",
+    "misleading": "How many of the first k mislead. Fewer is better.",
+    "span_recall": "The share of the characters of the evidence that the first k cover.",
+    "span_precision": "The share of the characters of the first k that are evidence.",
+    "span_iou": "Characters of evidence among the first k, divided by all characters of either.",
+    "token_recall": "The share of the tokens of the evidence that the first k cover.",
+    "token_precision": "The share of the tokens of the first k that are evidence.",
+    "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
+    "correct_refusal": "The share of questions that the documents do not answer for which nothing "
+    "was returned.",
+    "correct_doubt": "The share of questions that the documents do not answer that were "
+    "refused or doubtful.",
+    "false_refusal": "The share of questions that the documents do answer for which nothing "
+    "was returned. Less is better.",
+    "false_doubt": "The share of questions that the documents do answer that were refused or "
+    "doubtful. Less is better.",
+    "groundedness": "The share of an answer's sentences that are supported by the passages they "
+    "cite.",
+    "answer_relevance": "The cosine of question and answer by the embedder of the recipe, with "
+    "negative values as 0. Recipes of different embedders do not compare by it.",
+    "citation_precision": "The share of the cited passages that contain a relevant label.",
+    "citation_recall": "The share of the relevant labels whose passage is cited.",
+    "answer_containment": "The share of answers that contain the expected one: all its figures, "
+    "dates and codes, in any usual format, and half of its words by their stems (more than half "
+    "without figures). What the question says already does not count, nor do quotes folded below "
+    "the answer. What was not answered contains nothing. Words are compared, not meaning: to "
+    "accept other words, let a model judge the answers. Also known as *has answer*.",
+    "exact_match": "The share of answers that equal the expected one, ignoring case, punctuation "
+    "and articles.",
+    "token_f1": "The harmonic mean of two shares: the answer's words that the expected answer has, "
+    "and the expected answer's words that the answer has.",
+    "rouge_l": "The same for the longest sequence of words that both have in the same order.",
+    "correct_decision": "The share of questions that were answered if the documents answer them, "
+    "and not answered if they do not. It does not count what an answer says.",
+    "refusal_correctness": "The share of questions that were answered, surely or not, if "
+    "the documents answer them, and refused if they do not.",
+    "conflicting_sources": "The share of answers that say that their sources disagree.",
+    "judged_groundedness": "The share of an answer's sentences that a language model considers "
+    "supported.",
+    "judged_correctness": "How correct a language model considers the answer, compared with the "
+    "expected one.",
+}
+"""One sentence each, with ``{unit}`` for what is ranked."""
+
+
+def metric_title(metric: str) -> str:
+    """``nDCG@10`` for ``ndcg@10``."""
+    measure, at, k = metric.partition("@")
+    return f"{METRIC_TITLES.get(measure, measure.replace('_', ' '))}{at}{k}"
+
+
+def metric_name(metric: str) -> str:
+    """``nDCG@10`` for ``ndcg@10``, ``recall@5`` as it is: for use within a sentence."""
+    title = metric_title(metric)
+    return title if title[1:2].isupper() or title[1].isdigit() else title[:1].lower() + title[1:]
+
+
+def metric_meaning(metric: str, unit: str = "passage") -> str:
+    """Explain a metric in a line; ``unit`` is what is ranked."""
+    measure, _, k = metric.partition("@")
+    text = METRIC_MEANINGS.get(measure) or METRIC_DEFINITIONS.get(measure, "")
+    return text.format(unit=unit, k=k)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, compare
 from rag.evaluation.intervals import signed
-from rag.evaluation.metric_titles import metric_name
+from rag.evaluation.metrics import metric_name
 from rag.types import Floats, percent
 
 

@@ -19,7 +19,7 @@ from rag.library.documents.passage_edits import PassageEdits
 from rag.library.documents.reading_again import ReadingAgain
 from rag.library.documents.remaining_time import CHARACTERS, Throughput
 from rag.library.documents.stored import StoredDocuments, documents_hash_now
-from rag.library.documents.stores.imports import StoreImports
+from rag.library.documents.stores import StoreImports
 from rag.operation import operation, part
 from rag.retrieval.filters import filter_digest
 from rag.storage import documents, files

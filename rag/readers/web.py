@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from rag.errors import BlockedAddress, InvalidInput, UnreadableDocument
-from rag.network.requests import (
-    FetchLimits,
-    TooLarge,
-    body_of,
-    checked_client,
-    checked_url,
-    failures,
-)
+from rag.network import FetchLimits, TooLarge, body_of, checked_client, checked_url, failures
 from rag.readers.formats import SUPPORTED, TEXT_EXTENSIONS, extension_of, format_for_media_type
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from typing import Any
 from pydantic import Field, ValidationError, model_validator
 
 from rag.errors import InvalidRecipe, validation_words
-from rag.recipe.formats import FORMAT, REMOVED
 from rag.recipe.parts import (
+    FORMAT,
+    REMOVED,
     AnswerMode,
     AnswerRecipe,
     Chunker,
@@ -24,11 +25,11 @@ from rag.recipe.parts import (
     ContextLevel,
     IndexRecipe,
     Mode,
+    RecipePart,
     Refuse,
     Relevance,
     SearchRecipe,
 )
-from rag.recipe.recipe_part import RecipePart
 
 __all__ = [
     "AnswerMode",

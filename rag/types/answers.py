@@ -70,7 +70,7 @@ class Example:
     """A past interaction that stands in a prompt as an example, never as a source.
 
     ``turn`` is the id of its turn, ``similarity`` the cosine of the two questions, ``score`` what
-    it was chosen by (see ``rag.conversations.memory.memory``) and ``thumb`` what its reader said:
+    it was chosen by (see ``rag.conversations.memory``) and ``thumb`` what its reader said:
     1 up, 0 nothing.
     """
 

@@ -18,11 +18,11 @@ from rag.experiments.systems.evaluate_job import evaluate_system
 from rag.experiments.tuning.diagnosis.job import diagnose
 from rag.experiments.tuning.tuning_jobs import build_table, calibrate, search_all
 from rag.library.documents import bulk_jobs
+from rag.library.documents import stores as store_imports
 from rag.library.documents.bulk_jobs import build, build_several, import_beir
 from rag.library.documents.ingest_job import help_ingest, ingest
 from rag.library.documents.remaining_time import can_be_shared, is_large
-from rag.library.documents.stores import imports as store_imports
-from rag.library.documents.stores.import_job import import_store
+from rag.library.documents.stores import import_store
 from rag.library.maps import MapFiles, draw_map
 from rag.library.questions.generate_job import generate
 from rag.services.jobs import Handler, JobRow, reporter, runner

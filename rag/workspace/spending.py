@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rag import providers
 from rag.providers import Variables
 from rag.recipe import Recipe
-from rag.recipe.recipe_part import RecipePart
+from rag.recipe.parts import RecipePart
 
 _BY_PATH = ("onnx", "cross-encoder")  # rerankers in files of the server, which a path opens
 

@@ -30,23 +30,20 @@ from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
 from rag.search.federation import FurtherBase
 from rag.search.tools import Tools
-from rag.services.caches import import_vectors
 from rag.services.indexing.servers import Servers
 from rag.services.jobs import Handler, Jobs, runner
-from rag.services.services import Services
+from rag.services.services import Services, import_vectors
 from rag.settings import PROJECT, Settings
 from rag.storage import Connection, bases, builds, documents, jobs, patient, runs
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.storage.registries import ModelFacts, ModelName
-from rag.workspace import spending, tracing
+from rag.workspace import maintenance, spending, tracing
 from rag.workspace.handlers import SubprocessLauncher, share
 from rag.workspace.knowledge_base import UNLIMITED, FederatedBase, KnowledgeBase, Limits
 from rag.workspace.knowledge_base.federated import BaseInfo, BaseOverview
-from rag.workspace.maintenance import check
-from rag.workspace.maintenance.backup import Backup, back_up, finish_restore
-from rag.workspace.maintenance.check import Problem
+from rag.workspace.maintenance import Backup, Problem, back_up, finish_restore
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +66,7 @@ class Workspace:
         self._services = Services.start(settings, servers)
         self._maps = Maps(self._services)
         self._services.on_forgotten.append(self._maps.files.forget)
-        tidy = partial(check.sweep, self._services)
+        tidy = partial(maintenance.sweep, self._services)
         worker = partial(Jobs, self._services.database, self._handler, tidy)
         apart = SubprocessLauncher(self._services)  # which could not be handed servers
         self.jobs = worker(apart.large, apart.shared) if servers is None else worker()
@@ -272,7 +269,7 @@ class Workspace:
 
         ``repair`` removes what nothing refers to; safe while others work on the same home.
         """
-        return check.check(self._services, repair=repair)
+        return maintenance.check(self._services, repair=repair)
 
     def compact(self) -> int:
         """Write the file of the database anew, and return the bytes that this freed.
@@ -283,7 +280,7 @@ class Workspace:
 
     def not_ready(self) -> list[str]:
         """Return the reasons why this process cannot serve requests now; empty if it can."""
-        return list(check.obstacles(self._services))
+        return list(maintenance.obstacles(self._services))
 
     def back_up(self, target: Path, *, allow_empty: bool = False) -> Backup:
         """Write all of this home into one file, while it is in use.

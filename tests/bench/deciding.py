@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rag import Settings, Workspace
-from rag.evaluation.deciding.design import drawn_columns, drawn_hits
-from rag.evaluation.deciding.verdict import LIMIT, Draws, decide
+from rag.evaluation.deciding import LIMIT, Draws, decide, drawn_columns, drawn_hits
 from rag.evaluation.judge_next import Pair
 from tests.bench.unjudged import COLLECTIONS, RECIPE, RECIPES
 

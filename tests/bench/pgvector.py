@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from rag import KnowledgeBase, Recipe, Settings, Workspace, stores
-from rag.services.caches import export_vectors, import_vectors
+from rag.services.services import export_vectors, import_vectors
 from rag.storage import Database, vectors
 from rag.stores.pgvector import PgVectors
 from rag.types import Keys, Scores, Vectors

@@ -55,7 +55,7 @@ def test_quotes_are_measured_and_stand_in_the_run(api, workspace):
 def test_a_judge_grades_and_a_budget_pauses(api, workspace, monkeypatch):
     chat = Chat()
     with_chat(monkeypatch, chat)
-    monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
+    monkeypatch.setattr("rag.evaluation.judges._grade", lambda *_: (1, "so"))
     asked = {"recipe": RECIPE, "answers": True, "judge": "ollama:judge"}
     first, message = evaluated(api, workspace, **asked, most=2)
     problem(api.get(f"{BASE}/runs/{first}"), 404)

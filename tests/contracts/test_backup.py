@@ -11,7 +11,7 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.storage import Database
-from rag.workspace.maintenance import backup
+from rag.workspace import maintenance
 from tests.verbs import run_verb
 from tests.workspaces import DATABASE, QUICK, add, found, workspace_at
 
@@ -89,7 +89,7 @@ def test_what_is_deleted_while_it_is_copied_is_in_the_backup_whole_or_not_at_all
     workspace, base, home, tmp_path, capsys, monkeypatch
 ):
     """One document goes before its file could be kept, the other one afterwards."""
-    copy_to, pack = Database.copy_to, backup._pack
+    copy_to, pack = Database.copy_to, maintenance._pack
     ids = {info.name: info.id for info in base.documents.documents(QUICK.index)}
 
     def deletes(name: str) -> None:
@@ -100,12 +100,12 @@ def test_what_is_deleted_while_it_is_copied_is_in_the_backup_whole_or_not_at_all
         copy_to(database, file)
         deletes("leave.md")
 
-    def slow_pack(*given: Any) -> backup.Backup:
+    def slow_pack(*given: Any) -> maintenance.Backup:
         deletes("travel.md")
         return pack(*given)
 
     monkeypatch.setattr(Database, "copy_to", slow_copy)
-    monkeypatch.setattr(backup, "_pack", slow_pack)
+    monkeypatch.setattr(maintenance, "_pack", slow_pack)
     file, there = tmp_path / "home.zip", tmp_path / "there"
     code, told, _ = run_verb(capsys, "backup", file)
     assert (code, told["documents"], told["files"], told["lost"]) == (0, 1, 1, [])

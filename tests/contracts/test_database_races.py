@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from rag import AlreadyExists, KnowledgeBase, Workspace
-from rag.services.caches import cache_vectors
+from rag.services.services import cache_vectors
 from rag.storage import documents
 from tests.workspaces import QUICK, add
 

@@ -17,12 +17,12 @@ from rag import (
     ProviderError,
     ProviderUnavailable,
     ToolOutcome,
+    network,
 )
 from rag.errors import ProviderMisbehaved, ProviderRejected
-from rag.network import addresses
-from rag.network.addresses import resolve
-from rag.providers.http_tools import call, calling
-from rag.providers.http_tools.calling import body_for, url_for
+from rag.network import resolve
+from rag.providers import http_tools
+from rag.providers.http_tools import body_for, call, url_for
 from tests.servers import Reply, Script, scripted
 
 ANSWER = {
@@ -180,7 +180,7 @@ def test_the_fields_that_came_are_named_where_the_path_finds_nothing():
 
 @pytest.mark.parametrize("headers", [{}, {"Content-Length": "5"}])
 def test_size_is_bounded_whatever_the_header_says(headers, monkeypatch):
-    monkeypatch.setattr(calling, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(http_tools, "MOST_BYTES", 1_000)
     error = refused(Reply(body=json.dumps({"data": "x" * 5_000}), headers=headers))
     assert isinstance(error, ProviderMisbehaved | ProviderUnavailable)
 
@@ -227,7 +227,7 @@ def test_a_redirect_into_this_computer_is_refused(server, monkeypatch):
             return ["127.0.0.1"]
         return resolve(host, port_asked, allow_private=allow_private)
 
-    monkeypatch.setattr(addresses, "resolve", pretend)
+    monkeypatch.setattr(network, "resolve", pretend)
     inward = tool(f"http://public.example:{port}/?q={{question}}")
     assert call(inward, "q", {}, allow_private=False).results[0].title == "Leave"
     server.replies[:] = [Reply(302, headers={"Location": f"{server.url}/secret"})]

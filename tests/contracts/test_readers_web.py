@@ -9,10 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from rag import BlockedAddress, UnreadableDocument
-from rag.network import addresses
-from rag.network.addresses import resolve
-from rag.network.requests import FetchLimits
+from rag import BlockedAddress, UnreadableDocument, network
+from rag.network import FetchLimits, resolve
 from rag.readers.web import fetch
 from tests.sample_files import pdf
 
@@ -250,7 +248,7 @@ def test_a_redirect_into_this_computer_is_refused(site, monkeypatch):
             return ["127.0.0.1"]
         return resolve(host, port_asked, allow_private=allow_private)
 
-    monkeypatch.setattr(addresses, "resolve", pretend)
+    monkeypatch.setattr(network, "resolve", pretend)
     monkeypatch.setattr(Site, "inward", lambda self: self.redirect(f"{site}/page"), raising=False)
     assert fetch(f"http://public.example:{port}/page", allow_private=False).data == PAGE
     with pytest.raises(BlockedAddress, match=r"127\.0\.0\.1"):

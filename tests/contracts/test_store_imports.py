@@ -25,11 +25,11 @@ from rag import (
 )
 from rag.__main__ import main
 from rag.errors import ProviderRejected
-from rag.library.documents.stores import import_job as store_import_job
-from rag.library.documents.stores.imports import StoreImports
+from rag.library.documents import stores as store_import_job
+from rag.library.documents.stores import StoreImports
 from rag.search.snapshot import take_snapshot
 from rag.services.indexing.index import lookup
-from rag.stores.existing import postgresql_table
+from rag.stores.existing import postgresql
 from rag.stores.existing.qdrant_collection import QdrantCollection
 from rag.types import Vectors
 from tests.postgres import Server
@@ -246,7 +246,7 @@ def test_a_connection_that_ends_in_the_middle_leaves_nothing(
     served: Served,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(postgresql_table, "_BLOCK", 100)
+    monkeypatch.setattr(postgresql, "_BLOCK", 100)
     before, read = base.recipe(), []
     made = store_import_job.document_row
     monkeypatch.setattr(

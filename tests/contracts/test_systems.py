@@ -15,14 +15,14 @@ from rag import (
     ProviderUnavailable,
     Workspace,
     local_system,
+    network,
     system_of,
 )
 from rag.errors import ProviderMisbehaved
 from rag.experiments.systems.endpoints import ask
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
-from rag.network import addresses
-from rag.network.addresses import resolve
-from rag.providers.http_tools import calling
+from rag.network import resolve
+from rag.providers import http_tools
 from tests.servers import Reply, scripted
 from tests.verbs import output_of
 from tests.workspaces import QUICK, add, workspace_at
@@ -152,7 +152,7 @@ def test_an_endpoint_that_misbehaves_is_described(reply, kind, message):
 
 
 def test_a_huge_answer_is_refused(monkeypatch):
-    monkeypatch.setattr(calling, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(http_tools, "MOST_BYTES", 1_000)
     with pytest.raises(ProviderMisbehaved, match="The response of the system rival is larger"):
         asked(Reply(body=json.dumps([{"text": "x" * 5_000}])))
 
@@ -172,7 +172,7 @@ def test_a_redirect_into_the_private_network_is_refused(monkeypatch):
             return ["127.0.0.1"]
         return resolve(host, port, allow_private=allow_private)
 
-    monkeypatch.setattr(addresses, "resolve", public)
+    monkeypatch.setattr(network, "resolve", public)
     with scripted(Reply(307)) as server:
         server.replies[:] = [Reply(307, headers={"Location": f"{server.url}/secret"})]
         port = server.url.rpartition(":")[2]

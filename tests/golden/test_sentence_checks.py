@@ -12,7 +12,7 @@ import pytest
 
 import tests.sample
 from rag import KnowledgeBase, SentenceCheck
-from rag.evaluation.answers.measures import groundedness, relevance
+from rag.evaluation.answers import groundedness, relevance
 from tests.sample_answers import Expected, checker, cited_by, expected_answers, sentences
 
 pytestmark = [

@@ -9,7 +9,7 @@ from pages.components.runs import agreement, deciding
 from pages.components.runs.deciding import next_hit
 from pages.components.shell.charts import DARK, LIGHT
 from rag import HitToJudge, KnowledgeBase, QuestionParity, RunDecision, RunParity, Workspace
-from rag.evaluation.deciding.verdict import Decision, Step
+from rag.evaluation.deciding import Decision, Step
 from rag.experiments.runs import decisions
 
 OpenPage = Callable[..., AppTest]

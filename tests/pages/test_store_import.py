@@ -18,7 +18,7 @@ def _said(app: AppTest) -> str:
 
 
 def test_a_store_is_looked_at_and_imported(labelled, open_page, monkeypatch):
-    monkeypatch.setattr("rag.network.addresses.is_public", lambda _address: True)
+    monkeypatch.setattr("rag.network.is_public", lambda _address: True)
     base: KnowledgeBase = labelled.create("manuals", QUICK)
     vectors = base._services.models.embedder("fake").embed(TEXTS, "document")
     vectors[2] = vectors[0]

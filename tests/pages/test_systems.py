@@ -24,7 +24,7 @@ def _said(app: AppTest) -> str:
 
 
 def test_a_system_is_tried_and_added(base, open_page, monkeypatch):
-    monkeypatch.setattr("rag.network.addresses.is_public", lambda _address: True)
+    monkeypatch.setattr("rag.network.is_public", lambda _address: True)
     app = open_page("runs.py", compare="Systems")
     text = next(iter(base.documents.documents(base.recipe().index))).name
     with scripted(Reply(body=json.dumps({"hits": [{"text": "Nobody wrote this."}]}))) as server:

@@ -116,7 +116,7 @@ def test_money_is_told_with_digits_that_count():
 
 def test_a_run_knows_what_its_answers_and_its_judge_cost(workspace, base, monkeypatch):
     with_chat(monkeypatch, Chat())
-    monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
+    monkeypatch.setattr("rag.evaluation.judges._grade", lambda *_: (1, "so"))
     evaluated(workspace, base, PRICED, judge="openai:gpt-4o")
     (run,) = base.runs.list_all()
     answers = base.runs.answers(run.id)

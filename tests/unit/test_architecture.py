@@ -269,7 +269,7 @@ def test_docstrings_open_with_a_noun_phrase_or_an_imperative():
     [
         ("rag.recipe", "from rag.errors import InvalidRecipe"),
         ("rag.stores.faiss", "import faiss\nfrom rag.stores.protocol import Store"),
-        ("rag.readers.web", "from rag.network.requests import checked_url"),
+        ("rag.readers.web", "from rag.network import checked_url"),
         ("rag.evaluation.search", "from rag.retrieval import Candidates"),
         ("rag.workspace", "from rag.storage import Repository\nfrom rag.services.jobs import Jobs"),
         ("rag", "from rag.workspace import Workspace"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag import EVERYBODY, Answer, Chunk, KnowledgeBase, SessionOwner, Trace, Workspace
-from rag.library.examination.findings import RunReach, hubs, unanswered, unreached
+from rag.library.examination import RunReach, hubs, unanswered, unreached
 from rag.storage.conversations.feedback import ChatQuestion
 from rag.storage.documents import DocumentInfo
 from rag.types import AnswerStatus

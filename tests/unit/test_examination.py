@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag import Document, DocumentFinding, InvalidInput, KnowledgeBase, NotFound
-from rag.library.examination.examining import examine
+from rag.library.examination import examine
 from rag.readers import read_text
 from tests.workspaces import QUICK, add, workspace_at
 

@@ -13,7 +13,7 @@ import pytest
 from rag import ExistingStore, InvalidInput, ProviderUnavailable
 from rag.errors import ProviderRejected
 from rag.stores.existing import RawRow, document_row, open_store
-from rag.stores.existing import postgresql_connection as connections
+from rag.stores.existing import postgresql as connections
 
 _SSL_REQUEST = 80877103
 _SECRET = "of-this-server"

@@ -8,9 +8,16 @@ import pytest
 from rag import Chunk
 from rag.answering.words import content_words
 from rag.errors import ProviderMisbehaved
-from rag.evaluation.generation.by_model import Reply, parse_reply, write_question
-from rag.evaluation.generation.drafts import ModelKind, Rarity, sample
-from rag.evaluation.generation.offline import GAP, cut_question
+from rag.evaluation.generation import (
+    GAP,
+    ModelKind,
+    Rarity,
+    Reply,
+    cut_question,
+    parse_reply,
+    sample,
+    write_question,
+)
 from tests.scripted_chat import ScriptedChat
 
 LEAVE = (

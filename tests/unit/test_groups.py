@@ -7,7 +7,7 @@ import pytest
 from rag import InvalidInput, KnowledgeBase, Question, QuestionRow
 from rag.experiments.runs import stored as stored_runs
 from rag.library.questions.groups import groups_of, split_questions
-from rag.services.caches import SizedCache
+from rag.services.services import SizedCache
 from rag.types import Evidence
 from tests.workspaces import QUICK, add, workspace_at
 

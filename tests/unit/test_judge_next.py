@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from rag import InvalidInput, KnowledgeBase, NotFound, Recipe, Workspace
-from rag.evaluation.deciding.design import drawn_columns, drawn_hits, worth
-from rag.evaluation.deciding.verdict import LIMIT, Decision, Draws, decide
+from rag.evaluation.deciding import LIMIT, Decision, Draws, decide, drawn_columns, drawn_hits, worth
 from rag.evaluation.judge_next import OpenHit, Pair, judge_next, sample_next
 from tests.workspaces import QUICK, add
 

@@ -4,8 +4,7 @@ import pytest
 
 from rag.answering.asking.wording import Wording
 from rag.errors import ProviderMisbehaved
-from rag.evaluation.judges import RUBRICS, ask, passage_rubric
-from rag.evaluation.judges.asking import prefer
+from rag.evaluation.judges import RUBRICS, ask, passage_rubric, prefer
 from tests.scripted_chat import ScriptedChat
 
 RELEVANCE = passage_rubric(Wording())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rag import Answer, KnowledgeBase, NotFound, Recipe, Workspace
-from rag.conversations.memory.memory import distinct, least_similarity, ranked
+from rag.conversations.memory import distinct, least_similarity, ranked
 from rag.storage.conversations.interactions import Vectored
 from tests.workspaces import QUICK, add, stocked
 

@@ -89,7 +89,7 @@ def test_a_questions_own_interaction_is_no_example(parts, monkeypatch):
     workspace, base = parts
     with_chat(monkeypatch, Learner())
     remember(base, QUESTIONS[0])
-    monkeypatch.setattr("rag.conversations.memory.memory.least_similarity", lambda _: 0.999999)
+    monkeypatch.setattr("rag.conversations.memory.least_similarity", lambda _: 0.999999)
     assert base.conversations.memory.examples(QUESTIONS[0], RECIPE) != ()
     assert base.runs.answers(measured(workspace, base))["q0"].examples == 0
 

@@ -5,9 +5,8 @@ import time
 import httpcore
 import pytest
 
-from rag import BlockedAddress
-from rag.network import addresses
-from rag.network.addresses import CheckedBackend, is_public, resolve
+from rag import BlockedAddress, network
+from rag.network import CheckedBackend, is_public, resolve
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch):
@@ -22,7 +21,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch):
         dialled.append(host)
         raise httpcore.ConnectError("not in a test")
 
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", resolver)
+    monkeypatch.setattr(network.socket, "getaddrinfo", resolver)
     monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", dial)
     backend = CheckedBackend(allow_private=False, deadline=time.monotonic() + 10)
     with pytest.raises(httpcore.ConnectError):
@@ -35,7 +34,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch):
 
 def test_one_private_address_among_public_ones_is_enough(monkeypatch):
     found = [(2, 1, 6, "", ("93.184.216.34", 80)), (2, 1, 6, "", ("10.0.0.1", 80))]
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *a, **k: found)
+    monkeypatch.setattr(network.socket, "getaddrinfo", lambda *a, **k: found)
     with pytest.raises(BlockedAddress):
         resolve("mixed.example", 80, allow_private=False)
     assert resolve("mixed.example", 80, allow_private=True) == ["93.184.216.34", "10.0.0.1"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import IndexRecipe, InvalidRecipe, Recipe, SearchRecipe, changed_recipe
-from rag.recipe.formats import FORMAT, REMOVED, Removed
+from rag.recipe.parts import FORMAT, REMOVED, Removed
 from tests.api import client
 from tests.runs import handbook
 from tests.verbs import output_of

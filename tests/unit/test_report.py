@@ -12,7 +12,7 @@ from pages.components.shell.charts import DARK, LIGHT
 from rag import KnowledgeBase, NotFound, Recipe, unmarked
 from rag.__main__ import main
 from rag.evaluation.report import charts
-from rag.evaluation.report.markup import element
+from rag.evaluation.report.words import element
 from tests.answer_runs import ASKED, PRICED, Chat, evaluated, with_chat
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
 from tests.verbs import output_of

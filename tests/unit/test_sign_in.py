@@ -20,7 +20,7 @@ from pages.components.shell.identity import is_loopback, visitor_of
 from rag import LOCAL, Claims, NotAllowed, SessionOwner, Settings, Workspace
 from rag.storage import Connection
 from rag.storage.access import people
-from rag.workspace.maintenance.check import forget_old
+from rag.workspace.maintenance import forget_old
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, workspace_at
 

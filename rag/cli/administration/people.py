@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pydantic import ConfigDict
 
 from rag import (
+    BUDGETS,
     AuditLine,
     InvalidInput,
     LinkData,
@@ -15,6 +16,8 @@ from rag import (
     MemberData,
     PersonData,
     Timestamp,
+    TokenData,
+    TokenRow,
     VerbData,
     audit_actor,
     audit_csv,
@@ -177,3 +180,56 @@ def _entry(line: AuditLine) -> AuditEntryData:
 def _entry_line(row: AuditEntryData) -> str:
     about = " ".join(filter(None, (row.action, row.detail)))
     return f"{row.at:%Y-%m-%dT%H:%M:%S}  {row.who:30} {row.knowledge_base:20} {about}"
+
+
+class TokensData(VerbData):
+    """The tokens of the API."""
+
+    tokens: list[TokenData]
+
+
+class RevokedTokenData(VerbData):
+    """The id of a revoked token."""
+
+    revoked: str
+
+
+class CreatedTokenData(VerbData, TokenData):
+    """A new token with its secret."""
+
+    token: str
+
+
+def token(args: argparse.Namespace) -> Output:
+    access = inputs.workspace(args).access
+    tokens = access.tokens
+    if args.action == "list":
+        rows = tokens.list_all()
+        lines = [_line(row) for row in rows]
+        data = TokensData(tokens=[TokenData.of(row) for row in rows])
+        return Output(data, "\n".join(lines) or "No token yet.")
+    if not args.name:
+        raise InvalidInput(
+            "Specify the token.",
+            "Give a name after create, or an id after revoke. `token list` shows the ids.",
+        )
+    if args.action == "revoke":
+        tokens.revoke(args.name)
+        return Output(RevokedTokenData(revoked=args.name), f"revoked {args.name}")
+    days = None if args.forever else args.days
+    owner = access.people.by_email(args.owner).id if args.owner else ""
+    limits = {name: getattr(args, f"most_{name}") for name in BUDGETS}
+    budget = {name: most for name, most in limits.items() if most is not None}
+    secret, row = tokens.create(args.name, args.scope or ["read"], days, owner, budget)
+    text = f"{secret}\n\nThis is shown once. {_line(row)}"
+    return Output(TokenData.of(row).extend(CreatedTokenData, token=secret), text)
+
+
+def _line(row: TokenRow) -> str:
+    if row.revoked:
+        state = f"revoked {row.revoked:%Y-%m-%d}"
+    else:
+        verb = "valid until" if row.valid else "expired"
+        state = f"{verb} {row.expires:%Y-%m-%d}" if row.expires else "does not expire"
+    used = f"used {row.used:%Y-%m-%d %H:%M}" if row.used else "never used"
+    return f"{row.id}  {row.name:20} {', '.join(row.scopes)}  {state}, {used}"

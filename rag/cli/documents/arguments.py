@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rag import STORE_KINDS
-from rag.cli.documents import builds, examining, importing, passage_edits
+from rag.cli.documents import builds, examining, importing
 from rag.cli.options import Verb, repeatable, switch
 
 
@@ -107,7 +107,7 @@ def _importing_verbs(verb: Verb) -> None:
     decision.add_argument("--both-right", metavar="REASON", help="both are right, and why")
     decision.add_argument("--ignore", action="store_true", help="do not show this finding again")
     decision.add_argument("--reopen", action="store_true", help="undo the decision")
-    added = verb(passage_edits.edit_passages, "kb")
+    added = verb(examining.edit_passages, "kb")
     added.add_argument("document", help="its name or id")
     repeatable(added, "--exclude", "QUOTE", "text to exclude from passages (repeatable)")
     repeatable(added, "--split", "QUOTE", "text at which a passage begins (repeatable)")

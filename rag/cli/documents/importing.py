@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import getpass
 import shlex
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 from rag import (
@@ -14,22 +18,23 @@ from rag import (
     AlreadyExists,
     ExistingStore,
     Imported,
+    InvalidInput,
     JobItem,
     KnowledgeBase,
+    LockedFile,
     PassportData,
     QuestionSet,
     Recipe,
     StorePreview,
     StorePreviewData,
+    UnreadableDocument,
     VerbData,
     VersionData,
     Workspace,
     counted,
 )
 from rag.cli import inputs, printing, targets
-from rag.cli.documents import passwords
-from rag.cli.lost_labels import LostLabelData, lost_data, lost_lines
-from rag.cli.printing import AddedDocumentsData, Output
+from rag.cli.printing import AddedDocumentsData, LostLabelData, Output, lost_data, lost_lines
 
 
 class StoreImportData(VerbData):
@@ -88,7 +93,7 @@ def ingest(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
     urls = [source for source in args.source if source.lower().startswith(("http://", "https://"))]
     paths = [inputs.existing(source) for source in args.source if source not in urls]
-    tried = passwords.given(args.password_file)
+    tried = given(args.password_file)
 
     def done(job: int) -> list[JobItem]:
         printing.follow(workspace.jobs, job)
@@ -101,7 +106,7 @@ def ingest(args: argparse.Namespace) -> Output:
         lambda base: base.documents.add_paths(paths, urls, args.encoding),
     ) as (base, job):
         items = done(job)
-        items = passwords.opened(base, items, tried, lambda job: done(job)[0])
+        items = opened(base, items, tried, lambda job: done(job)[0])
         return printing.ingested(base, items)
 
 
@@ -352,3 +357,72 @@ def _imported(
     if came and came.replaced is not None:
         lines.append(_kept(base.name, question_set.name, came.replaced))
     return Output(data, "\n".join(lines))
+
+
+_TRIES = 3
+Passwords = Callable[[str], Iterator[str]]
+"""The passwords to try on the file of a name."""
+
+
+def given(path: Path | None) -> Passwords:
+    """The lines of a file; without one, what is typed where there is a terminal.
+
+    Raises InvalidInput for a file without a password.
+    """
+    if path is None:
+        return _typed
+    lines = [line for line in inputs.text_in(path).splitlines() if line]
+    if not lines:
+        raise InvalidInput(f"{path} contains no password.", "Write one on each line.")
+    return lambda _name: iter(lines)
+
+
+def _typed(name: str) -> Iterator[str]:
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        for _ in range(_TRIES):
+            password = getpass.getpass(f"Password of {name} (empty to leave it out): ")
+            if not password:
+                return
+            yield password
+
+
+def opened(
+    base: KnowledgeBase,
+    items: Sequence[JobItem],
+    passwords: Passwords,
+    read: Callable[[int], JobItem],
+) -> list[JobItem]:
+    """The items of a job, those that waited for a password as they are with it.
+
+    ``read`` does the job of one file. A wrong password is tried without a word; the last one's
+    reason is the item's.
+    """
+    locked = {
+        (locked_file.job_id, locked_file.position): locked_file
+        for locked_file in base.documents.locked_files()
+    }
+    return [
+        _opened(base, item, locked[item.job_id, item.position], passwords, read)
+        if (item.job_id, item.position) in locked
+        else item
+        for item in items
+    ]
+
+
+def _opened(
+    base: KnowledgeBase,
+    item: JobItem,
+    locked: LockedFile,
+    passwords: Passwords,
+    read: Callable[[int], JobItem],
+) -> JobItem:
+    for password in passwords(locked.name):
+        try:
+            job = base.documents.open_locked_file(locked, password)
+        except UnreadableDocument as error:
+            item = replace(item, reason=error.message, hint=error.hint)
+            if error.reason != "needs_password":
+                break
+        else:
+            return read(job)
+    return item

@@ -5,15 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rag import EXPORT_TARGETS, LOCAL_FORMS, SYSTEM_FORMS
-from rag.cli.evaluating import (
-    deciding,
-    diagnosing,
-    exporting,
-    kept_runs,
-    measuring,
-    sharing,
-    stored_systems,
-)
+from rag.cli.evaluating import diagnosing, kept_runs, measuring, sharing, stored_systems
 from rag.cli.options import PAUSED, Verb, budget, repeatable, switch
 
 
@@ -135,7 +127,7 @@ def _comparing_verbs(verb: Verb) -> None:
         action="store_true",
         help="build and try the changes of the index that are proposed",
     )
-    added = verb(deciding.decide, "kb", "run")
+    added = verb(diagnosing.decide, "kb", "run")
     added.add_argument("--against", metavar="RUN", required=True, help="the other run")
     added.add_argument("--metric", default="precision@10", help="precision@K or dcg@K")
     added.add_argument(
@@ -190,10 +182,10 @@ def _sharing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--min", type=float, metavar="SHARE", help="exit 1 if the mean overlap is below this share"
     )
-    added = verb(exporting.export_passages, "kb", recipe=True)
+    added = verb(sharing.export_passages, "kb", recipe=True)
     added.add_argument("-o", "--output", type=Path, required=True, help="the JSONL file")
     switch(added, "--vectors", "with the vector of each passage")
-    added = verb(exporting.export_recipe, "kb", recipe=True)
+    added = verb(sharing.export_recipe, "kb", recipe=True)
     added.add_argument("--target", choices=tuple(EXPORT_TARGETS), required=True, help="the engine")
     added.add_argument("-o", "--output", type=Path, help="a file (default: standard output)")
     added = verb(sharing.export_run, "kb", "run")

@@ -22,7 +22,7 @@ from itertools import combinations
 import numpy as np
 
 from rag.evaluation.comparison import CROWNING_P
-from rag.evaluation.metric_titles import metric_name
+from rag.evaluation.metrics import metric_name
 from rag.types import Floats, percent
 
 LATER = 0.03

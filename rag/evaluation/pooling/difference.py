@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.evaluation.intervals import Interval, signed
-from rag.evaluation.metric_titles import metric_title
-from rag.evaluation.metrics import Ranked, evaluate, parse_metric
+from rag.evaluation.metrics import Ranked, evaluate, metric_title, parse_metric
 from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
 from rag.evaluation.report.words import counted
 from rag.types import percent

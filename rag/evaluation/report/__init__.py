@@ -8,19 +8,19 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING
 
-from rag.evaluation import metric_titles
+from rag.evaluation import metrics
 from rag.evaluation.report import results, words
-from rag.evaluation.report.content import (
+from rag.evaluation.report.results import as_shown, on_cards, unanswered
+from rag.evaluation.report.words import (
     Baseline,
     CalibrationNote,
     Expected,
     FailureNote,
+    Markup,
     Miss,
     Retrieved,
     RunReport,
 )
-from rag.evaluation.report.markup import Markup
-from rag.evaluation.report.results import as_shown, on_cards, unanswered
 
 if TYPE_CHECKING:
     import jinja2
@@ -48,7 +48,7 @@ def _template() -> jinja2.Template:
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    environment.globals |= vars(words) | vars(metric_titles) | vars(results)
+    environment.globals |= vars(words) | vars(metrics) | vars(results)
     return environment.from_string((resources.files(__name__) / "report.html").read_text("utf-8"))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from rag.evaluation.intervals import Interval, signed
-from rag.evaluation.report.markup import Markup, element, join
+from rag.evaluation.report.words import Markup, element, join
 from rag.types import percent
 
 WIDTH = 480

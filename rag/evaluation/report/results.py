@@ -5,14 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from rag.evaluation.answers.measures import lacks_expected
+from rag.evaluation.answers import lacks_expected
 from rag.evaluation.intervals import Interval, signed, signed_points
 from rag.evaluation.measuring import highest_mean
-from rag.evaluation.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
+from rag.evaluation.metrics import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
 from rag.evaluation.report import charts
-from rag.evaluation.report.content import Baseline, CalibrationNote, RunReport
-from rag.evaluation.report.markup import Markup
-from rag.evaluation.report.words import counted, recipe_sentences
+from rag.evaluation.report.words import (
+    Baseline,
+    CalibrationNote,
+    Markup,
+    RunReport,
+    counted,
+    recipe_sentences,
+)
 from rag.recipe import Recipe
 from rag.results import (
     CONTEXT,

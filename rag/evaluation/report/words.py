@@ -1,13 +1,68 @@
-"""A recipe, a result and the metrics, in plain words."""
+"""Words, markup and content of a report; whatever is not markup already is escaped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import html
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from rag.evaluation.comparison import Comparison, Groups
+from rag.evaluation.intervals import Interval
+from rag.evaluation.reliability import Quality, ReliabilityBin
+from rag.evaluation.run_intervals import TagFigures, UnjudgedShare, by_tag, intervals
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import QuestionResult
+from rag.results import QuestionResult, Run
 from rag.types import percent
+
+_VOID = frozenset({"meta", "br", "hr"})
+
+
+class Markup(str):
+    """Text that is HTML already, made by ``element``; plain text is never taken for it."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+def element(name: str, *children: str | None, **attributes: str | float | None) -> Markup:
+    """``<name>`` with children and attributes; plain text in either is escaped.
+
+    A trailing underscore of an attribute is dropped (``class_``), others become hyphens. None
+    leaves a child or an attribute out.
+    """
+    rendered = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(_text(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in _VOID:
+        return Markup(f"<{name}{rendered}>")
+    return Markup(f"<{name}{rendered}>{join(*children)}</{name}>")
+
+
+def table(head: Iterable[Markup], rows: Iterable[Markup]) -> Markup:
+    """A table that scrolls sideways where it is too wide; ``head`` are the cells of its head."""
+    body = join(element("thead", element("tr", *head)), element("tbody", *rows))
+    return element("div", element("table", body), class_="scroll")
+
+
+def join(*children: str | None) -> Markup:
+    """Children one after another, plain text escaped."""
+    return Markup("".join(escaped(child) for child in children if child is not None))
+
+
+def escaped(text: str) -> Markup:
+    """The text as markup that shows it."""
+    return text if isinstance(text, Markup) else Markup(html.escape(text))
+
+
+def _text(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")
+
 
 _CUTS: Mapping[str, str] = {
     "fixed": "after a fixed length",
@@ -111,3 +166,121 @@ def _sieving(recipe: SearchRecipe, threshold: float | None) -> str:
         what = "relevance" if recipe.relevance == "cosine" else "probability of being relevant"
         limit = f"Passages with a {what} below {threshold:g} are dropped"
     return f"{limit}; an answer uses the first {recipe.top_k}."
+
+
+_DOCUMENT_ID = 64  # hexadecimal digits of a document's id; a passage's has 16
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Evidence as it was labelled; an empty ``quote`` stands for the whole document."""
+
+    document: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A passage (or document) that came back; ``text`` is "" where it is not stored any more."""
+
+    rank: int
+    document: str
+    text: str
+    grade: int
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A question with its evidence, and the first passages that came instead.
+
+    ``answer`` is the one that was scored, "" for none.
+    """
+
+    result: QuestionResult
+    expected: tuple[Expected, ...]
+    retrieved: tuple[Retrieved, ...]
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The run that a report compares with. ``chips`` are the changes of the recipe.
+
+    ``cards`` are the comparisons of the metrics on the cards, by metric, corrected together.
+    ``decisions`` are the verdicts of few labels, in words. ``step`` is what to do, with the names
+    of the recipes.
+    """
+
+    run: Run
+    figures: Comparison
+    texts: Mapping[str, str]
+    chips: tuple[str, ...]
+    caveats: tuple[str, ...]
+    cards: Mapping[str, Comparison]
+    step: str
+    decisions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationNote:
+    """The calibration of the run's index; ``used`` tells that the run compared with it."""
+
+    question_set: str
+    questions: int
+    quality: Quality
+    bins: tuple[ReliabilityBin, ...]
+    used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FailureNote:
+    """The diagnosis of the run: causes as (title, questions, advice), fixes as (change, result)."""
+
+    headline: str
+    causes: tuple[tuple[str, int, str], ...]
+    fixes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """Everything that a report shows. ``threshold`` is the relevance that was asked for."""
+
+    base: str
+    run: Run
+    results: Sequence[QuestionResult]
+    passages: int
+    threshold: float | None
+    metric: str
+    misses: Sequence[Miss]
+    baseline: Baseline | None = None
+    notes: tuple[str, ...] = ()
+    unjudged: UnjudgedShare | None = None
+    calibrated: CalibrationNote | None = None
+    groups: Groups = field(default_factory=dict)
+    failures: FailureNote | None = None
+
+    @cached_property
+    def judged(self) -> list[QuestionResult]:
+        """Questions with relevant passages, over which the ranking metrics are means."""
+        return [item for item in self.results if self.metric in item.metrics]
+
+    @property
+    def unit(self) -> str:
+        """The ranked and judged unit: passages or whole documents."""
+        ids = (entry[0] for item in self.judged for entry in item.ranking[:1])
+        return "document" if any(len(key) == _DOCUMENT_ID for key in ids) else "passage"
+
+    @property
+    def cutoffs(self) -> list[int]:
+        """The k at which the run was measured."""
+        names = (name.partition("@") for name in self.run.metrics)
+        return sorted({int(k) for measure, _, k in names if measure == "ndcg"})
+
+    def interval(self, metric: str) -> Interval:
+        """The 95% interval of a figure of the run."""
+        return intervals(self.results, [metric], self.groups).get(metric, Interval(0.0, 1.0))
+
+    def tagged(self) -> list[TagFigures]:
+        """The metric by tag, where questions have it; the largest tag first."""
+        rows = by_tag(self.results, [self.metric], self.groups)
+        return [row for row in rows if self.metric in row.means]

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rag.errors import InvalidInput, NotFound, TouchstoneError
-from rag.evaluation.deciding.design import MEASURES, drawn_hits
-from rag.evaluation.deciding.verdict import Decision, decide
+from rag.evaluation.deciding import MEASURES, Decision, decide, drawn_hits
 from rag.evaluation.intervals import signed
 from rag.evaluation.judge_next import OpenHit, Pair
 from rag.evaluation.report.words import counted

@@ -11,7 +11,7 @@ from rag.evaluation.comparison import OWN_EMBEDDERS
 from rag.evaluation.report.words import counted, setting
 from rag.library.documents.stored import documents_hash
 from rag.recipe import Recipe
-from rag.recipe.captions import phrase
+from rag.recipe.parts import phrase
 from rag.results import CONTEXT, EDITED, EDITS, GATE, PIPELINE, PROMPTS, RANKABLE, Run
 from rag.retrieval.filters import OF_DOCUMENTS
 from rag.storage import Connection, documents, passage_edits

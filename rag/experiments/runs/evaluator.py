@@ -17,11 +17,11 @@ import numpy as np
 
 from rag.chunking import estimates
 from rag.errors import InvalidInput
-from rag.evaluation.fallbacks import Fallbacks
 from rag.evaluation.judging import Judge, Judged
 from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import is_measurable, judged_by_document
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
+from rag.evaluation.significance import Fallbacks
 from rag.evaluation.span_metrics import by_tokens
 from rag.experiments.runs.differences import edits_environment
 from rag.experiments.runs.quality.failing import METRIC as DOUBT

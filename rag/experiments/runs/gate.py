@@ -11,8 +11,7 @@ from typing import Literal
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import UNJUDGED, Comparison
 from rag.evaluation.intervals import Interval
-from rag.evaluation.metric_titles import ANSWER_TITLES, METRIC_TITLES
-from rag.evaluation.metrics import WITHOUT_DIRECTION, lower_is_better
+from rag.evaluation.metrics import ANSWER_TITLES, METRIC_TITLES, WITHOUT_DIRECTION, lower_is_better
 from rag.evaluation.significance import LEVEL
 from rag.experiments.runs.decisions import RunDecision, finished_decisions
 from rag.experiments.runs.differences import RunDifferences

@@ -9,7 +9,7 @@ from rag.evaluation.report.words import counted, setting
 from rag.experiments.runs.stored import StoredRuns
 from rag.operation import operation
 from rag.recipe import Recipe
-from rag.recipe.captions import chunker_name, model_name
+from rag.recipe.parts import chunker_name, model_name
 from rag.results import Run
 from rag.storage import registries
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from rag.answering.markup import unmarked
 from rag.errors import InvalidInput, NotFound
-from rag.evaluation.answers.measures import plain_answer
+from rag.evaluation.answers import plain_answer
 from rag.evaluation.comparison import Groups
 from rag.evaluation.inference.planning import Plan, plan
 from rag.evaluation.intervals import Interval

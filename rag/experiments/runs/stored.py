@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.judging import Judge, Judged
 from rag.evaluation.measuring import highest_mean, measured
-from rag.evaluation.metric_titles import ANSWER_TITLES
-from rag.evaluation.metrics import MEASURES
+from rag.evaluation.metrics import ANSWER_TITLES, MEASURES
 from rag.evaluation.relevance import judged_by_document
 from rag.experiments.runs.differences import RunDifferences, differences
 from rag.library.documents.stored import documents_hash_now
 from rag.library.questions.groups import groups_of
 from rag.results import QuestionResult, Run
-from rag.services.caches import SizedCache
+from rag.services.services import SizedCache
 from rag.storage import Connection, Database, bases, builds, passages, questions, runs
 from rag.storage.questions import QuestionSet
 from rag.types import Question

@@ -13,9 +13,8 @@ from rag.errors import InvalidInput, ProviderMisbehaved
 from rag.experiments.systems.formats.shapes import LONGEST_TEXT, MOST_TEXTS
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.input_rules import storable
-from rag.network.requests import checked_url
-from rag.providers.http_tools import HttpTool, Path, answer_of
-from rag.providers.http_tools.definition import VARIABLE, compiled, number_of
+from rag.network import checked_url
+from rag.providers.http_tools import VARIABLE, HttpTool, Path, answer_of, compiled, number_of
 
 _LONGEST_NAME = 500
 

@@ -28,17 +28,17 @@ from rag.experiments.systems.endpoints import HttpSystem, results_of_answer
 from rag.experiments.systems.formats.shapes import LISTS, LONGEST_TEXT, TEXTS, TITLES
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.input_rules import storable
-from rag.network.requests import checked_client, unpacked_blocks
-from rag.providers.http_tools.calling import (
+from rag.network import checked_client, unpacked_blocks
+from rag.providers.http_tools import (
     MOST_BYTES,
     Exchange,
     body_for,
     checked_status,
     exchange,
+    number_of,
     read_within,
     secret_headers,
 )
-from rag.providers.http_tools.definition import number_of
 
 if TYPE_CHECKING:
     import httpx

@@ -10,9 +10,8 @@ from rag.evaluation.sweeping import Grid
 from rag.experiments.tuning.build_table import BuildTable
 from rag.experiments.tuning.calibrator import Calibrator
 from rag.experiments.tuning.grid_search import Best, judged
-from rag.experiments.tuning.state import state
 from rag.experiments.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
-from rag.experiments.tuning.tuner import Tuner
+from rag.experiments.tuning.tuner import Tuner, state
 from rag.experiments.tuning.tuning_jobs import BuildTables, Fits, Searches
 from rag.library.questions.groups import QuestionSnapshot, read_questions
 from rag.operation import operation, part

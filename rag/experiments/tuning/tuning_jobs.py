@@ -14,9 +14,8 @@ from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
 from rag.experiments.tuning.build_table import BuildFigures, BuildTable
 from rag.experiments.tuning.calibrator import Calibrator
-from rag.experiments.tuning.state import read_measured, state
 from rag.experiments.tuning.sweeper import Sweep
-from rag.experiments.tuning.tuner import Tuner
+from rag.experiments.tuning.tuner import Tuner, read_measured, state
 from rag.library.questions.trial_log import Attempt
 from rag.operation import operation
 from rag.recipe import Recipe, SearchRecipe

@@ -17,7 +17,7 @@ from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import RemainingTime, work_for
 from rag.library.questions.sets import QuestionSets
 from rag.recipe import IndexRecipe
-from rag.recipe.captions import chunker_name
+from rag.recipe.parts import chunker_name
 from rag.services.jobs.reporter import Reporter
 from rag.services.services import Services
 from rag.storage import Connection, builds, documents

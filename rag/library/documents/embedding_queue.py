@@ -15,8 +15,7 @@ from rag.errors import Cancelled, InvalidRecipe, ProviderError, StorageError, To
 from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import RemainingTime, embedding_work
 from rag.protocols import Embedder
-from rag.services.caches import uncached, vectors_for
-from rag.services.services import Services
+from rag.services.services import Services, uncached, vectors_for
 from rag.storage import Database, bases, builds, passages, vectors
 from rag.storage import jobs as rows
 from rag.storage.builds import Waiting

@@ -28,8 +28,7 @@ from rag.errors import (
 )
 from rag.evaluation.formats import question_files as question_files
 from rag.library.documents.embedding_queue import EmbeddingQueue, refresh
-from rag.library.documents.file_names import Item, distinct
-from rag.library.documents.ingestion import Ingestion, ProgressCallback, Stored
+from rag.library.documents.ingestion import Ingestion, Item, ProgressCallback, Stored, distinct
 from rag.library.documents.reading_again import unread_words
 from rag.library.documents.remaining_time import RemainingTime, waiting_items
 from rag.library.questions.reanchoring import lost_labels

@@ -11,25 +11,38 @@ import logging
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Literal
 
 from rag import providers
 from rag.chunking import chunks
 from rag.errors import Cancelled, StorageError, TouchstoneError
+from rag.evaluation.anchoring import Haystack
+from rag.input_rules import composed
 from rag.library.documents import remaining_time
-from rag.library.documents.edit_anchors import move_edits, with_edits
-from rag.library.questions.reanchoring import reanchor
+from rag.library.questions.reanchoring import reanchor, spellings
 from rag.protocols import Embedder
 from rag.recipe import IndexRecipe
-from rag.services.caches import cache_vectors, uncached
-from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
+from rag.services.jobs import Jobs
+from rag.services.services import Services, cache_vectors, uncached
+from rag.storage import (
+    Connection,
+    Database,
+    bases,
+    builds,
+    documents,
+    passage_edits,
+    passages,
+    vectors,
+)
+from rag.storage.passage_edits import StoredEdit
 from rag.storage.shared.segments import LARGE, Segments
-from rag.types import Chunk, Document, Vectors, chosen_encoding, chunk_key
+from rag.types import LOST, Chunk, Document, Vectors, chosen_encoding, chunk_key
 
 log = logging.getLogger(__name__)
 
@@ -483,3 +496,107 @@ def _portions(cuttings: Cuttings) -> Iterator[Cuttings]:
         rows += count
     for ids in portions:
         yield {key: cutting for key, cutting in cuttings.items() if key[0] in ids}
+
+
+def with_edits(connection: Connection, base_id: int, document: Document) -> Document:
+    """A document on its way in with the edits that it will have, or itself where it has none."""
+    edits = list(_anchored(connection, base_id, document))
+    return replace(document, edits=tuple(edit.edit for edit in edits)) if edits else document
+
+
+def move_edits(
+    connection: Connection, base_id: int, document: Document, replaced: str | None = None
+) -> None:
+    """Move the edits of the version that a document took the place of, and lost ones, into it.
+
+    Those whose words it does not have stay as they are: lost, until a document has them.
+    """
+    moved_ids = {edit.id for edit in _moved(connection, base_id, document, replaced)}
+    for edit in passage_edits.of_document(connection, base_id, document.id):
+        if edit.id not in moved_ids:  # the same file, read into another text
+            passage_edits.move(connection, replace(edit, document_id=LOST))
+
+
+def _moved(
+    connection: Connection, base_id: int, document: Document, replaced: str | None
+) -> Iterator[StoredEdit]:
+    for edit in _anchored(connection, base_id, document, replaced):
+        passage_edits.move(connection, edit)
+        yield edit
+
+
+def _anchored(
+    connection: Connection, base_id: int, document: Document, replaced: str | None = None
+) -> Iterator[StoredEdit]:
+    before = replaced or documents.find_id_by_name(connection, base_id, document.name)
+    theirs = {document.id, *([before] if before else [])}
+    adrift = passage_edits.adrift(connection, base_id, spellings(document.name), theirs)
+    if not adrift:
+        return
+    text = Haystack(document.text)
+    last = max(edit.end for edit in adrift)
+    for edit in adrift:
+        span = text.locate(edit.quote, edit.start, edit.end, edit.start / max(last, 1))
+        if span is not None and span[1] is not None:
+            yield replace(
+                edit,
+                document_id=document.id,
+                document_name=document.name,
+                start=span[0],
+                end=span[1],
+                quote=document.text[span[0] : span[1]],
+            )
+
+
+
+
+Item = tuple[str, Mapping[str, object]]
+"""The name and the payload of an item of a job."""
+
+
+def name_files(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Every file once, with its path below the folder given; equal ones with that folder's name.
+
+    Neither depends on the order of ``paths``, so that the same files are the same documents.
+    """
+    roots: dict[Path, tuple[Path, Path]] = {}
+    for path in sorted(paths):
+        root = path if path.is_dir() else path.parent
+        for file in _files(path):
+            roots.setdefault(file.resolve(), (file, root))
+    names = [_readable(file.relative_to(root)) for file, root in roots.values()]
+    count = Counter(names)
+    return [
+        (file, f"{_readable(Path(root.resolve().name))}/{name}" if count[name] > 1 else name)
+        for (file, root), name in zip(roots.values(), names, strict=True)
+    ]
+
+
+def _readable(path: Path) -> str:
+    """A path as text; bytes in it that are no UTF-8 are replaced, as no database has them."""
+    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or every file below a folder, hidden ones aside."""
+    if not path.is_dir():
+        return [path]
+    return sorted(
+        file
+        for file in path.rglob("*")
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+
+
+def distinct(items: Iterable[Item]) -> list[Item]:
+    """The items, a number in every name that an earlier one has, like ``readme (2).md``."""
+    by_name: dict[str, Item] = {}
+    for written, payload in items:
+        name = composed(written)
+        stem, dot, extension = name.rpartition(".") if "." in name else (name, "", "")
+        number, free = 2, name
+        while free in by_name:
+            free = f"{stem} ({number}){dot}{extension}"
+            number += 1
+        by_name[free] = (free, payload)
+    return list(by_name.values())

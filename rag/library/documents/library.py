@@ -18,11 +18,11 @@ from rag.errors import InvalidFile, InvalidInput, NotFound, UnreadableDocument, 
 from rag.evaluation.formats import beir
 from rag.input_rules import storable
 from rag.library.documents import bulk_jobs
-from rag.library.documents.file_names import Item, distinct, name_files
-from rag.library.documents.reading_again import PASTED
+from rag.library.documents.ingestion import Item, distinct, name_files
 from rag.library.documents.stored import StoredDocuments
+from rag.library.documents.reading_again import PASTED
 from rag.library.questions.sets import checked_name
-from rag.network.requests import refuse_credentials
+from rag.network import refuse_credentials
 from rag.operation import ALL, SERVER, operation
 from rag.readers import Mark, PageImage
 from rag.readers.characters import checked_encoding

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 
 from rag.errors import InvalidInput, ProviderMisbehaved, TouchstoneError
 from rag.evaluation.formats.question_files import folded
-from rag.evaluation.generation.by_model import PASSAGES, write_question
-from rag.evaluation.generation.drafts import MODEL_KINDS, Draft, Rarity, sample
-from rag.evaluation.generation.offline import cut_question
+from rag.evaluation.generation import (
+    MODEL_KINDS,
+    PASSAGES,
+    Draft,
+    Rarity,
+    cut_question,
+    sample,
+    write_question,
+)
 from rag.recipe import Recipe
 from rag.services.jobs.reporter import Reporter
 from rag.services.services import Services

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rag.errors import AlreadyExists, InvalidInput
-from rag.evaluation.generation.drafts import MODEL_KINDS, OFFLINE_KINDS, Kind, sample
+from rag.evaluation.generation import MODEL_KINDS, OFFLINE_KINDS, Kind, sample
 from rag.evaluation.report.words import counted
 from rag.library.questions.edits import QuestionEdits
 from rag.library.questions.exchange import Exchange

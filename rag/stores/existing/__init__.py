@@ -8,7 +8,7 @@ from rag.errors import ProviderRejected
 from rag.stores.existing.definition import STORE_KINDS as STORE_KINDS
 from rag.stores.existing.definition import ExistingStore as ExistingStore
 from rag.stores.existing.definition import StoreKind as StoreKind
-from rag.stores.existing.postgresql_table import PostgresTable
+from rag.stores.existing.postgresql import PostgresTable
 from rag.stores.existing.qdrant_collection import QdrantCollection
 from rag.stores.existing.rows import RawRow as RawRow
 from rag.stores.existing.rows import ReadableStore as ReadableStore

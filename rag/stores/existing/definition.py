@@ -24,7 +24,7 @@ from rag.errors import (
     validation_words,
 )
 from rag.input_rules import storable
-from rag.network.requests import TooLarge, body_of, checked_client, checked_url, failures
+from rag.network import TooLarge, body_of, checked_client, checked_url, failures
 
 if TYPE_CHECKING:
     import httpx

@@ -14,20 +14,25 @@ from itertools import chain
 
 from rag.answering.reading import BEFORE_NOTE
 from rag.answering.statements.rows import readable_text, rows_within, tables_within
-from rag.conversations.tours import LONGEST_NOTE, AnswerBasis, TourQuote, TourStop, TourValue
-from rag.conversations.tours.front_matter import front_matter
+from rag.conversations.tours import (
+    LONGEST_NOTE,
+    AnswerBasis,
+    TourQuote,
+    TourStop,
+    TourValue,
+    front_matter,
+)
 from rag.evaluation.anchoring import find_quote
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
-from rag.evaluation.metric_titles import metric_meaning, metric_title
-from rag.evaluation.metrics import MEASURES, lower_is_better
+from rag.evaluation.metrics import MEASURES, lower_is_better, metric_meaning, metric_title
 from rag.evaluation.report import as_shown, on_cards, unanswered
 from rag.evaluation.report.words import counted, setting
 from rag.evaluation.significance import LEVEL
 from rag.experiments.explanation.standing import Passing, Standing
 from rag.experiments.runs.history import RunComparison
 from rag.recipe import Recipe
-from rag.recipe.captions import phrase
+from rag.recipe.parts import phrase
 from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
 from rag.storage.conversations.turns import StoredCitation, Turn

@@ -9,9 +9,8 @@ from pydantic import Field
 from rag.experiments.exports.fidelity import ExportedField
 from rag.experiments.exports.recipe_exports import ExportTarget
 from rag.library.documents.library import Library
-from rag.library.documents.stores.imports import ForeignVector
-from rag.library.examination.examinations import Examination, SettlementDecision
-from rag.library.examination.findings import FindingKind
+from rag.library.documents.stores import ForeignVector
+from rag.library.examination import Examination, FindingKind, SettlementDecision
 from rag.recipe import IndexRecipe
 from rag.storage.builds import BuildRow
 from rag.stores.existing import ExistingStore

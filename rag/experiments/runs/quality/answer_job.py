@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Protocol
 
 from rag.answering import AnswerStream
-from rag.evaluation.answers.measures import measured, plain_answer, quote_that_answers
+from rag.evaluation.answers import measured, plain_answer, quote_that_answers
 from rag.evaluation.judges import RUBRICS, NoGrade
 from rag.experiments.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
 from rag.experiments.runs.quality.failing import CONFLICT, DECISION, FALSE_DOUBT, FLAGGED

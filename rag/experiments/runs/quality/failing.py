@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from rag import answering, providers
-from rag.evaluation.answers.measures import CONTAINMENT, has_expected, lacks_expected
+from rag.evaluation.answers import CONTAINMENT, has_expected, lacks_expected
 from rag.recipe import AnswerRecipe, Recipe
 from rag.results import QuestionResult, Run
 from rag.retrieval import retrieve

@@ -11,8 +11,15 @@ import numpy as np
 from rag.answering.asking.wording import Wording
 from rag.errors import InvalidInput
 from rag.evaluation.calibration import stated_threshold
-from rag.evaluation.judges import RUBRICS, Judgement, Rubric, ask, decide, passage_rubric
-from rag.evaluation.judges.asking import UNCALIBRATED
+from rag.evaluation.judges import (
+    RUBRICS,
+    UNCALIBRATED,
+    Judgement,
+    Rubric,
+    ask,
+    decide,
+    passage_rubric,
+)
 from rag.evaluation.reliability import Quality, ReliabilityBin, quality, reliability
 from rag.experiments.runs.stored import StoredRuns
 from rag.library.questions.judging_queue import JudgingPool

@@ -11,7 +11,7 @@ from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import json_value
 from rag.experiments.systems.formats.tables import Returned, ReturnedText, Row
 from rag.input_rules import storable
-from rag.providers.http_tools.definition import compiled, number_of
+from rag.providers.http_tools import compiled, number_of
 
 Shape = Callable[[Row], tuple[str, Returned] | None]
 """From a row to the time of a retrieval and what it returned; None for rows of another kind."""

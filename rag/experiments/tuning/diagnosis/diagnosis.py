@@ -26,8 +26,8 @@ from rag.experiments.tuning.diagnosis.next_steps import (
     next_steps,
 )
 from rag.experiments.tuning.diagnosis.trial_builds import Rebuild, find_rebuild
-from rag.experiments.tuning.state import read_measured
 from rag.experiments.tuning.sweeper import Sweeper, WeightedProgress
+from rag.experiments.tuning.tuner import read_measured
 from rag.recipe import Recipe
 from rag.services.services import Services
 from rag.types import ProgressCallback

@@ -11,8 +11,7 @@ import numpy as np
 
 from rag.answering.citations import answer_and_more
 from rag.errors import NotFound
-from rag.evaluation.answers.containment import contains_answer
-from rag.evaluation.answers.measures import nearest_part, plain_answer
+from rag.evaluation.answers import contains_answer, nearest_part, plain_answer
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.measuring import measured
 from rag.evaluation.refusal_limits import FEWEST_FOR_REFUSAL

@@ -12,7 +12,7 @@ import numpy as np
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.evaluation.comparison import Comparison, Figures, compare_pairs
 from rag.evaluation.intervals import signed
-from rag.evaluation.metric_titles import metric_title
+from rag.evaluation.metrics import metric_title
 from rag.evaluation.report.words import counted
 from rag.evaluation.splits import Split
 from rag.experiments.runs.differences import recipe_chips

@@ -15,8 +15,8 @@ from rag.experiments.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
 from rag.experiments.tuning.diagnosis.examining import Examination
 from rag.experiments.tuning.diagnosis.fixes import described_changes
 from rag.experiments.tuning.diagnosis.trial_builds import PartOfProgress, TrialBuilds
-from rag.experiments.tuning.state import read_measured, state
 from rag.experiments.tuning.sweeper import Sweeper
+from rag.experiments.tuning.tuner import read_measured, state
 from rag.library.documents.stored import documents_hash_now
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe

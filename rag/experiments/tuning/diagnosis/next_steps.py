@@ -21,7 +21,7 @@ from typing import Literal
 
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import signed
-from rag.evaluation.metric_titles import metric_name
+from rag.evaluation.metrics import metric_name
 from rag.evaluation.report.words import counted
 from rag.experiments.runs.quality.model_calls import money
 from rag.experiments.tuning.diagnosis.causes import CAUSES, Cause, FailedQuestion, untried_advice

@@ -1,1 +1,0 @@
-"""Metrics of answers: groundedness, relevance, citations, correctness and refusals."""

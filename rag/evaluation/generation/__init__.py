@@ -1,1 +1,0 @@
-"""Questions made from passages, by a model or cut from the text."""

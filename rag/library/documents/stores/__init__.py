@@ -1,1 +1,0 @@
-"""Existing stores that come in as documents with their own vectors."""
