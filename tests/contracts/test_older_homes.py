@@ -5,6 +5,7 @@ embedder and the drift watch: each left its rows, a job that was done, and a job
 """
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -66,6 +67,17 @@ def test_what_was_stored_is_read(workspace, base):
     assert {item.name for item in base.systems.list_all()} == {"of-ada", "rival"}
     hits = base.search("How long may unused leave be carried over?", base.recipe()).hits
     assert "leave.md" in [hit.document for hit in hits]
+
+
+def test_a_check_is_content_with_an_index_that_has_no_hashes(workspace, base):
+    recipe = base.recipe()
+    index = workspace.settings.home / "indexes" / str(base.id) / recipe.index.hash
+    shutil.rmtree(index, ignore_errors=True)
+    index.mkdir(parents=True)
+    (index / "index.json").write_text("{}")
+    hits = base.search("How long may unused leave be carried over?", recipe).hits
+    assert "leave.md" in [hit.document for hit in hits]
+    assert workspace.check() == []
 
 
 def test_a_system_that_asked_as_a_user_asks_the_same(base):
