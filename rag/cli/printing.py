@@ -84,6 +84,15 @@ class ExportedData(VerbData):
     content: str | None
 
 
+class LostLabelData(VerbData):
+    """A label of a question whose text is in no document."""
+
+    question: str
+    document: str
+    page: int | None
+    quote: str
+
+
 class EvaluationData(VerbData, MeasuredData):
     """A run with its uncertainty: intervals, unjudged passages, lost labels, every question."""
 
@@ -422,15 +431,6 @@ def metric_table(metrics: Mapping[str, float]) -> list[str]:
 
 Lost = Sequence[tuple[str, Label]]
 """(question id, label) of labels that no present document holds."""
-
-
-class LostLabelData(VerbData):
-    """A label of a question whose text is in no document."""
-
-    question: str
-    document: str
-    page: int | None
-    quote: str
 
 
 def lost_data(lost: Lost) -> list[LostLabelData]:

@@ -2,12 +2,12 @@
 
 from .anchoring import Haystack as Haystack
 from .anchoring import find_quote as find_quote
-from .answers.containment import contains_answer as contains_answer
-from .answers.measures import exact_match as exact_match
-from .answers.measures import nearest_part as nearest_part
-from .answers.measures import plain_answer as plain_answer
-from .answers.measures import rouge_l as rouge_l
-from .answers.measures import token_f1 as token_f1
+from .answers import contains_answer as contains_answer
+from .answers import exact_match as exact_match
+from .answers import nearest_part as nearest_part
+from .answers import plain_answer as plain_answer
+from .answers import rouge_l as rouge_l
+from .answers import token_f1 as token_f1
 from .calibration import FEATURES as FEATURES
 from .calibration import Calibration as Calibration
 from .calibration import Fit as Fit

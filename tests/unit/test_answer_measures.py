@@ -14,7 +14,7 @@ from rag.evaluation import (
     rouge_l,
     token_f1,
 )
-from rag.evaluation.answers.measures import measured, normalised
+from rag.evaluation.answers import measured, normalised
 from rag.providers.minilm import HashingEmbedder
 from rag.types import Evidence
 from tests.answers import hits, trace
