@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rag.library.documents.library import Upload
-    from rag.library.examination.examinations import Examinations
+    from rag.library.examination import Examinations
     from rag.library.maps import BaseMaps, Maps
     from rag.recipe import Recipe
     from rag.services.jobs import Jobs
@@ -181,7 +181,7 @@ class Documents(LockedFiles, Additions, PassageEdits, ReadingAgain, StoreImports
 
     @part
     def examinations(self) -> Examinations:
-        from rag.library.examination.examinations import Examinations
+        from rag.library.examination import Examinations
 
         return Examinations(self._database, self._scope, self)
 

@@ -28,8 +28,7 @@ from rag.library.documents import remaining_time
 from rag.library.questions.reanchoring import reanchor, spellings
 from rag.protocols import Embedder
 from rag.recipe import IndexRecipe
-from rag.services.jobs import Jobs
-from rag.services.services import Services, cache_vectors, uncached
+from rag.services.services import cache_vectors, uncached
 from rag.storage import (
     Connection,
     Database,
@@ -546,8 +545,6 @@ def _anchored(
                 end=span[1],
                 quote=document.text[span[0] : span[1]],
             )
-
-
 
 
 Item = tuple[str, Mapping[str, object]]

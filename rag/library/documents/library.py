@@ -19,8 +19,8 @@ from rag.evaluation.formats import beir
 from rag.input_rules import storable
 from rag.library.documents import bulk_jobs
 from rag.library.documents.ingestion import Item, distinct, name_files
-from rag.library.documents.stored import StoredDocuments
 from rag.library.documents.reading_again import PASTED
+from rag.library.documents.stored import StoredDocuments
 from rag.library.questions.sets import checked_name
 from rag.network import refuse_credentials
 from rag.operation import ALL, SERVER, operation

@@ -34,7 +34,6 @@ from rag.operation import operation
 from rag.protocols import Embedder
 from rag.providers.table import with_embedder_weight
 from rag.recipe import Recipe
-from rag.services.jobs import Jobs
 from rag.services.jobs.reporter import Reporter
 from rag.services.services import Services
 from rag.storage import Connection, bases, builds, documents, jobs, vectors
