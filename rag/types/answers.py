@@ -158,7 +158,7 @@ documents do not cover the question; sources disagree."""
 
 STATE_TITLES: Mapping[AnswerState, str] = {
     "answered": "Answered",
-    "doubtful": "Doubtful: probably not answered here",
+    "doubtful": "Doubtful: perhaps not answered here",
     "refused": "Not in these documents",
     "conflicting": "The sources disagree",
 }

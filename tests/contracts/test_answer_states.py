@@ -141,7 +141,7 @@ def test_command_line_and_rest_tell_the_same(workspace, tmp_path, capsys):
     first = capsys.readouterr().out.splitlines()[0]
     assert (
         first
-        == "Doubtful: probably not answered here. No passage has CV-155. Most similar: CV-115."
+        == "Doubtful: perhaps not answered here. No passage has CV-155. Most similar: CV-115."
     )
 
 

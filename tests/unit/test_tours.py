@@ -350,13 +350,13 @@ def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home):
     document = base.documents.document(turn.citations[0].document_id)
     answer, page = answer_stops(turn, {document.id: document})
     assert answer.points == (
-        "Doubtful: probably not answered here. No passage has RX-77.",
+        "Doubtful: perhaps not answered here. No passage has RX-77.",
         "The quotes are the nearest passages, probably not the answer.",
     )
     assert page.title == f"The nearest passage: {document.name}"
     tour = base.conversations.tours.get(base.conversations.tours.create("Leave", [answer, page]))
     printed = tour_html(tour, base.name)
-    assert printed.index("Doubtful: probably not answered here.") < printed.index(
+    assert printed.index("Doubtful: perhaps not answered here.") < printed.index(
         turn.citations[0].quote
     )
 

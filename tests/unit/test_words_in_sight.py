@@ -30,7 +30,7 @@ BANNED = {
     r"(?i)\b(document|tour|session) (that is|of this link is) gone\b": "deleted",
     r"\bWhat was tried\b": "recipes tried",
     r"(?i)\bdoubted(?=[ ,.])|\bfalse doubts\b|\bwith(out)? doubt|\bsure answer\b": "doubtful",
-    r"(?i)(?<!: )\bprobably not answered\b|\bin doubt\b": "doubtful",
+    r"(?i)(?<!: )\b(probably|perhaps) not answered\b|\bin doubt\b": "doubtful",
     r"Experiment \(|Bundle \(zip": "Bundle (ZIP)",
     r"\b(Answers|sentence) holds?\b|\bfirst \d+ hold\b": "contains",
 }
