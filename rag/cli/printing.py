@@ -338,6 +338,8 @@ def state(answer: Answer) -> list[str]:
     if answer.assessment is None:
         return []
     title, reason = STATE_TITLES[answer.assessment.state], answer.assessment.reason
+    if answer.assessment.likely and answer.mode == "quotes":
+        title = f"{title}, {answer.assessment.likely}"
     return [f"{title}. {reason}" if answer.assessment.state != "refused" else f"{title}.", ""]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from streamlit.testing.v1.element_tree import Markdown
 
 from pages.components.chat.answer_text import state_heading
@@ -22,6 +23,24 @@ def test_an_answer_begins_with_its_state(base):
     shown = texts(app)
     assert shown.index("Answered") < shown.index("30 June")
     assert base.conversations.turns(1)[0].state == "answered"
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"), [(0.33, "50%"), (0.74, "70%"), (0.75, "80%"), (0.99, "90%")]
+)
+def test_a_quote_that_answers_says_how_likely_it_is_right(base, probability, said):
+    app = ask(visit("chat.py"), LEAVE)
+    [turn] = base.conversations.turns(1)
+    assert turn.details.assessment.likely in texts(app)
+
+    def heading(mode: str, state: AnswerState) -> str:
+        details = replace(turn.details, assessment=Assessment(state, "", probability))
+        return state_heading(replace(turn, mode=mode, details=details))
+
+    assert said in heading("quotes", "answered")
+    # Of these it was not measured
+    others = heading("grounded", "answered"), heading("quotes", "conflicting")
+    assert ["%" in one for one in (*others, heading("quotes", "doubtful"))] == [False] * 3
 
 
 def test_the_quote_that_answers_stands_apart_from_the_others(base):

@@ -195,6 +195,8 @@ def state_heading(turn: Turn) -> str:
     if assessment is None:
         return ""
     heading = f"##### {SIGNS[assessment.state]} {STATE_TITLES[assessment.state]}"
+    if assessment.likely and turn.mode == "quotes":
+        heading += f" :small[:gray[· {assessment.likely}]]"
     if assessment.state == "refused":
         return heading  # what came nearest, and why, stands below
     reason = plain(assessment.reason)
