@@ -58,6 +58,22 @@ def clustered(count: int, seed: int = 0, dimension: int = DIMENSION) -> tuple[Ke
     return random.permutation(10 * count)[:count].astype(np.int64), vectors
 
 
+@pytest.fixture(scope="module")
+def stores_by_kind() -> dict[str, VectorIndex]:
+    return {}
+
+
+@pytest.fixture
+def searched(
+    kind: str, new: New, stores_by_kind: dict[str, VectorIndex]
+) -> tuple[Keys, Vectors, VectorIndex]:
+    """6,000 vectors in a store that is filled once, for tests that only search."""
+    keys, vectors = clustered(6000)
+    if kind not in stores_by_kind:
+        stores_by_kind[kind] = filled(new, keys, vectors)
+    return keys, vectors, stores_by_kind[kind]
+
+
 def brute(keys: Keys, vectors: Vectors, query: Vectors, k: int) -> tuple[Keys, Scores]:
     scores = (vectors.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
     order = np.lexsort((keys, -scores))[:k]
@@ -211,9 +227,8 @@ def test_a_key_that_is_added_again_is_replaced(new):
 
 @EVERY_KIND
 @pytest.mark.parametrize("count", [1, 40, 3000, 5500])
-def test_allowed_restricts_the_search(new, count):
-    keys, vectors = clustered(6000)
-    store = filled(new, keys, vectors)
+def test_allowed_restricts_the_search(searched, count):
+    keys, vectors, store = searched
     query = clustered(1, seed=9)[1][0]
     some = np.random.default_rng(4).permutation(6000)[:count]
     found, scores = store.search(query, 30, np.append(keys[some], 10**9))
@@ -224,9 +239,8 @@ def test_allowed_restricts_the_search(new, count):
 
 
 @EVERY_KIND
-def test_vectors_come_back_in_the_order_asked(new):
-    keys, vectors = clustered(5000)
-    store = filled(new, keys, vectors)
+def test_vectors_come_back_in_the_order_asked(searched):
+    keys, vectors, store = searched
     store.search(vectors[0], 1)
     asked = np.random.default_rng(2).permutation(5000)[:200]
     assert np.array_equal(store.vectors(keys[asked]), vectors[asked])
@@ -303,9 +317,8 @@ def test_an_unknown_kind_is_refused():
 
 
 @EVERY_KIND
-def test_threads_search_one_store(new):
-    keys, vectors = clustered(5000)
-    store = filled(new, keys, vectors)
+def test_threads_search_one_store(searched):
+    _, vectors, store = searched
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda query: store.search(query, 20)[0].tolist(), vectors[:64]))
     assert found == [store.search(query, 20)[0].tolist() for query in vectors[:64]]

@@ -12,7 +12,8 @@ import pytest
 from rag import SAMPLE, KnowledgeBase, Message, leans_on_another
 from rag.workspace.workspace import SAMPLE_FOLDER, SAMPLE_QUESTIONS
 from tests.golden.answer_sets import KEPT, SETS, SetQuestion, has_words, read_set
-from tests.workspaces import add
+from tests.sample import sample
+from tests.workspaces import add, workspace_at
 
 RIGHT = 24
 """Dialogues whose follow-ups all have the right first quote."""
@@ -49,10 +50,11 @@ def is_right(base: KnowledgeBase, dialogue: Dialogue) -> bool:
 
 
 @pytest.mark.slow
-def test_follow_ups_are_answered_from_the_question_before(workspace):
-    base, job = workspace.start_demo()
-    workspace.jobs.run(job)
-    bases = {SAMPLE: base}
+def test_follow_ups_are_answered_from_the_question_before(home):
+    with sample(home):
+        pass  # read once for all tests of this process
+    workspace = workspace_at(home)
+    bases = {SAMPLE: workspace.base(SAMPLE)}
     for name in {dialogue.base for dialogue in dialogues()} - {SAMPLE}:
         bases[name] = workspace.create(name)
         add(workspace, bases[name], read_set(name).files)

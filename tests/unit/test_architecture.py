@@ -185,7 +185,7 @@ def test_no_string_stands_behind_the_return_that_it_was_part_of():
     pairs = (
         (module, after.lineno)
         for module, path in MODULES.items()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path.read_text()))
         for body in (getattr(node, "body", None), getattr(node, "orelse", None))
         if isinstance(body, list)
         for before, after in pairwise(body)
@@ -203,7 +203,7 @@ def test_no_words_of_the_package_point_at_the_dashboard():
     pages = re.compile(r"\b(?:on the|Documents|Metrics|Tuning|Inspector|Runs|settings) page\b")
     pointing = []
     for module, path in MODULES.items():
-        nodes = list(ast.walk(ast.parse(path.read_text()))) if module.startswith("rag") else []
+        nodes = list(ast.walk(parsed(path.read_text()))) if module.startswith("rag") else []
         prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
         words = [
             node.value
