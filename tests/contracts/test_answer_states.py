@@ -140,8 +140,7 @@ def test_command_line_and_rest_tell_the_same(workspace, tmp_path, capsys):
     assert main(["ask", "manuals", UNKNOWN, "--home", str(tmp_path)]) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert (
-        first
-        == "Doubtful: perhaps not answered here. No passage has CV-155. Most similar: CV-115."
+        first == "Doubtful: perhaps not answered here. No passage has CV-155. Most similar: CV-115."
     )
 
 
