@@ -78,18 +78,16 @@ def page_title(title: str, page: str) -> None:
 
 
 def what_next(page: str) -> None:
-    """Draw the next step that the chosen knowledge base needs: on a page that has one, its own.
+    """Draw the next step that the chosen knowledge base needs, the same on all pages.
 
-    Settings and Usage have no other.
-    Guests, and visitors who cannot label, get none.
+    Settings and Usage have only their own. Guests, and visitors who cannot label, get none.
     """
     if guest() or not bases():
         return
     base = chosen_base()
     if refusal(base, "questions.label"):
         return
-    steps = list(open_steps(next(info for info in bases() if info.id == base.id), base))
-    step = next((step for step in steps if step.page == f"{page}.py"), steps[0])
+    step = next(open_steps(next(info for info in bases() if info.id == base.id), base))
     if page in ("settings", "usage") and step.page != f"{page}.py":
         return  # nothing of retrieval is done there
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):
