@@ -290,8 +290,8 @@ def _verdict(
 ) -> None:
     label, colour, icon = VERDICT_BADGES[compared.figures.verdict]
     identical = bool(pooled and pooled.identical) and compared.figures.verdict == "undecided"
-    if identical:
-        label = "Identical"
+    if identical or compared.figures.all_tied:
+        label = "Identical" if identical else "No difference"
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if compared.figures.verdict != "incomparable":
