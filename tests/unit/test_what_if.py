@@ -70,10 +70,8 @@ def test_the_depth_curve_counts_tokens(base, what_if):
     curve = what_if.against_depth()
     assert curve.lines["recall"][2] == pytest.approx(_metric(base, "recall@3"))
     assert curve.lines["precision"][0] == pytest.approx(_metric(base, "precision@1"))
-    asked = [item.text for item in base.questions.usable(SET)]
-    shown = [base.search(text, HYBRID).hits for text in asked]
-    tokens = [sum(base.count_tokens(hit.chunk.text, HYBRID) for hit in hits) for hits in shown]
-    assert curve.lines["tokens"][1] == sum(tokens) / len(tokens)
+    run = base.runs.evaluate(SET, HYBRID).run  # which shows two passages
+    assert round(curve.lines["tokens"][1], 1) == run.context_tokens
 
 
 def test_the_map_scores_refusals_too(base, what_if):
@@ -82,6 +80,19 @@ def test_the_map_scores_refusals_too(base, what_if):
     assert (len(found.scores), len(found.scores[0])) == (len(found.weights), len(found.thresholds))
     ndcg, refused = _metric(base, "ndcg@10"), _metric(base, "correct_refusal")
     assert found.now == pytest.approx((4 * ndcg + refused) / 5)
+
+
+def test_no_step_of_the_curves_beats_the_best_place_of_the_map(base, what_if):
+    def score(**search: object) -> float:
+        parts = (_metric(base, name, **search) for name in ("ndcg@10", "correct_refusal"))
+        return (4 * next(parts) + next(parts)) / 5
+
+    found = what_if.weight_and_threshold()
+    weight, threshold = found.at
+    best = score(dense_weight=weight, threshold=threshold)
+    assert found.now + found.best.difference == pytest.approx(best)
+    steps = [{"threshold": 0.025}, {"threshold": 0.175}, {"dense_weight": 0.65}]
+    assert all(score(**step) <= best for step in steps)
 
 
 def test_a_front_has_what_no_other_beats():

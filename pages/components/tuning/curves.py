@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from pages.components.recipe import working_recipe
@@ -18,6 +17,7 @@ from rag import (
     Comparison,
     CostPoint,
     Curve,
+    ScoreMap,
     against_present,
     by_time,
     by_tokens,
@@ -96,9 +96,9 @@ def _picked(best: Comparison) -> str:
 
 
 def depth_takeaway(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: int, budget: int
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: int, budget: int, where: str
 ) -> str:
-    """Summarize the recall and the token cost of more passages."""
+    """Summarize the recall and the token cost of more passages, and ``where`` they are measured."""
     if now > len(x):
         return (
             f"The first {len(x)} passages contain {percent(lines['Recall'][-1])} of the "
@@ -108,7 +108,7 @@ def depth_takeaway(
     recalls, tokens = lines["Recall"], lines["tokens"]
     sentence = (
         f"The first {now} contain {percent(recalls[now - 1])} of the relevant passages in "
-        f"{tokens[now - 1]:,.0f} tokens"
+        f"{tokens[now - 1]:,.0f} tokens{where}"
     )
     if more == now:
         return f"{sentence}."
@@ -119,23 +119,15 @@ def depth_takeaway(
     )
 
 
-def heat_takeaway(
-    weights: Sequence[float],
-    thresholds: Sequence[float],
-    scores: Sequence[Sequence[float]],
-    now: float,
-    best: Comparison,
-) -> str:
-    """Summarize the best cell of the heat map, and whether it exceeds the noise."""
-    table = np.array(scores)
-    row, column = (int(place) for place in np.unravel_index(int(table.argmax()), table.shape))
-    gain = float(table[row, column]) - now
-    at = f"weight {weights[row]:.2f} and threshold {thresholds[column]:.2f}"
-    if gain < UNCHANGED:
-        return "No place on the map is better than the present one."
+def heat_takeaway(heat: ScoreMap) -> str:
+    """Summarize the best place of the heat map, and whether it exceeds the noise."""
+    if heat.best.difference < UNCHANGED:
+        return "No place is better than the present one, nor any step of the other curves."
+    weight, threshold = heat.at
+    at = "no threshold" if threshold is None else f"threshold {threshold:.3g}"
     return (
-        f"The highest place is {at}: {signed(gain)} against the present one {_picked(best)}; "
-        f"{best.certainty}."
+        f"The highest place is weight {weight:.2f} and {at}: {signed(heat.best.difference)} "
+        f"against the present one {_picked(heat.best)}; {heat.best.certainty}."
     )
 
 
@@ -316,14 +308,15 @@ def _weight(bench: Bench) -> None:
 def _depth(bench: Bench) -> None:
     curve = cached(bench.what_if.against_depth, "depth", bench.without("top_k"))
     now, budget = bench.recipe.search.top_k, bench.recipe.answer.context_tokens
-    summary = depth_takeaway(curve.x, _lines(curve), now, budget)
+    half = " on the tuning half" if bench.part == "tuning" else ""
+    summary = depth_takeaway(curve.x, _lines(curve), now, budget, half)
     st.caption(summary)
     charts.depth_chart(curve.x, _lines(curve), now, budget, summary)
 
 
 def _map(bench: Bench) -> None:
     heat = cached(bench.what_if.weight_and_threshold, "map", bench.without())
-    summary = heat_takeaway(heat.weights, heat.thresholds, heat.scores, heat.now, heat.best)
+    summary = heat_takeaway(heat)
     st.caption(summary)
     charts.heat_map(
         heat.weights,

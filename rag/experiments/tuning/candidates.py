@@ -14,6 +14,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
+from rag.chunking import estimates
 from rag.errors import InvalidInput
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import CandidateTable, QuestionFigures, measure
@@ -235,11 +236,10 @@ class CandidateSource:
         return candidates
 
     def tokens(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """Length of passages in tokens of the embedder, shape (len(keys),)."""
+        """Estimated tokens of passages, as a run counts them, shape (len(keys),)."""
         new = sorted(set(keys.tolist()).difference(self._tokens))
-        count = self._services.models.embedder(self._recipe.embedder).tokenizer.count
         chunks = self._services.database.fetch(passages.by_key, self.index.cut_id, new)
-        self._tokens.update({key: count(chunk.text) for key, chunk in chunks.items()})
+        self._tokens.update({key: estimates.tokens(chunk.text) for key, chunk in chunks.items()})
         return np.array([self._tokens.get(key, 0) for key in keys.tolist()], np.int64)
 
 

@@ -36,7 +36,8 @@ class ScoreMap:
 
     The score of a question is nDCG@10; with ``refusals``, that of one without an answer is 1 where
     it is refused. ``best`` compares the best place with the present recipe, corrected for all
-    places.
+    places. ``at`` are its weight and threshold, None for no threshold. It may lie between the
+    places of the map: on the finer steps of the two curves that cross at the present recipe.
     """
 
     weights: tuple[float, ...]
@@ -45,6 +46,7 @@ class ScoreMap:
     now: float
     refusals: bool
     best: Comparison
+    at: tuple[float, float | None]
 
 
 @dataclass(frozen=True)
@@ -107,21 +109,35 @@ class WhatIf:
     def weight_and_threshold(self) -> ScoreMap:
         """A score that both matter for: nDCG@10, and a point for every right refusal."""
         weights, x = WEIGHTS[::2], tuple(step / 20 for step in range(17))
-        recipes = self.varied([{"dense_weight": w, "threshold": t} for w in weights for t in x])
+        places: list[dict[str, float]] = [
+            *({"dense_weight": w, "threshold": t} for w in weights for t in x),
+            *({"dense_weight": w} for w in WEIGHTS),
+            *({"threshold": step / _STEPS} for step in range(_STEPS + 1)),
+        ]
+        recipes = self.varied(places)
         figures = self.tuner.figures(recipes, ["ndcg@10"], self.part)
         refused = figures.by_question("correct_refusal")
         parts = [figures.metrics["ndcg@10"], *([] if refused is None else [refused])]
         values = np.concatenate(parts, axis=1)
         scores = values.mean(axis=1)
         question_ids = [*figures.labelled, *(figures.refusable if refused is not None else ())]
+        highest = int(np.argmax(scores[:-1]))
         top, here = (
-            dict(zip(question_ids, values[place].tolist(), strict=True))
-            for place in (int(np.argmax(scores[:-1])), -1)
+            dict(zip(question_ids, values[place].tolist(), strict=True)) for place in (highest, -1)
         )
-        best = compare("score", top, here, groups=figures.groups, picked_from=len(values) - 1)
-        table = scores[:-1].reshape(len(weights), len(x)).tolist()
-        now = float(scores[-1])
-        return ScoreMap(weights, x, table, now, refused is not None, self.named(best))
+        best = compare("score", top, here, groups=figures.groups, picked_from=len(places))
+        table = scores[: len(weights) * len(x)].reshape(len(weights), len(x)).tolist()
+        weight = places[highest].get("dense_weight", self.recipe.search.dense_weight)
+        threshold = places[highest].get("threshold", self.threshold)
+        return ScoreMap(
+            weights,
+            x,
+            table,
+            float(scores[-1]),
+            refused is not None,
+            self.named(best),
+            (weight, threshold),
+        )
 
 
 _DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
