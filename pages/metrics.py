@@ -77,6 +77,11 @@ _UNLABELLED = (
     "questions, import some with labels, or grade passages in the inspector."
 )
 
+_ANSWERS_ALONE = (
+    "This set has expected answers and no labels, so *Evaluate* scores the answers alone. To "
+    "measure retrieval too, label passages."
+)
+
 
 def main() -> None:
     """The page."""
@@ -179,6 +184,13 @@ def _is_measurable(base: KnowledgeBase, chosen: QuestionSet) -> bool:
     return readings.label_count(base, chosen.name, readings.version_of(chosen)) > 0
 
 
+def _has_answers_alone(base: KnowledgeBase, chosen: QuestionSet) -> bool:
+    """Whether the expected answers of a set are all that can be measured."""
+    if _is_measurable(base, chosen):
+        return False
+    return readings.expected_answers(base, chosen.name, readings.version_of(chosen)) > 0
+
+
 def _plan(base: KnowledgeBase, chosen: QuestionSet) -> Plan:
     """Return the power analysis of a question set, based on its latest runs."""
     run_ids = tuple(run.id for run in base.runs.list_all(chosen.name))
@@ -202,7 +214,7 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         start = partial(evaluate, name, recipe, ignore_identical=ignored, without_users=sampled)
         path = "runs.start_answers" if answers else "runs.start_evaluation"
         options: dict[str, object] = {"type": "primary"}
-        if not _is_measurable(base, chosen):
+        if not _is_measurable(base, chosen) and not _has_answers_alone(base, chosen):
             options |= {"disabled": True, "help": _UNLABELLED}
         options = offered(base, path, **options)
         action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
@@ -223,6 +235,9 @@ def _options(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[
         help=f"{counted(chosen.from_users, 'question')} came from chats. Such questions are "
         "not a random sample, because most of them failed.",
     )
+    if _has_answers_alone(base, chosen):
+        st.caption(_ANSWERS_ALONE)
+        return ignored, sampled, True
     newest = next(iter(base.runs.list_all(chosen.name)), None)
     keep(base, "answers", first=newest is not None and DOUBTED_WRONGLY in newest.metrics)
     answers = st.checkbox(
@@ -302,6 +317,9 @@ def _no_results(base: KnowledgeBase, chosen: QuestionSet) -> None:
             "in the sidebar and saves the metrics as a run."
         )
         st.info(text, icon=":material/monitoring:")
+        return
+    if _has_answers_alone(base, chosen):
+        st.info(_ANSWERS_ALONE, icon=":material/monitoring:")
         return
     st.info(_UNLABELLED, icon=":material/label:")
     label_button(base, chosen, "metrics_label_first")

@@ -34,6 +34,22 @@ def test_answers_are_measured_beside_retrieval(labelled, open_page):
     assert "wrong answers count too" in texts(app)
 
 
+def test_a_set_of_expected_answers_alone_is_evaluated_by_its_answers(labelled, open_page):
+    base = labelled.base("notes")
+    rows = [{"id": "a1", "text": "How long may leave be carried over?", "answer": "30 June"}]
+    rows.append({"id": "a2", "text": "In which class are trains booked?", "answer": "second"})
+    base.questions.import_file("answers", "a.jsonl", "\n".join(map(json.dumps, rows)))
+    app = open_page("metrics.py", set="answers")
+    assert "answers alone" in texts(app)
+    app.button(key="metrics_evaluate").click().run()
+    assert finished(labelled, "evaluate-answers").status == "done"
+    app = open_page("metrics.py", set="answers")
+    assert not app.exception
+    (run,) = base.runs.list_all("answers")
+    assert run.questions == 2
+    assert app.metric
+
+
 def test_answers_that_were_refused_wrongly_are_marked(labelled, open_page):
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": 0.99}))

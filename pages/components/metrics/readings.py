@@ -106,6 +106,12 @@ def label_count(base: KnowledgeBase, set_name: str, _version: Version) -> int:
 
 
 @shared_cache(64)
+def expected_answers(base: KnowledgeBase, set_name: str, _version: Version) -> int:
+    """The number of questions of a set that have an expected answer."""
+    return sum(bool(question.answer) for question in base.questions.labelled(set_name))
+
+
+@shared_cache(64)
 def document_labels(base: KnowledgeBase, set_name: str, _version: Version) -> int:
     """The number of labels that name a whole document, if most questions are judged by them."""
     questions = [item for item in base.questions.usable(set_name) if item.evidence]
