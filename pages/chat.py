@@ -173,7 +173,8 @@ def _welcome(base: KnowledgeBase, *, empty: bool) -> None:
     st.markdown("Every answer cites its passages; a citation opens in its document.")
     suggested = retrieval.suggestions(base)
     if not suggested:
-        st.caption("Ask in plain words. Questions of a question set appear here as suggestions.")
+        further = "" if guest() else " Questions of a question set appear here as suggestions."
+        st.caption(f"Ask in plain words.{further}")
         return
     offer = st.session_state.setdefault(_OFFER, uuid.uuid4().hex)
     st.pills(

@@ -76,26 +76,32 @@ def suggestions(base: KnowledgeBase) -> list[str]:
 
     Those are left out that the newest run of their set fails, or the newest one that scored
     answers, and those that this visitor got a doubtful or refused answer to; unless that leaves
-    none.
+    none. A guest gets only those that are tagged or that a run passes: the others are tests.
     """
     newest = base.runs.newest_runs()
     sets = tuple(
         (item.name, str(item.changed), newest.get(item.name, ())) for item in question_sets(base)
     )
-    return _suggestions(base, sets, tuple(base.conversations.unsure()))
+    return _suggestions(base, sets, tuple(base.conversations.unsure()), guest())
 
 
 @shared_cache(16)
 def _suggestions(
-    base: KnowledgeBase, sets: tuple[tuple[str, str, tuple[str, ...]], ...], unsure: tuple[str, ...]
+    base: KnowledgeBase,
+    sets: tuple[tuple[str, str, tuple[str, ...]], ...],
+    unsure: tuple[str, ...],
+    for_guest: bool,
 ) -> list[str]:
     questions, passing = list[Question](), list[Question]()
     for name, _changed, run_ids in sets:
         of_set = base.questions.usable(name)
+        if for_guest and not run_ids:
+            of_set = [item for item in of_set if SUGGESTED in item.tags]
         fails = base.runs.failing_questions(run_ids)
         questions += of_set
         passing += [item for item in of_set if item.id not in fails and item.text not in unsure]
-    return [item.text for item in (_chosen(passing) or _chosen(questions))[:SUGGESTIONS]]
+    chosen = _chosen(passing) or ([] if for_guest else _chosen(questions))
+    return [item.text for item in chosen[:SUGGESTIONS]]
 
 
 def _chosen(questions: list[Question]) -> list[Question]:
