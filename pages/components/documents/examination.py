@@ -47,7 +47,7 @@ _LABELS: dict[FindingKind, str] = {
     "unreadable": "Unreadable pages",
     "unread": "Not read",
     "hub": "Answers everything",
-    "unanswered": "Doubtful or refused",
+    "unanswered": "Still doubtful or refused",
     "unreached": "Never reached",
 }
 _KEPT = "examination_kept"  # state key of the message on what was kept
