@@ -8,7 +8,7 @@ from functools import partial
 from rag import answering
 from rag.answering import AnswerStream, QuotesExplanation, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
-from rag.answering.assessing.key_terms import key_terms, words_in
+from rag.answering.assessing.key_terms import key_terms, unknown_terms
 from rag.conversations.prompts import Prompts
 from rag.recipe import AnswerRecipe, Recipe
 from rag.search.corpus import StoredSources
@@ -114,11 +114,8 @@ class Answers:
     def unknown_words(self, trace: Trace, index: Index) -> tuple[str, ...]:
         """Return the key words of a question that no passage has, nor another form of them."""
         words = answering.Vocabulary(index.lexical, len(index.passages))
-        read = words_in(" ".join(one.typed for one in trace.corrections if one.other_forms))
         terms = key_terms(trace.corrected, words)
-        return tuple(
-            term.text for term in terms if not term.indexed and not words_in(term.text) <= read
-        )
+        return tuple(term.text for term in unknown_terms(terms, trace))
 
     def prompt(self, trace: Trace, recipe: Recipe, index: Index) -> Prompt:
         """Return the prompt of a language model for a retrieval, without previous messages."""

@@ -115,6 +115,8 @@ def test_what_the_quotes_lack_is_named_in_every_state(base):
     named = heading("doubtful", "No quoted passage has “a1”.", "a1", "b2")
     assert named.endswith(":gray[Also not in the quotes: “b2”]")
     assert "in the quotes:" not in heading("doubtful", "No passage has a1.", "a1")
+    more = heading("doubtful", "No quoted passage has “a1”.", "a1", "b2", "tool")
+    assert more == named  # the rarest two
 
 
 def test_a_doubtful_answer_of_quotes_does_not_say_that_a_model_reads_them(base, monkeypatch):

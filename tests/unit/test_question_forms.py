@@ -69,6 +69,16 @@ def test_an_answer_says_which_word_of_the_question_no_document_has(tmp_path):
     assert "No passage has “paternity”" in answer.assessment.reason
 
 
+def test_a_word_that_was_read_as_another_is_none_that_no_passage_has(tmp_path):
+    pages = {
+        "crew.md": "# Crew\n\nThe crew of the workshop has five members.\n",
+        "pump.md": "# Pumps\n\nThe quick pump stands in hall 2.\n",
+    }
+    answer = ask(tmp_path, pages, "How many members has the fast crew?")
+    assert [one.typed for one in answer.trace.corrections] == ["fast"]
+    assert "fast" not in answer.assessment.reason
+
+
 def test_what_nobody_says_the_price_of_is_not_answered(tmp_path):
     answer = ask(tmp_path, {"leaflet.md": LEAFLET}, "What is the price of a pack of tablets?")
     assert answer.state == "doubtful"

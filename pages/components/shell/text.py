@@ -324,17 +324,25 @@ def placed(hit: Hit) -> str:
     return f"rank {hit.rank}" if hit.rank else "no candidate"
 
 
+_MOST_LACKING = 2
+
+
 def lacking(assessment: Assessment) -> str:
-    """The key words that the quotes lack and the reason does not name, as Markdown; "" for none."""
+    """The rarest key words that the quotes lack, beside those that the reason names, as Markdown.
+
+    "" for none, and where the reason names enough.
+    """
     unnamed = [
         term
         for term in assessment.missing
         if not re.search(rf"(?<!\w){re.escape(term)}(?!\w)", assessment.reason)
     ]
-    if not unnamed:
+    named = len(assessment.missing) - len(unnamed)
+    shown = unnamed[: max(_MOST_LACKING - named, 0)]
+    if not shown:
         return ""
-    lead = "Also not" if len(unnamed) < len(assessment.missing) else "Not"
-    words = ", ".join(f"“{plain(term)}”" for term in unnamed)
+    lead = "Also not" if named else "Not"
+    words = ", ".join(f"“{plain(term)}”" for term in shown)
     return f":gray[{lead} in the quotes: {words}]"
 
 

@@ -14,7 +14,7 @@ from rag.answering.assessing.conflicts import (
 )
 from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.key_terms import KeyTerm, key_terms, nearest_code
+from rag.answering.assessing.key_terms import KeyTerm, key_terms, nearest_code, unknown_terms
 from rag.answering.assessing.model import AnswerModel, answer_model
 from rag.answering.extractive import Dated
 from rag.answering.reading import PassageReader
@@ -30,8 +30,8 @@ NO_CODE = 0.02
 """The greatest probability where no passage has a code of the question, the quoted one has none of
 its codes, what it names together stands in different rows, no quote has the phone number or e-mail
 address that it asks for, or the first quote only has the topic in common with it."""
-NAMED = 3
-"""Terms that a reason names."""
+NAMED, NAMED_MISSING = 3, 2
+"""Terms that a reason names: of those that are there, and of those that are missing."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
 _NUMBERS = re.compile(r"(?<=”) \[\d+\](?=\s|\Z)")
 """The numbers of the citations behind quotations."""
@@ -119,11 +119,11 @@ class Assessor:
         if answer.mode != "quotes" and not all(check.borne_out for check in answer.sentences):
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:
-            return Assessment("doubtful", _doubt(shown, _shown(answer)), probability, missing)
+            return Assessment("doubtful", _doubt(shown, answer), probability, missing)
         question = answer.trace.corrected
         editions = disagreeing(answer.citations, self.reader, self.words, question)
         if editions and any(not term.indexed and term.restricts for term in evidence.missing):
-            return Assessment("doubtful", _doubt(shown, _shown(answer)), probability, missing)
+            return Assessment("doubtful", _doubt(shown, answer), probability, missing)
         if editions:
             first, *others = (
                 citation.hit
@@ -134,7 +134,7 @@ class Assessor:
             reason = conflict_words(editions, self.reader.day, apart=apart)
             return Assessment("conflicting", reason, probability, missing, editions)
         reason = _borne_out(evidence, key_terms(question, self.words))
-        if unknown := [term for term in shown.missing if not term.indexed]:
+        if unknown := unknown_terms(shown.missing, answer.trace):
             reason = f"{reason} No passage has {_named(unknown)}."
         if not moment_of(question):
             hits = {hit.chunk.key: hit for hit in (*answer.trace.hits, *answer.trace.candidates)}
@@ -199,7 +199,7 @@ def _borne_out(evidence: QuoteEvidence, terms: Sequence[KeyTerm]) -> str:
     *places, last = "the quotes" if evidence.several else "the quote", *evidence.above
     if not telling:
         return "The quote says it in other words than the question."
-    named = _named([term for term in borne if term in telling], "and")
+    named = _named([term for term in borne if term in telling], "and", NAMED)
     listed = f"{', '.join(places)} or {last}" if places else last
     return f"{named} {'is' if len(telling) == 1 else 'are'} in {listed}."
 
@@ -214,17 +214,17 @@ def _shown(answer: Answer) -> str:
     return _quotations(answer) or "\n".join(one.hit.chunk.text for one in answer.citations)
 
 
-def _doubt(evidence: QuoteEvidence, shown: str) -> str:
-    unknown = [term for term in evidence.missing if not term.indexed]
+def _doubt(evidence: QuoteEvidence, answer: Answer) -> str:
+    unknown = unknown_terms(evidence.missing, answer.trace)
     if evidence.other_case:
         return f"The first quote is not about “{evidence.other_case}”."
     if evidence.gap:
         return f"No quoted passage has {evidence.gap}."
     if evidence.apart and all(term.indexed for term in evidence.apart):
-        return f"No single row has {_named(evidence.apart, 'and')}."
+        return f"No single row has {_named(evidence.apart, 'and', NAMED)}."
     if unknown:
         code = next((term.text for term in unknown if term.kind == "code"), "")
-        near = nearest_code(code, set(_CODE.findall(shown))) if code else ""
+        near = nearest_code(code, set(_CODE.findall(_shown(answer)))) if code else ""
         return f"No passage has {_named(unknown)}." + (f" Most similar: {near}." if near else "")
     if evidence.no_value:
         return f"The first quote does not have {evidence.no_value}."
@@ -238,6 +238,6 @@ def _doubt(evidence: QuoteEvidence, shown: str) -> str:
     return "The quotes have the words of the question, but hardly answer it."
 
 
-def _named(terms: Sequence[KeyTerm], last: str = "or") -> str:
-    names = [f"“{term.text}”" if term.kind == "word" else term.text for term in terms[:NAMED]]
+def _named(terms: Sequence[KeyTerm], last: str = "or", most: int = NAMED_MISSING) -> str:
+    names = [f"“{term.text}”" if term.kind == "word" else term.text for term in terms[:most]]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

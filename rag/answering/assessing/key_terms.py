@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
@@ -14,6 +14,7 @@ from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import unit_of
 from rag.lexical.analyzers import WORD_CHARACTERS
 from rag.lexical.languages import language, likeliest
+from rag.types import Trace
 
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 SIMILAR_CODE = 0.6
@@ -195,6 +196,12 @@ def weighed_by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, .
         replace(term, share=weight / sum(weights))
         for term, weight in zip(wanted, weights, strict=True)
     )
+
+
+def unknown_terms(terms: Iterable[KeyTerm], trace: Trace) -> list[KeyTerm]:
+    """Those of some key terms of a question that no passage has, nor another form of them."""
+    read = words_in(" ".join(one.typed for one in trace.corrections if one.other_forms))
+    return [term for term in terms if not term.indexed and not words_in(term.text) <= read]
 
 
 def words_in(text: str) -> frozenset[str]:
