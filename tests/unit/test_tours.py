@@ -199,6 +199,9 @@ def test_a_title_names_only_what_two_runs_differ_by(base):
         comparison_stop(by_run[runs[place].id], names, WORDS).title.removeprefix("Is it better? ")
         for place, names in ((1, described), (2, described), (1, alike), (1, own))
     ]
+    for place in (1, 2):
+        points = comparison_stop(by_run[runs[place].id], own, WORDS).points
+        assert any("threshold" in point for point in points)
     assert titles == [
         "threshold 0.52 against automatic",
         "top 8, threshold 0.52 against top 5",

@@ -113,7 +113,8 @@ class Grading:
             )
         else:
             message = (
-                f"{NAMES[str(grade)]}. {plain(self.set_name)} has {labels_in_words(now)} for this."
+                f"Stored in {plain(self.set_name)}: {NAMES[str(grade)]}. This question has "
+                f"{labels_in_words(now)} there."
             )
             st.toast(message, icon=":material/label:")
 

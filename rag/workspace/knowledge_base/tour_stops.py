@@ -356,6 +356,8 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Re
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
     points = [f"How it was tested: {figures.evidence}"] if figures.evidence else []
+    if compared.chips:
+        points.append(f"What the recipe changes: {', '.join(compared.chips)}.")
     decides = figures.differences and not figures.obstacle and not figures.all_tied
     if as_percent(figures.confidence) != as_percent(LEVEL) and decides:
         points.append(
