@@ -134,6 +134,7 @@ def test_wrong_answers_are_the_first_of_the_worst_questions(home):
             "answer": "Four months",
         },
         {"id": "none", "text": "What is severance pay at most?", "answerable": False},
+        {"id": "doubt", "text": "Which golden handshake may a manager get?", "evidence": right},
     ]
     rows = [{**row, "tags": ["pay"]} for row in rows]
     base.questions.import_file(SET, "q.jsonl", "\n".join(map(json.dumps, rows)))
@@ -141,7 +142,9 @@ def test_wrong_answers_are_the_first_of_the_worst_questions(home):
     (run,) = base.runs.list_all()
     page = Page(base.runs.report(run.id)).text
     section = page.partition("The worst questions")[2].partition("All figures")[0]
-    places = [section.find(str(row["text"])) for row in (rows[2], rows[1], rows[0])]
+    doubted = next(one for one in base.runs.results(run.id) if one.question_id == "doubt")
+    assert (doubted.metrics["ndcg@10"], doubted.metrics["false_doubt"]) == (1, 1)
+    places = [section.find(str(rows[row]["text"])) for row in (2, 1, 0, 3)]
     assert -1 not in places
     assert places == sorted(places)
     (tagged,) = base.runs.by_tag(run.id, ["ndcg@10"])

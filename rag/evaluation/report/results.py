@@ -243,7 +243,8 @@ def outcome(result: QuestionResult, recipe: Recipe | None) -> str:
         relevant, where = result.relevant_among(top_k), "returned"
     rank = first_relevant_rank(result, top_k)
     words = "nothing relevant was returned" if rank == "not found" else f"first relevant at {rank}"
-    return f"{words} · {relevant:,} of {result.relevant:,} relevant {where}"
+    doubt = " · doubtful" if result.metrics.get("false_doubt") else ""
+    return f"{words}{doubt} · {relevant:,} of {result.relevant:,} relevant {where}"
 
 
 def calibration_in_words(calibration: CalibrationNote) -> str:

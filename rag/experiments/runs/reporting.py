@@ -33,6 +33,7 @@ from rag.evaluation.run_intervals import (
 from rag.experiments.runs.decisions import finished_decisions
 from rag.experiments.runs.history import LEADING, RunComparison, RunHistory
 from rag.experiments.runs.leaderboard import looked
+from rag.experiments.runs.quality.failing import failing
 from rag.experiments.runs.rankings import Pooling
 from rag.experiments.runs.recipe_names import run_name
 from rag.experiments.runs.stored import DEPTH, Loaded, StoredRuns, groups_of_set, questions_of_set
@@ -162,9 +163,14 @@ class Reports(RunHistory, RunFigures, Pooling):
         results = self.results(run.id, depth=max(_SHOWN, returned))
         metric = _metric(run)
         with self._database.read() as connection:
-            # Wrong answers, then the lowest figures; those that are ideal are no misses
-            bad = [one for one in results if wrong_answer(one) or one.metrics.get(metric, 1) < 1]
-            bad.sort(key=lambda one: (not wrong_answer(one), one.metrics.get(metric, 0)))
+            # Wrong answers, then what fails, then the lowest figures; the ideal ones are no misses
+            fails = failing(run, results)
+
+            def place(one: QuestionResult) -> tuple[bool, bool, float]:
+                is_passing = one.question_id not in fails
+                return not wrong_answer(one), is_passing, one.metrics.get(metric, is_passing)
+
+            bad = sorted((one for one in results if place(one) < (True, True, 1)), key=place)
             worst = bad[:_MISSES]
             answers = answer_rows.answers_of_run(connection, self._base_id, run.id)
             sets = questions.list_question_sets(connection, self._base_id)
