@@ -37,6 +37,20 @@ def test_a_guest_sees_no_recipe_and_asks_with_the_saved_one(visit, world, monkey
     world.base.access.revoke_link(row.id)
 
 
+def test_a_guest_is_offered_no_question_of_a_test(visit, world, monkeypatch):
+    base = world.workspace.create("exam")
+    add(world.workspace, base, DOCUMENTS)
+    base.questions.import_file("checks", "q.jsonl", questions_file())
+    secret, row = base.access.create_link("fair")
+    monkeypatch.setattr(identity, "share_secret", lambda: secret)
+    assert not visit("stranger", "chat.py").get("pills")
+    results = base.runs.evaluate("checks", base.recipe()).results
+    right = [one for one in results if one.answerable and one.first_relevant == 1]
+    offered = visit("stranger", "chat.py").get("pills")[0].options
+    assert {plain(one.text) for one in right} & {*offered}
+    base.access.revoke_link(row.id)
+
+
 def test_a_guest_is_led_to_no_page_that_is_not_there(visit, world, monkeypatch):
     secret, row = world.base.access.create_link("led")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)

@@ -134,7 +134,7 @@ def test_wrong_answers_are_the_first_of_the_worst_questions(home):
             "answer": "Four months",
         },
         {"id": "none", "text": "What is severance pay at most?", "answerable": False},
-        {"id": "doubt", "text": "Which golden handshake may a manager get?", "evidence": right},
+        {"id": "doubt", "text": "What severance pay do managers in Norway get?", "evidence": right},
     ]
     rows = [{**row, "tags": ["pay"]} for row in rows]
     base.questions.import_file(SET, "q.jsonl", "\n".join(map(json.dumps, rows)))

@@ -140,14 +140,7 @@ def open_steps(info: BaseInfo, base: KnowledgeBase) -> Iterator[Step]:
         text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
         yield Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
         return
-    further = _failure(base, chosen, own), _better(base, chosen, own, runs)
-    yield from filter(None, further)
-    if any(further) and base.tuning.diagnoses.latest(chosen.name) is None:
-        text = f"Nothing has looked for the causes of the failures of *{plain(chosen.name)}*."
-        marks = {TAB: FAILURES}
-        parameters = {SET: chosen.name, **marks}
-        hint = "*Find causes* is below."
-        yield Step(text, "metrics.py", "See failures", lambda: parameters, marks, hint)
+    yield from filter(None, (_failure(base, chosen, own), _better(base, chosen, own, runs)))
     yield Step("Nothing: the failures are labelled, and no run is ahead of the saved recipe.")
 
 
