@@ -303,7 +303,7 @@ def _beyond(base: KnowledgeBase, trace: Trace, recipe: Recipe, parameter: str) -
     if not PASSAGE_ID.fullmatch(parameter):
         return None
     try:
-        return base.unranked(int(parameter, 16), trace.question, recipe)
+        return base.explanations.unranked(int(parameter, 16), trace.question, recipe)
     except TouchstoneError:
         return None
 

@@ -144,6 +144,7 @@ from .experiments.explanation.standing import Standing as Standing
 from .experiments.exports.recipe_exports import EXPORT_TARGETS as EXPORT_TARGETS
 from .experiments.exports.recipe_exports import ExportTarget as ExportTarget
 from .experiments.exports.recipe_exports import RecipeExport as RecipeExport
+from .experiments.recipes import SavedRecipe as SavedRecipe
 from .experiments.runs.decisions import EQUAL_MARGIN as EQUAL_MARGIN
 from .experiments.runs.decisions import DecisionEntry as DecisionEntry
 from .experiments.runs.decisions import RunDecision as RunDecision
@@ -279,6 +280,7 @@ from .results import Run as Run
 from .results import SystemSource as SystemSource
 from .retrieval import ScoreContribution as ScoreContribution
 from .retrieval import StageRow as StageRow
+from .retrieval import score_contributions as score_contributions
 from .retrieval import stage_row as stage_row
 from .retrieval import stage_rows as stage_rows
 from .retrieval import stage_title as stage_title
@@ -368,9 +370,6 @@ from .types import percent as percent
 from .workspace.authorization import Principal as Principal
 from .workspace.knowledge_base import FederatedBase as FederatedBase
 from .workspace.knowledge_base import KnowledgeBase as KnowledgeBase
-from .workspace.knowledge_base.federated import BaseInfo as BaseInfo
-from .workspace.knowledge_base.federated import BaseOverview as BaseOverview
-from .workspace.knowledge_base.federated import SavedRecipe as SavedRecipe
 from .workspace.knowledge_base.tour_stops import answer_stops as answer_stops
 from .workspace.knowledge_base.tour_stops import answered_anew as answered_anew
 from .workspace.knowledge_base.tour_stops import comparison_stop as comparison_stop
@@ -428,4 +427,6 @@ from .workspace.schemas.schema import VerbData as VerbData
 from .workspace.schemas.schema import attribute as attribute
 from .workspace.scoped import ScopedWorkspace as ScopedWorkspace
 from .workspace.workspace import SAMPLE as SAMPLE
+from .workspace.workspace import BaseInfo as BaseInfo
+from .workspace.workspace import BaseOverview as BaseOverview
 from .workspace.workspace import Workspace as Workspace

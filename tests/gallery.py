@@ -68,7 +68,7 @@ def _stops(base: KnowledgeBase, before: str, after: str) -> list[TourStop]:
         citation.document_id: base.documents.document(citation.document_id)
         for citation in turn.citations
     }
-    explainer = base.explain(QUESTION, recipe)
+    explainer = base.explanations.explain(QUESTION, recipe)
     standing = explainer.standing(explainer.trace.hits[0].chunk.key)
     document = base.documents.document(standing.chunk.document_id)
     names = {before: "By meaning alone", after: "By meaning and words"}

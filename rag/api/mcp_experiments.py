@@ -545,7 +545,7 @@ def save_recipe(call: Call, fields: Fields, reason: Reason, knowledge_base: Base
     base = call.base(knowledge_base)
     before = base.recipe()
     recipe = call.recipe(base, fields)
-    outcome = base.save_and_build(recipe, instead_of=before)
+    outcome = base.recipes.save_and_build(recipe, instead_of=before)
     if not outcome.saved:
         raise InvalidInput("Somebody saved another recipe meanwhile.", "Read it and try again.")
     if outcome.job is not None:

@@ -191,7 +191,7 @@ def ask(call: Call, question: str, knowledge_base: str = "") -> AnswerData:
 def explain(call: Call, question: str, words: str, knowledge_base: str = "") -> FindingsData:
     """Explain why the passages that contain some words are found for a question or not."""
     base = _bases(call.workspace, knowledge_base)[0]
-    explainer = base.explain(question, base.recipe())
+    explainer = base.explanations.explain(question, base.recipe())
     findings = explainer.find(words)
     changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
     return findings_data(explainer, findings, changes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -26,9 +26,6 @@ from rag.storage import documents, files
 from rag.storage.files import LockedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rag.library.documents.library import Upload
     from rag.library.examination import Examinations
     from rag.library.maps import BaseMaps, Maps
     from rag.recipe import Recipe
@@ -163,9 +160,8 @@ class Documents(LockedFiles, Additions, PassageEdits, ReadingAgain, StoreImports
         jobs: Jobs,
         maps: Maps,
         scope: Scope,
-        *,
-        may_name_keys: bool = True,
-        permit_recipe: Callable[[Recipe], None] = lambda _recipe: None,
+        may_name_keys: bool,
+        permit_recipe: Callable[[Recipe], None],
     ) -> None:
         super().__init__(services, jobs, scope.base_id)
         self._maps = maps

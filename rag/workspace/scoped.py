@@ -42,16 +42,17 @@ from rag.workspace.authorization import (
     refusal,
 )
 from rag.workspace.knowledge_base import FederatedBase, KnowledgeBase, Limits
-from rag.workspace.knowledge_base.federated import BaseInfo, BaseOverview
-from rag.workspace.workspace import SAMPLE, Workspace
+from rag.workspace.workspace import SAMPLE, BaseInfo, BaseOverview, Workspace
 
 _OF_RUNS = frozenset(["runs"])
 """The part that reads runs, which a link to one tour does not show."""
 _SEARCHES = ("search", "ask")  # the audited kinds of operations that search
 _SAVES = (
-    "save_recipe",
+    "recipes.save",
+    "recipes.save_and_build",
+    "save_recipe",  # this one and the next are in logs of version 1.0.0
     "save_and_build",
-    "tuning.embedder_switch.switch",  # this one and the next are in logs of version 0.1.0
+    "tuning.embedder_switch.switch",  # those of version 0.1.0
     "tuning.migrations.switch",
 )
 """The audited operations that save a recipe."""

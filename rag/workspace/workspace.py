@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -42,7 +42,6 @@ from rag.storage.registries import ModelFacts, ModelName
 from rag.workspace import maintenance, spending, tracing
 from rag.workspace.handlers import SubprocessLauncher, share
 from rag.workspace.knowledge_base import UNLIMITED, FederatedBase, KnowledgeBase, Limits
-from rag.workspace.knowledge_base.federated import BaseInfo, BaseOverview
 from rag.workspace.maintenance import Backup, Problem, back_up, finish_restore
 
 log = logging.getLogger(__name__)
@@ -51,6 +50,25 @@ SAMPLE = "sample"
 SAMPLE_FOLDER = PROJECT / "data" / "sample"
 SAMPLE_QUESTIONS = "questions.jsonl"
 SAMPLE_VECTORS = PROJECT / "data" / "sample-vectors.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class BaseInfo:
+    """A knowledge base as a picker shows it."""
+
+    id: int
+    name: str
+    documents: int
+    passages: int
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BaseOverview(BaseInfo):
+    """The same with its accepted questions, and when it was evaluated last."""
+
+    questions: int
+    last_run: datetime | None
 
 
 class Workspace:

@@ -84,7 +84,7 @@ def _stops(base: KnowledgeBase) -> list[TourStop]:
     base.conversations.conclude(turn_id, base.ask(QUESTION, recipe).answer)
     turn = base.conversations.turns(base.conversations.recent()[0].id)[0]
     document = base.documents.document(turn.citations[0].document_id)
-    explainer = base.explain(QUESTION, recipe)
+    explainer = base.explanations.explain(QUESTION, recipe)
     best = explainer.trace.hits[0].chunk.key
     standing = explainer.standing(best)
     new, old = base.runs.list_all()

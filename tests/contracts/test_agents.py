@@ -51,7 +51,7 @@ def tables(workspace: Workspace, mode: str) -> KnowledgeBase:
         for n in range(6)
     }
     add(workspace, base, rows | prose)
-    base.save_recipe(BLIND.with_fields({"search.mode": mode}))
+    base.recipes.save(BLIND.with_fields({"search.mode": mode}))
     base.questions.create_set("tables")
     ids = {info.name: info.id for info in base.documents.documents(BLIND.index)}
     for n in range(80):
@@ -275,7 +275,7 @@ def test_answers_are_measured_with_the_scope_to_ask_and_within_the_money_of_a_to
     with_chat(monkeypatch, Chat())
     monkeypatch.setattr("rag.experiments.runs.quality.model_calls.AT_ONCE", 1)
     priced = {"answer.provider": "openai", "answer.model": "gpt-4o-mini"}
-    base.save_recipe(base.recipe().with_fields(priced))
+    base.recipes.save(base.recipe().with_fields(priced))
 
     async def refused(client: Any) -> list[str]:
         arguments = {"answers": True, "reason": WHY}

@@ -98,7 +98,7 @@ def test_a_field_that_somebody_else_saves_meanwhile_stays(api, workspace, manual
 
     def later(recipe: Recipe, changes: Any) -> Recipe:
         monkeypatch.undo()
-        workspace.base("manuals").save_recipe(other)
+        workspace.base("manuals").recipes.save(other)
         return saved(recipe, changes)
 
     monkeypatch.setattr(Recipe, "with_fields", later)
@@ -112,10 +112,10 @@ def test_a_field_that_somebody_else_saves_meanwhile_stays(api, workspace, manual
 def test_a_recipe_that_was_replaced_meanwhile_is_not_saved_over(workspace, manuals):
     base, mine = workspace.base("manuals"), QUICK.with_fields({"search.top_k": 2})
     theirs = QUICK.with_fields({"search.top_k": 3})
-    assert base.save_recipe(theirs, instead_of=QUICK)
-    assert not base.save_recipe(mine, instead_of=QUICK)
+    assert base.recipes.save(theirs, instead_of=QUICK)
+    assert not base.recipes.save(mine, instead_of=QUICK)
     assert base.recipe() == theirs
-    assert [each.hash for _, each in base.saved_recipes()] == [theirs.hash]
+    assert [each.hash for _, each in base.recipes.versions()] == [theirs.hash]
 
 
 def test_a_search_finds_what_the_workspace_finds(api, workspace, manuals):

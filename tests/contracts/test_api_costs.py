@@ -33,7 +33,7 @@ def reader(request: pytest.FixtureRequest, workspace: Workspace) -> TestClient:
 
 
 def test_the_saved_recipe_answers_readers(reader, workspace):
-    workspace.base("manuals").save_recipe(QUICK.with_fields({**CHAT, "search.hyde": True}))
+    workspace.base("manuals").recipes.save(QUICK.with_fields({**CHAT, "search.hyde": True}))
     found = reader.post(f"{BASES}/manuals/search", json={"question": "leave"}).json()
     assert "hyde" in [stage["name"] for stage in found["stages"]]
     setting = {"top_k": 3, "score_threshold": 0.0}

@@ -100,7 +100,7 @@ def test_whoever_downloads_is_in_the_audit_log(workspace, manuals):
 
 def test_builds_are_listed_and_unused_ones_deleted(api, workspace, manuals):
     base = workspace.base("manuals")
-    base.save_recipe(QUICK)
+    base.recipes.save(QUICK)
     other = QUICK.with_fields({"index.chunk_size": 12}).index
     workspace.jobs.run(base.documents.build(other))
     add(workspace, base, {"late.md": "Canteens open at noon."})

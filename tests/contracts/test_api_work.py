@@ -300,7 +300,7 @@ def test_dify_gets_records_and_its_codes(api, workspace, manuals):
 
 def test_scores_for_others_fall_with_the_rank_and_relevance_stands_beside(api, workspace, manuals):
     base = workspace.base("manuals")
-    base.save_recipe(base.recipe().with_fields({"search.dense_weight": 0.0}))
+    base.recipes.save(base.recipe().with_fields({"search.dense_weight": 0.0}))
     by_relevance = set[bool]()
     for question in ("unused leave trains", "second class on the train of unused leave"):
         hits = base.search(question, base.recipe().with_fields({"search.top_k": 5})).hits

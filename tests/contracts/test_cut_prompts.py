@@ -89,7 +89,7 @@ def base(home: Path, server: Script) -> Iterator[KnowledgeBase]:
     add(workspace, base, files)
     fields = {"provider": "llamacpp", "model": "m", "evidence": "passages"}
     recipe = base.recipe().with_fields({f"answer.{name}": value for name, value in fields.items()})
-    base.save_recipe(recipe.with_fields({"search.threshold": None, "search.top_k": 8}))
+    base.recipes.save(recipe.with_fields({"search.threshold": None, "search.top_k": 8}))
     yield base
     workspace.close()
 

@@ -172,7 +172,7 @@ def handbook(home: Path) -> None:
     add(workspace, base, FILES)
     base.questions.import_file("set", "set.jsonl", json.dumps(QUESTION).encode())
     base.runs.evaluate("set", QUICK)
-    base.save_recipe(QUICK)
+    base.recipes.save(QUICK)
     workspace.close()
 
 

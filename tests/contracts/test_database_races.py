@@ -79,10 +79,10 @@ def test_the_same_evaluation_is_queued_once(workspace, base):
 
 def test_recipes_are_saved_by_many(base):
     def save(number: int, thread: int) -> None:
-        base.save_recipe(QUICK.with_fields({"search.top_k": 10 + number * AT_ONCE + thread}))
+        base.recipes.save(QUICK.with_fields({"search.top_k": 10 + number * AT_ONCE + thread}))
 
     assert _race(save) == Counter()
-    assert len(base.saved_recipes()) == ROUNDS * AT_ONCE
+    assert len(base.recipes.versions()) == ROUNDS * AT_ONCE
 
 
 def test_the_same_texts_are_embedded_by_many(workspace, base):

@@ -119,7 +119,7 @@ def collection(asked: Asked) -> QdrantClient:
 @pytest.fixture(scope="module")
 def table(asked: Asked, postgres: Server) -> Iterator[psycopg.Connection[Any]]:
     """The exported table with the passages, and one with BM25 scores."""
-    create, load, _ = asked.base.recipe_exports.export(asked.recipe(**DENSE), "pgvector").statements
+    create, load, _ = asked.base.recipes.export(asked.recipe(**DENSE), "pgvector").statements
     url = postgres.url(postgres.create()).replace("+psycopg", "")
     with psycopg.connect(url) as connection:
         connection.execute(create.content)
@@ -171,7 +171,7 @@ def test_saturation_in_qdrant_agrees_where_no_list_lacks_a_passage(asked, collec
 )
 def test_results_in_postgresql_are_those_of_the_recipe(asked, table, fields):
     recipe = asked.recipe(**fields)
-    (*_, ask) = asked.base.recipe_exports.export(recipe, "pgvector").statements
+    (*_, ask) = asked.base.recipes.export(recipe, "pgvector").statements
     found = []
     for number, vector in enumerate(asked.question_vectors.tolist()):
         scores = f"matching AS (SELECT id, word_score FROM bm25 WHERE question = {number})"
@@ -182,7 +182,7 @@ def test_results_in_postgresql_are_those_of_the_recipe(asked, table, fields):
 
 
 def test_the_full_text_query_runs_in_postgresql(asked, table):
-    (*_, ask) = asked.base.recipe_exports.export(asked.recipe(), "pgvector").statements
+    (*_, ask) = asked.base.recipes.export(asked.recipe(), "pgvector").statements
     key = int(asked.keys[3])
     values = {"vector": str(asked.vectors[3].tolist()), "text": f"Which passages have {key}?"}
     rows = table.execute(ask.content, values).fetchall()
@@ -304,7 +304,7 @@ def test_exported_passages_load_into_qdrant(asked):
     created = _body(asked, asked.recipe(**DENSE), 0)
     dense = {"dense": models.VectorParams.model_validate(created["vectors"]["dense"])}
     client.create_collection("passages", dense)
-    rows = asked.base.recipe_exports.passages(asked.base.recipe(), vectors=True)
+    rows = asked.base.recipes.passages(asked.base.recipe(), vectors=True)
     client.upsert(
         "passages",
         [models.PointStruct(id=row.number, vector={"dense": row.vector}) for row in rows],
@@ -326,7 +326,7 @@ def test_words_are_cut_alike_enough_without_the_analyzer_of_the_recipe(asked):
 
 
 def _module(asked: Asked, recipe: Recipe, target: str) -> ModuleType:
-    export = asked.base.recipe_exports.export(recipe, target)
+    export = asked.base.recipes.export(recipe, target)
     module = ModuleType(f"recipe_retriever_{target}_{recipe.hash}")
     code = compile(export.text, module.__name__, "exec", dont_inherit=True)
     exec(code, module.__dict__)
@@ -355,7 +355,7 @@ def _texts(base: KnowledgeBase, keys: Keys) -> list[str]:
 
 
 def _body(asked: Asked, recipe: Recipe, number: int) -> Any:
-    export = asked.base.recipe_exports.export(recipe, "qdrant")
+    export = asked.base.recipes.export(recipe, "qdrant")
     return json.loads(export.statements[number].content)
 
 

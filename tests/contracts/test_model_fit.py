@@ -58,7 +58,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
     base = workspace.create("handbook", Recipe())
     add(workspace, base, {"office.md": b"# Office\n\nTickets are refunded within 14 days."})
     fields = {"answer.provider": "llamacpp", "answer.model": "m", "search.threshold": None}
-    base.save_recipe(base.recipe().with_fields(fields))
+    base.recipes.save(base.recipe().with_fields(fields))
     return base
 
 

@@ -70,7 +70,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "food.md": f"{GREY_CAT} 300 g",
     }
     add(workspace, base, {"leave.md": LEAVE, **pets})
-    base.save_recipe(QUICK)
+    base.recipes.save(QUICK)
     (document,) = (d.id for d in base.documents.documents(QUICK.index) if d.name == "leave.md")
     base.questions.create_set("policies")
     question = base.questions.add_question("policies", "When is leave lost?", answerable=True)
@@ -258,7 +258,7 @@ def test_every_tool_by_every_role(tmp_path):
     add(workspace, base, {"leave.md": LEAVE})
     secrets = _secrets(workspace)
     (document,) = base.documents.documents(QUICK.index)
-    base.save_recipe(QUICK)
+    base.recipes.save(QUICK)
     base.questions.create_set("policies")
     asked = base.questions.add_question("policies", "When is leave lost?")
     base.questions.label("policies", asked, document.id, 0, 20, 1)

@@ -396,7 +396,7 @@ def test_two_imports_into_one_empty_base_do_not_mix(
     store = store_import_job._store
 
     def overtaken(*args: Any) -> str:
-        base.save_recipe(base.recipe().with_fields({"index.embedder": "fake#other-1"}))
+        base.recipes.save(base.recipe().with_fields({"index.embedder": "fake#other-1"}))
         return store(*args)
 
     monkeypatch.setattr(store_import_job, "_store", overtaken)

@@ -198,7 +198,7 @@ def workspace(tmp_path: Path) -> Workspace:
     made = workspace_at(tmp_path)
     base = made.create("manuals", QUICK)
     add(made, base, TEXTS)
-    base.save_recipe(QUICK)
+    base.recipes.save(QUICK)
     base.questions.create_set("policies")
     question = base.questions.add_question("policies", QUESTION)
     ids = {info.name: info.id for info in base.documents.documents(QUICK.index)}

@@ -94,7 +94,7 @@ def _hits(base: KnowledgeBase, recipe: Recipe) -> list[Any]:
 
 
 def _standings(base: KnowledgeBase, recipe: Recipe) -> list[Any]:
-    explainer = base.explain(QUESTION, recipe)
+    explainer = base.explanations.explain(QUESTION, recipe)
     keys = [
         chunk.key
         for info in base.documents.documents(recipe.index)
@@ -153,7 +153,9 @@ def test_nothing_asks_a_server_for_all(served, servers, server):
     server.deepest, base = 0, served.base("handbook")
     assert len(server.keys(_build(server))) > 2 * HYBRID.search.candidates
     keys = server.keys(_build(server)).tolist()
-    ranks = [base.explain(QUESTION, HYBRID).standing(key).figures.dense_rank for key in keys]
+    ranks = [
+        base.explanations.explain(QUESTION, HYBRID).standing(key).figures.dense_rank for key in keys
+    ]
     assert sorted(ranks) == list(range(1, len(keys) + 1))
     _map(served, base)
     _run(base, HYBRID)
@@ -174,7 +176,7 @@ def test_a_server_that_lost_vectors_gets_them_back(served, servers, server, home
     before, keys = _hits(base, VECTORS), server.keys(_build(server))
     server.delete(_build(server), keys[:3])
     with pytest.raises(StorageError, match="lacks passage"):
-        base.explain(QUESTION, VECTORS).standing(int(keys[0]))
+        base.explanations.explain(QUESTION, VECTORS).standing(int(keys[0]))
     again = workspace_at(home / "served", servers)
     assert _hits(again.base("handbook"), VECTORS) == before
     assert sorted(server.keys(_build(server))) == sorted(keys)

@@ -208,7 +208,7 @@ def test_chat_and_inspector_name_the_same_heading(base):
     jobs = session.opened().jobs
     across = base.recipe().with_fields({"index.chunker": "recursive"})
     jobs.run(base.documents.build(across.index))
-    base.save_recipe(across)
+    base.recipes.save(across)
     jobs.run(base.documents.add_files([upload]))
     question = "Where are forklifts charged, and are they left there over night?"
     app = ask(visit("chat.py"), question)
@@ -244,7 +244,9 @@ def test_where_nothing_is_relevant_the_nearest_are_named_and_can_be_let_in(base)
 def test_searching_all_the_same_is_for_this_question_only(base, monkeypatch):
     model = TopicModel({"joint_share": 10.0}, -5.0, limit=0.3, source="a test")
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: model)
-    base.save_recipe(base.recipe().with_fields({"search.threshold": None, "search.refuse": "auto"}))
+    base.recipes.save(
+        base.recipe().with_fields({"search.threshold": None, "search.refuse": "auto"})
+    )
     app = ask(visit("chat.py"), "Who wrote the Iliad?")
     assert "off-topic" not in texts(app)
     app.session_state["chat_cause_1"] = True  # a click on Why?

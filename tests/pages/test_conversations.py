@@ -162,7 +162,7 @@ def test_an_answer_that_cannot_go_on_keeps_what_it_had_said(base, monkeypatch):
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
         fields = {"answer.provider": "compatible", "search.refuse": "off", "answer.mode": "strict"}
-        base.save_recipe(base.recipe().with_fields(fields))
+        base.recipes.save(base.recipe().with_fields(fields))
         app = ask(visit("chat.py", cut="Off"), LEAVE)
         assert base.conversations.turns(1)[0].answer == "Until 30 June, so it"
         held = base.documents.documents(base.recipe().index)
@@ -179,7 +179,7 @@ def test_general_knowledge_goes_on_too(base, monkeypatch):
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
         fields = {"answer.provider": "compatible", "answer.mode": "general"}
-        base.save_recipe(base.recipe().with_fields(fields))
+        base.recipes.save(base.recipe().with_fields(fields))
         app = ask(visit("chat.py"), "Where?")
         app.button(key="chat_continue_1").click().run()
         [turn] = base.conversations.turns(1)

@@ -152,7 +152,7 @@ def test_what_next_names_a_confirmed_fix(labelled, open_page, monkeypatch):
     ]
     base.questions.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, lines)))
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": 1.0})
-    base.save_recipe(recipe)
+    base.recipes.save(recipe)
     base.runs.evaluate("checks", recipe)
     labelled.jobs.run(base.tuning.diagnoses.start("checks", recipe))
     app = open_page("metrics.py", metrics="Failures")

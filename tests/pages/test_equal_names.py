@@ -69,7 +69,7 @@ def many(labelled: Workspace) -> KnowledgeBase:
     rows = [json.loads(line) for line in questions_file().splitlines()]
     copies = [row | {"id": f"{row['id']}-{n}", "group": "-"} for n in range(8) for row in rows]
     base.questions.import_file("many", "many.jsonl", "\n".join(map(json.dumps, copies)))
-    base.save_recipe(base.recipe().with_fields({"search.mode": "dense"}))
+    base.recipes.save(base.recipe().with_fields({"search.mode": "dense"}))
     return base
 
 

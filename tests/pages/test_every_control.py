@@ -59,7 +59,7 @@ class Stocked:
         world = World(home)
         self.home, workspace, base = home, world.workspace, world.base
         recipe = base.recipe()
-        base.save_recipe(recipe.with_fields({"search.top_k": 3}))
+        base.recipes.save(recipe.with_fields({"search.top_k": 3}))
         one = base.runs.list_all()[0].id
         words = recipe.with_fields({"search.mode": "lexical", "search.threshold": 0.9})
         other = base.runs.evaluate("questions", words).run.id

@@ -19,7 +19,7 @@ OpenPage = Callable[..., AppTest]
 def test_the_inspector_opens_with_the_passage_that_was_missed(labelled, open_page):
     base = labelled.base("notes")
     strict = base.recipe().with_fields({"search.threshold": 1.0, "search.exact_codes": False})
-    base.save_recipe(strict)
+    base.recipes.save(strict)
     found = base.runs.evaluate("checks", strict)
     failed = next(each for each in found.results if each.answerable)
     labels = base.questions.labels_of("checks", failed.text, strict.index)
@@ -31,7 +31,7 @@ def test_the_inspector_opens_with_the_passage_that_was_missed(labelled, open_pag
         "passage": f"{missed:016x}",
     }
     assert labels.missed([missed]) is None
-    standing = base.explain(failed.text, strict).standing(missed)
+    standing = base.explanations.explain(failed.text, strict).standing(missed)
     app = open_page("inspector.py", **parameters)
     assert not app.exception
     assert any(plain(standing.summary) in each.value for each in app.markdown)
@@ -110,7 +110,7 @@ def test_the_table_of_questions_has_no_blank_row(labelled, monkeypatch):
 def test_a_passage_below_top_k_is_not_returned(filled, open_page):
     base = filled.base("notes")
     one = base.recipe().with_fields({"search.threshold": None, "search.top_k": 1})
-    base.save_recipe(one)
+    base.recipes.save(one)
     asked = "Why does the Hollin pump make a grinding noise when its bearing is dry?"
     labels = [
         {"document": "travel.txt", "quote": "Train journeys are second class."},

@@ -66,7 +66,7 @@ def test_every_door_names_the_same_cause(
 ) -> None:
     base = workspace.base("two")
     recipe = base.recipe().with_fields(changes)
-    base.save_recipe(recipe)
+    base.recipes.save(recipe)
     workspace.jobs.run(base.runs.start_answers("checks", recipe))
     titles = {text: CAUSES[cause].title for text, cause in causes.items()}
     alone = {text: _first_cause(base, text, recipe) for text in titles}

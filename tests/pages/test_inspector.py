@@ -98,7 +98,7 @@ def test_a_threshold_that_does_not_apply_is_named_as_such_everywhere(base):
 
 
 def test_what_a_filter_by_tag_finds_follows_the_tags(base):
-    base.save_recipe(base.recipe().with_fields({"search.tags": ["trips"]}))
+    base.recipes.save(base.recipe().with_fields({"search.tags": ["trips"]}))
     app = visit("inspector.py", q=LEAVE)
     assert step(app, "filter") == "**0** pass the filter"
     base.documents.tag("travel.md", ["trips"])
@@ -137,7 +137,7 @@ def test_the_words_of_the_selected_passage_add_up_to_its_score(base):
 
 def test_the_prompt_is_the_one_that_a_model_would_get(base):
     app = visit("inspector.py", q=LEAVE, view="Prompt")
-    prompt = base.prompt(base.search(LEAVE, base.recipe()), base.recipe())
+    prompt = base.explanations.prompt(base.search(LEAVE, base.recipe()), base.recipe())
     assert prompt.text in [code.value for code in app.main.code]
     used, free = prompt.spending.prompt, prompt.spending.answer
     assert f"{used + free:,} tokens: " in texts(app)
@@ -174,7 +174,7 @@ def test_without_documents_it_says_what_to_do(home):
 def test_words_of_the_question_that_no_passage_has_are_named(base):
     recipe = base.recipe()
     question = "How is unused leave of a girlfriend carried over?"
-    assert base.unknown_words(base.search(question, recipe), recipe) == ("girlfriend",)
+    assert base.explanations.unknown_words(base.search(question, recipe), recipe) == ("girlfriend",)
     said = texts(visit("inspector.py", q=question))
     assert "No passage has “girlfriend”" in said
     assert "Not in these documents" not in said
@@ -187,23 +187,23 @@ def test_a_word_that_was_searched_in_another_form_is_not_unknown(base):
     other = WordCorrection("a girlfriend", "a girlfriend (partner)")
     reading = question.replace(other.typed, other.read)
     trace = replace(base.search(question, recipe), reading=reading, corrections=(other,))
-    assert base.unknown_words(trace, recipe) == ()
+    assert base.explanations.unknown_words(trace, recipe) == ()
 
 
 def test_the_state_of_the_answer_stands_with_its_reason(base):
     recipe, question = base.recipe(), "Until when may unused leave RX-77 be carried over?"
     trace = base.search(question, recipe)
-    explanation = base.explain_quotes(trace, recipe)
+    explanation = base.explanations.explain_quotes(trace, recipe)
     found = explanation.assessment
     assert found == base.answer(trace, recipe).answer.assessment
     assert found.state == "doubtful"
     assert found.reason
     assert "**Answered.**" in texts(visit("inspector.py", q=LEAVE))
     model = recipe.with_fields({"answer.provider": "ollama", "answer.model": "small"})
-    assert base.explain_quotes(trace, model) is None
+    assert base.explanations.explain_quotes(trace, model) is None
 
 
 def test_a_question_for_which_no_passage_is_given_is_refused(base):
-    base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
+    base.recipes.save(base.recipe().with_fields({"search.threshold": 1.0}))
     said = texts(visit("inspector.py", q=LEAVE))
     assert "**Not in these documents:** no passage is given to the answer." in said

@@ -12,6 +12,7 @@ from pages.components.inspector.recipe_comparison import fields
 from pages.components.shell.charts import LIGHT
 from rag import Chunk, InvalidRecipe, KnowledgeBase
 from rag.operation import operation
+from rag.workspace.knowledge_base import Explanations
 from tests.handbook import LEAVE, texts, visit
 
 CERTIFICATE = "A certificate is needed from the fourth day."
@@ -30,7 +31,7 @@ def passage(base: KnowledgeBase, words: str) -> Chunk:
 def test_the_selected_passage_is_followed_and_its_changes_are_stated(base):
     wanted = passage(base, "second class")
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
-    explainer = base.explain(LEAVE, base.recipe())
+    explainer = base.explanations.explain(LEAVE, base.recipe())
     standing, changes = explainer.standing(wanted.key), explainer.changes(wanted.key)
     assert standing.lost == "threshold"
     assert r"lost at threshold\: relevance 0\.158 is below 0\.200" in texts(app)
@@ -62,10 +63,10 @@ def test_a_search_that_recovered_is_explained_anew(base):
 
 def test_applying_a_change_brings_the_passage_in(base):
     wanted = passage(base, "second class")
-    changes = base.explain(LEAVE, base.recipe()).changes(wanted.key)
+    changes = base.explanations.explain(LEAVE, base.recipe()).changes(wanted.key)
     value = next(change.value for change in changes if change.field == "threshold")
     recipe = base.recipe().with_fields({"search.threshold": value})
-    explanation = base.explain_quotes(base.search(LEAVE, recipe), recipe)
+    explanation = base.explanations.explain_quotes(base.search(LEAVE, recipe), recipe)
     fate = explanation.fates[wanted.key]
     assert (fate.number, bool(fate.reason)) == (0, True)
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
@@ -80,7 +81,7 @@ def test_applying_a_change_brings_the_passage_in(base):
 
 
 def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base):
-    base.save_recipe(base.recipe().with_fields({"search.candidates": 1}))
+    base.recipes.save(base.recipe().with_fields({"search.candidates": 1}))
     wanted = passage(base, "goggles")
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
     assert r"cut by candidates\=1\; it has no term of the question" in texts(app)
@@ -132,7 +133,7 @@ def test_attribution_is_computed_when_it_is_asked_for(base):
     assert "cosine lost" not in str([each.proto for each in app.dataframe])
     app.button(key="attribution_compute").click().run()
     hit = base.search(LEAVE, base.recipe()).hits[0]
-    expected = base.explain(LEAVE, base.recipe()).attribution(hit.chunk.key)
+    expected = base.explanations.explain(LEAVE, base.recipe()).attribution(hit.chunk.key)
     words, sentences = (frame.value for frame in app.dataframe)
     assert sorted(words["loss"]) == pytest.approx(sorted(p.change for p in expected.words))
     assert set(sentences["part"]) == {" ".join(part.text.split()) for part in expected.sentences}
@@ -144,7 +145,7 @@ def test_attribution_is_computed_when_it_is_asked_for(base):
 def test_two_recipes_are_compared(base):
     app = visit("inspector.py", q=LEAVE, view="Compare", changes="threshold=null, top_k=3")
     other = base.recipe().with_fields({"search.threshold": None, "search.top_k": 3})
-    found = base.compare(LEAVE, base.recipe(), other)
+    found = base.explanations.compare(LEAVE, base.recipe(), other)
     metrics = {each.label: each.value for each in app.metric}
     assert metrics["Rank-biased overlap"] == f"{found.overlap:.2f}"
     assert metrics["Shown by both"] == "1 of 3"
@@ -187,7 +188,7 @@ def test_recipe_fields_are_read_as_on_the_command_line():
 def test_lines_run_through_the_stages_of_both_recipes(base):
     recipe = base.recipe().with_fields({"search.mode": "hybrid", "search.threshold": None})
     other = recipe.with_fields({"search.mode": "lexical", "search.top_k": 1})
-    compared = base.compare(LEAVE, recipe, other)
+    compared = base.explanations.compare(LEAVE, recipe, other)
     assert list(columns(compared.before)) == ["dense", "lexical", "fused", "returned"]
     assert list(columns(compared.after)) == ["lexical", "returned"]
     lines = flows(compared)
@@ -205,7 +206,9 @@ def test_lines_run_through_the_stages_of_both_recipes(base):
 
 def test_the_chart_says_where_a_relevant_passage_was_lost(base):
     recipe = base.recipe().with_fields({"search.mode": "hybrid", "search.threshold": None})
-    compared = base.compare(LEAVE, recipe, recipe.with_fields({"search.threshold": 1.0}))
+    compared = base.explanations.compare(
+        LEAVE, recipe, recipe.with_fields({"search.threshold": 1.0})
+    )
     [first, *rest] = flows(compared)
     relevant = [replace(first, grade=1), *rest]
     misleading = [replace(first, grade=-1), *rest]
@@ -230,8 +233,8 @@ def test_views_compute_only_when_chosen(base, monkeypatch):
     def never(*_arguments: object) -> None:
         raise AssertionError("explained")
 
-    monkeypatch.setattr(KnowledgeBase, "explain", never)
-    monkeypatch.setattr(KnowledgeBase, "compare", never)
+    monkeypatch.setattr(Explanations, "explain", never)
+    monkeypatch.setattr(Explanations, "compare", never)
     for view in ("Stages", "Terms", "Attribution", "Prompt"):
         app: AppTest = visit("inspector.py", q=LEAVE, view=view)
         assert not app.error

@@ -115,7 +115,7 @@ def test_the_page_opens_with_how_often_a_right_passage_comes_first(labelled, ope
 def test_figures_of_another_recipe_say_so(labelled, open_page):
     base = labelled.base("notes")
     evaluated(labelled)
-    base.save_recipe(base.recipe().with_fields({"search.mode": "dense"}))
+    base.recipes.save(base.recipe().with_fields({"search.mode": "dense"}))
     app = open_page("metrics.py")
     assert "the recipe changed" in app.warning[0].value
 
@@ -126,7 +126,7 @@ def test_tags_make_only_runs_that_filter_by_them_old(labelled, open_page):
     evaluated(labelled)
     base.documents.tag(name, ["policy"])
     assert not open_page("metrics.py").warning
-    base.save_recipe(base.recipe().with_fields({"search.tags": ["policy"]}))
+    base.recipes.save(base.recipe().with_fields({"search.tags": ["policy"]}))
     evaluated(labelled)
     assert not open_page("metrics.py").warning
     base.documents.tag(name, [])
@@ -138,7 +138,7 @@ def test_tags_make_only_runs_that_filter_by_them_old(labelled, open_page):
 
 def test_questions_are_listed_failures_first(labelled, open_page):
     base = labelled.base("notes")
-    base.save_recipe(base.recipe().with_fields({"search.threshold": None}))
+    base.recipes.save(base.recipe().with_fields({"search.threshold": None}))
     evaluated(labelled)
     drawn = open_page("metrics.py").dataframe[-1]
     table, columns = drawn.value, json.loads(drawn.proto.columns)

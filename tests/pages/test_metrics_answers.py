@@ -52,7 +52,7 @@ def test_a_set_of_expected_answers_alone_is_evaluated_by_its_answers(labelled, o
 
 def test_answers_that_were_refused_wrongly_are_marked(labelled, open_page):
     base = labelled.base("notes")
-    base.save_recipe(base.recipe().with_fields({"search.threshold": 0.99}))
+    base.recipes.save(base.recipe().with_fields({"search.threshold": 0.99}))
     assert labelled.jobs.run(base.runs.start_answers("checks", base.recipe())).status == "done"
     (run,) = base.runs.list_all()
     assert run.metrics["false_doubt"] == 1.0
@@ -142,7 +142,7 @@ def test_failures_are_counted_by_what_they_fail_by():
 def test_metrics_and_failures_count_the_same_failures_whichever_run_is_newest(labelled, open_page):
     base = labelled.base("notes")
     recipe = base.recipe().with_fields({"search.top_k": 7})
-    base.save_recipe(recipe)
+    base.recipes.save(recipe)
     base.questions.edit_question("checks", "q3", answer="At most 139 euros")
 
     def failed() -> tuple[str, str]:

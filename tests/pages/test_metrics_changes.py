@@ -17,7 +17,7 @@ def test_a_change_is_shown_against_the_run_before(labelled, open_page):
     base = labelled.base("notes")
     before = evaluated(labelled)
     strict = base.recipe().with_fields({"search.threshold": 1.0})
-    base.save_recipe(strict)
+    base.recipes.save(strict)
     after = evaluated(labelled)
     app = open_page("metrics.py")
     change = after["recall@10"] - before["recall@10"]
@@ -46,7 +46,7 @@ def test_after_the_documents_changed_the_same_recipe_is_compared(labelled, open_
 def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(labelled, open_page):
     base = labelled.base("notes")
     recipe = base.recipe().with_fields({"answer.provider": "extractive"})
-    base.save_recipe(recipe)
+    base.recipes.save(recipe)
     strict = recipe.with_fields({"search.threshold": 1.0})
     assert labelled.jobs.run(base.runs.start_answers("checks", strict)).status == "done"
     evaluated(labelled)
@@ -64,7 +64,7 @@ def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(labelled
 def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(labelled, open_page):
     base = labelled.base("notes")
     loose = base.recipe().with_fields({"search.threshold": None})
-    base.save_recipe(loose)
+    base.recipes.save(loose)
     evaluated(labelled)
     rows = [json.loads(line) for line in questions_file().splitlines()]
     rows[0]["evidence"] = rows[1]["evidence"]

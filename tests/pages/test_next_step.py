@@ -90,7 +90,7 @@ def test_enough_labels_lead_to_runs(
         assert not app.error
         assert (app.title[0].value, app.selectbox(key="set").value) == ("Metrics", "checks")
     nothing = base.recipe().with_fields({"search.threshold": 0.99, "search.exact_codes": False})
-    base.save_recipe(nothing)
+    base.recipes.save(nothing)
     own = base.runs.evaluate("checks", nothing).run.id
     better = nothing.with_fields({"search.threshold": None})
     best = base.runs.evaluate("checks", better).run.id
@@ -116,7 +116,7 @@ def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
     }
     base.questions.import_file("checks", "l.jsonl", json.dumps(lost).encode(), existing="add")
     recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": None})
-    base.save_recipe(recipe)
+    base.recipes.save(recipe)
     base.runs.evaluate("checks", recipe)
     app = open_page("chat.py")
     assert "Grease the bearing" in _line(app)

@@ -41,7 +41,7 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
 def test_both_recipes_and_the_label_are_painted_on_the_page(base):
     recipe = base.recipe()
     other = recipe.with_fields({"search.mode": "lexical"})
-    compared = base.compare(ZIRCON, recipe, other, "checks")
+    compared = base.explanations.compare(ZIRCON, recipe, other, "checks")
     pages = printed_pages(base, overlay_spans(compared))
     page, *_ = pages
     spans = pages[page]

@@ -18,7 +18,7 @@ def base(filled: Workspace) -> KnowledgeBase:
 
 def save_elsewhere(base: KnowledgeBase, fields: dict[str, Any]) -> Recipe:
     recipe = base.recipe().with_fields(fields)
-    base.save_recipe(recipe)
+    base.recipes.save(recipe)
     return recipe
 
 

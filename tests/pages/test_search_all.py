@@ -43,7 +43,7 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(labelled, open_p
 
 def test_badge_verdict_and_button_of_search_all_say_one_thing(labelled, open_page):
     base = labelled.base("notes")
-    base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
+    base.recipes.save(base.recipe().with_fields({"search.threshold": 1.0}))
     app = open_page("tuning.py", cut="Off")
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
@@ -90,7 +90,7 @@ def test_search_all_without_labels_to_choose_by_says_what_is_missing(labelled, o
 
 def test_what_was_not_searched_is_not_called_found(labelled, open_page):
     base = labelled.base("notes")
-    base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0, "search.top_k": 3}))
+    base.recipes.save(base.recipe().with_fields({"search.threshold": 1.0, "search.top_k": 3}))
     app = open_page("tuning.py", cut="Off", k="7")
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"

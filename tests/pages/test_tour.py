@@ -254,7 +254,7 @@ def test_a_refused_new_answer_leaves_the_stop(base, open_page):
     basis = base.conversations.tours.basis(QUESTION, datetime.now(UTC), recipe)
     stop = TourStop("answer", QUESTION, "Until 30 June.", basis=basis)
     tour = base.conversations.tours.create("Board", [stop])
-    base.save_recipe(recipe.with_fields({"search.threshold": 1.0}))
+    base.recipes.save(recipe.with_fields({"search.threshold": 1.0}))
     app = open_page("tour.py", tour=str(tour))
     app.button(key="tour_update").click().run()
     assert not app.exception

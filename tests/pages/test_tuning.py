@@ -72,7 +72,7 @@ def test_figures_of_a_filter_by_tag_follow_the_tags(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     base = labelled.base("notes")
-    base.save_recipe(base.recipe().with_fields({"search.tags": ["policy"]}))
+    base.recipes.save(base.recipe().with_fields({"search.tags": ["policy"]}))
     app = open_page("tuning.py")
     assert _cards(app)["Recall@10"] == "0.000"
     for tagged in (["leave.md"], ["leave.md", "pump.txt"]):
@@ -136,7 +136,7 @@ def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) 
 
 def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
-    base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
+    base.recipes.save(base.recipe().with_fields({"search.threshold": 1.0}))
     app = open_page("tuning.py", cut="Off")
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"

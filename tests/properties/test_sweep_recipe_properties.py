@@ -166,7 +166,9 @@ def test_a_sweep_equals_the_pipeline(base, sweeper, drawn):
     number = len(recipes) - 1
     recipe = recipes.recipe(number)
     shown = [base.search(question.text, recipe).hits for question in sweeper.questions]
-    lengths = [sum(base.count_tokens(hit.chunk.text, recipe) for hit in hits) for hits in shown]
+    lengths = [
+        sum(base.recipes.count_tokens(hit.chunk.text, recipe) for hit in hits) for hits in shown
+    ]
     assert sweep.metrics(number)[CONTEXT] == np.mean(lengths)
     seen = sweeper.sweep(recipes, CUTOFFS, as_shown=True).metrics(number)
     judge = sweeper.source(recipe.index).judge

@@ -43,7 +43,7 @@ def test_whose_doing_an_entry_was(via, email, actor):
 
 
 def test_what_is_done_is_kept_in_the_audit_log(workspace):
-    workspace.base("manuals").save_recipe(QUICK)
+    workspace.base("manuals").recipes.save(QUICK)
     assert workspace.access.audit.lines() == []  # nobody signs in: there is one user
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
     base = ann.base("manuals")
@@ -52,7 +52,7 @@ def test_what_is_done_is_kept_in_the_audit_log(workspace):
     base.ask("When is leave lost?", QUICK)
     ben.base("manuals").questions.create_set("mine")
     with pytest.raises(NotAllowed):
-        ben.base("manuals").save_recipe(QUICK)
+        ben.base("manuals").recipes.save(QUICK)
     ben.create("more", QUICK)
     ben.delete("more")
 
@@ -141,7 +141,7 @@ def test_a_search_is_noted_in_every_base_that_it_searches(workspace):
     add(workspace, workspace.base("other"), {"cats.md": "Cats purr."})
     ann.base("manuals").search("leave", QUICK, ann.beside("manuals", [FurtherBase("other")]))
     told = {(line.entry.base, line.entry.action) for line in ann.audit(kind="search")}
-    assert told == {("manuals", "search"), ("other", "part")}
+    assert told == {("manuals", "search"), ("other", "explanations.part")}
 
 
 def test_texts_are_not_in_the_log(workspace):
@@ -160,12 +160,12 @@ def test_members_are_told_who_saved_the_recipe_last(workspace):
     base = ann.base("manuals")
     assert ann.recipe_saver(base.id) == ""
     base.access.add_member("ben@example.org", "viewer")
-    base.save_recipe(QUICK)
+    base.recipes.save(QUICK)
     base.runs.name_recipe(QUICK, "quick")
     assert ben.recipe_saver(base.id) == "ann@example.org"
     base.access.change_member("ben@example.org", "editor")
     wider = QUICK.with_fields({"search.top_k": 9})
-    ben.base("manuals").save_recipe(wider, instead_of=QUICK)
+    ben.base("manuals").recipes.save(wider, instead_of=QUICK)
     assert ann.recipe_saver(base.id) == "ben@example.org"
     base.access.remove_member("ben@example.org")
     with pytest.raises(NotFound):

@@ -157,7 +157,7 @@ QUESTION = "How many days of leave are there?"
 ACTIONS: dict[str, Callable[[KnowledgeBase, Recipe], object]] = {
     "search": lambda base, recipe: base.search(QUESTION, recipe),
     "ask": lambda base, recipe: "".join(base.ask(QUESTION, recipe)),
-    "explain": lambda base, recipe: base.explain(QUESTION, recipe),
+    "explain": lambda base, recipe: base.explanations.explain(QUESTION, recipe),
 }
 
 

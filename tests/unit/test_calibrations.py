@@ -125,18 +125,18 @@ def test_auto_is_what_half_of_the_passages_deserve(parts):
     fitted, curve = parts.tuning.calibrator.fit(SET, RECIPE)
     point = curve.aim(0.5)
     auto = RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
-    assert parts.threshold(auto) == fitted.threshold == point.threshold
+    assert parts.recipes.threshold(auto) == fitted.threshold == point.threshold
     lexical = auto.with_fields({"search.mode": "lexical"})
-    assert parts.threshold(lexical) == fitted.threshold
-    assert parts.threshold(auto.with_fields({"search.threshold": 0.25})) == 0.25
-    assert parts.threshold(auto.with_fields({"search.threshold": None})) is None
+    assert parts.recipes.threshold(lexical) == fitted.threshold
+    assert parts.recipes.threshold(auto.with_fields({"search.threshold": 0.25})) == 0.25
+    assert parts.recipes.threshold(auto.with_fields({"search.threshold": None})) is None
 
 
 def test_another_bm25_than_the_fitted_one_is_refused(parts):
     recipe = RECIPE.with_fields({**PROBABILITY, "search.b": 0.5})
     with pytest.raises(InvalidInput, match=r"fitted with search.b=0.75"):
         parts.search("?", recipe)
-    assert parts.threshold(recipe.with_fields({"search.relevance": "cosine"})) is None
+    assert parts.recipes.threshold(recipe.with_fields({"search.relevance": "cosine"})) is None
 
 
 def test_a_sweep_of_probabilities_without_a_calibration_is_refused(parts):

@@ -393,7 +393,7 @@ def test_a_rebuild_deletes_no_index_that_waits_to_be_built(workspace, monkeypatc
     def build_and_queue(*given: Any) -> None:
         build_indexes(*given)
         base.documents.build(_index(RECURSIVE))
-        base.save_recipe(APART.with_fields(OVERLAPPING))
+        base.recipes.save(APART.with_fields(OVERLAPPING))
 
     monkeypatch.setattr(
         "rag.experiments.tuning.diagnosis.trial_builds.build_indexes", build_and_queue

@@ -51,11 +51,11 @@ def test_a_drawn_recipe_has_nothing_sent(workspace, sent):
             asked = {"question": "leave", **more}
             told = api.post(f"/api/v1/knowledge-bases/manuals/{address}", json=asked)
             assert (sent, told.status_code in (200, 403, 422)) == ([], True), (fields, told.text)
-        for act in (guest.search, guest.part, guest.ask, guest.explain):
+        for act in (guest.search, guest.explanations.part, guest.ask, guest.explanations.explain):
             with suppress(TouchstoneError):
                 act("leave", recipe)
         with suppress(TouchstoneError):
-            guest.explain("leave", recipe).attribution(key)
+            guest.explanations.explain("leave", recipe).attribution(key)
         assert sent == []
 
     nothing_is_sent()

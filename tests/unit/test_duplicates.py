@@ -28,8 +28,8 @@ def one_of_everything(home: Path) -> None:
     base.documents.prepare_build(WIDE.index)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     base.documents.tag("leave.md", ["staff"])
-    base.save_recipe(QUICK)
-    base.save_recipe(NARROW)
+    base.recipes.save(QUICK)
+    base.recipes.save(NARROW)
     base.runs.name_recipe(NARROW, "narrow")
     base.conversations.prompts.save("strict", "Fence {mark}. Without an answer say {no_answer}")
     base.questions.create_set("policies")
@@ -65,7 +65,7 @@ def same(copy: KnowledgeBase, base: KnowledgeBase) -> None:
                 (h.chunk, h.relevance) for h in theirs_too
             ]
     assert copy.recipe() == base.recipe()
-    assert copy.saved_recipes() == base.saved_recipes()
+    assert copy.recipes.versions() == base.recipes.versions()
     assert copy.runs.recipe_names() == base.runs.recipe_names()
     assert copy.conversations.prompts.versions("strict") == base.conversations.prompts.versions(
         "strict"

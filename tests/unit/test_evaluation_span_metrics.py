@@ -215,8 +215,8 @@ def test_in_tokens_too_where_it_is_asked_for(home):
     plain = base.runs.evaluate(SET, WORDS, [1])
     added = {"token_recall@1", "token_precision@1", "token_iou@1"}
     assert found.run.metrics.keys() - plain.run.metrics.keys() == added
-    counted = base.count_tokens("when its bearing is dry", WORDS.with_fields(MINILM))
-    whole = base.count_tokens(DOCUMENTS["pump.txt"], WORDS.with_fields(MINILM))
+    counted = base.recipes.count_tokens("when its bearing is dry", WORDS.with_fields(MINILM))
+    whole = base.recipes.count_tokens(DOCUMENTS["pump.txt"], WORDS.with_fields(MINILM))
     figures = next(each.metrics for each in found.results if each.question_id == "q2")
     assert figures["token_recall@1"] == 1.0
     assert figures["token_precision@1"] == figures["token_iou@1"] == counted / whole

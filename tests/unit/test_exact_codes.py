@@ -88,7 +88,7 @@ def test_curves_of_the_threshold_know_it(base, recipe, passes):
 
 def test_an_explanation_says_what_lets_it_pass(base):
     [hit] = base.search(QUESTION, STRICT).hits
-    explainer = base.explain(QUESTION, STRICT)
+    explainer = base.explanations.explain(QUESTION, STRICT)
     told = {step.stage: step.words for step in explainer.standing(hit.chunk.key).steps}
     assert told["threshold"].endswith("it passes because it has a rare code of the question")
     changes = {change.field: change for change in explainer.changes(hit.chunk.key)}
@@ -98,7 +98,7 @@ def test_an_explanation_says_what_lets_it_pass(base):
 
 def test_a_dropped_passage_is_told_by_its_relevance(base):
     trace = base.search(QUESTION, LOOSE)
-    explainer = base.explain(QUESTION, LOOSE)
+    explainer = base.explanations.explain(QUESTION, LOOSE)
     key = next(hit.chunk.key for hit in trace.candidates if hit.chunk.text == CODE)
     changes = {change.field: change for change in explainer.changes(key)}
     value = changes["threshold"].value

@@ -22,7 +22,9 @@ def key(base: KnowledgeBase, words: str, recipe: Any = HYBRID) -> int:
 
 
 def test_a_result_is_followed_into_the_prompt(base):
-    found = base.explain(LEAVE, HYBRID).standing(key(base, "carried over until 30 June"))
+    found = base.explanations.explain(LEAVE, HYBRID).standing(
+        key(base, "carried over until 30 June")
+    )
     assert (found.lost, found.document) == ("", "leave.md")
     assert [step.stage for step in found.steps] == [
         "dense",
@@ -40,7 +42,7 @@ def test_a_result_is_followed_into_the_prompt(base):
 
 
 def test_a_passage_that_never_was_a_candidate_has_its_true_ranks(base):
-    explainer = base.explain(LEAVE, HYBRID)
+    explainer = base.explanations.explain(LEAVE, HYBRID)
     everything = base.search(LEAVE, VECTORS.with_fields({"search.top_k": 100}))
     candidates = {
         hit.chunk.key
@@ -64,7 +66,7 @@ def test_a_passage_that_never_was_a_candidate_has_its_true_ranks(base):
 
 def test_a_passage_below_the_threshold_says_so(base):
     recipe = HYBRID.with_fields({"search.candidates": 100, "search.threshold": 0.99})
-    found = base.explain(LEAVE, recipe).standing(key(base, "grinding noise", recipe))
+    found = base.explanations.explain(LEAVE, recipe).standing(key(base, "grinding noise", recipe))
     assert found.lost == "threshold"
     assert found.summary.endswith("is below 0.990")
 
@@ -72,25 +74,25 @@ def test_a_passage_below_the_threshold_says_so(base):
 def test_a_relevance_just_below_the_threshold_is_told_from_it(base):
     recipe = HYBRID.with_fields({"search.candidates": 100, "search.threshold": None})
     passage = key(base, "grinding noise", recipe)
-    explainer = base.explain(LEAVE, recipe)
+    explainer = base.explanations.explain(LEAVE, recipe)
     hits = {hit.chunk.key: hit for hit in explainer.trace.candidates}
     near = round(hits[passage].relevance + 0.00003, 5)
     strict = recipe.with_fields({"search.threshold": near, "search.exact_codes": False})
-    summary = base.explain(LEAVE, strict).standing(passage).summary
+    summary = base.explanations.explain(LEAVE, strict).standing(passage).summary
     relevance, limit = summary.rpartition("relevance ")[2].split(" is below ")
     assert float(relevance) < float(limit)
 
 
 def test_a_retrieval_without_a_prompt_ends_with_its_results(base):
-    trace = base.part(LEAVE, HYBRID).trace
-    explainer = base.explain(LEAVE, HYBRID, trace)
+    trace = base.explanations.part(LEAVE, HYBRID).trace
+    explainer = base.explanations.explain(LEAVE, HYBRID, trace)
     assert explainer.trace is trace
     found = explainer.standing(key(base, "carried over until"))
     assert found.lost == ""
 
 
 def test_tools_are_left_out(base):
-    explainer = base.explain(LEAVE, HYBRID.with_fields({"search.tools": ["nowhere"]}))
+    explainer = base.explanations.explain(LEAVE, HYBRID.with_fields({"search.tools": ["nowhere"]}))
     assert explainer.recipe == HYBRID
     assert [hit.chunk for hit in explainer.trace.hits] == [
         hit.chunk for hit in base.search(LEAVE, HYBRID).hits
@@ -98,7 +100,9 @@ def test_tools_are_left_out(base):
 
 
 def test_filters_say_that_they_exclude(base):
-    explainer = base.explain(LEAVE, HYBRID.with_fields({"search.documents": ["leave*"]}))
+    explainer = base.explanations.explain(
+        LEAVE, HYBRID.with_fields({"search.documents": ["leave*"]})
+    )
     found = explainer.standing(key(base, "grinding noise"))
     assert (found.lost, found.figures.dense_rank) == ("filter", None)
     kept = explainer.standing(key(base, "carried over until"))
@@ -108,8 +112,8 @@ def test_filters_say_that_they_exclude(base):
 
 def test_a_second_search_is_told_apart_from_the_first(base):
     recipe = HYBRID.with_fields({"search.feedback": 1, "search.feedback_weight": 1.0})
-    explainer = base.explain(LEAVE, recipe)
-    plain = base.explain(LEAVE, HYBRID)
+    explainer = base.explanations.explain(LEAVE, recipe)
+    plain = base.explanations.explain(LEAVE, HYBRID)
     for info in base.documents.documents(recipe.index):
         for chunk in base.documents.chunks(info.id, recipe.index):
             found, first = explainer.standing(chunk.key), plain.standing(chunk.key)
@@ -122,7 +126,7 @@ def test_a_second_search_is_told_apart_from_the_first(base):
 
 
 def test_a_text_is_found_where_it_stands(base):
-    explainer = base.explain(LEAVE, HYBRID)
+    explainer = base.explanations.explain(LEAVE, HYBRID)
     (first, *_) = explainer.find("Grease the bearing every 500  hours")
     assert (first.match, first.standing.chunk.key) == ("exact", key(base, "Grease the bearing"))
     assert first.gap
@@ -137,7 +141,7 @@ def test_a_text_is_found_where_it_stands(base):
 
 
 def test_a_document_shows_its_best_placed_passages(base):
-    explainer = base.explain(LEAVE, HYBRID)
+    explainer = base.explanations.explain(LEAVE, HYBRID)
     (leave,) = [each for each in base.documents.documents(HYBRID.index) if each.name == "leave.md"]
     found = explainer.in_document(leave.id)
     keys = {chunk.key for chunk in base.documents.chunks(leave.id, HYBRID.index)}
@@ -149,11 +153,11 @@ def test_a_document_shows_its_best_placed_passages(base):
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 5001])
 def test_nothing_and_far_too_much_are_not_looked_for(base, text):
     with pytest.raises(InvalidInput):
-        base.explain(LEAVE, HYBRID).find(text)
+        base.explanations.explain(LEAVE, HYBRID).find(text)
 
 
 def test_unknown_passages_are_refused(base):
-    explainer = base.explain(LEAVE, HYBRID)
+    explainer = base.explanations.explain(LEAVE, HYBRID)
     for ask in (explainer.standing, explainer.changes, explainer.attribution):
         with pytest.raises(NotFound, match="No passage has the id 0000000000000001"):
             ask(1)
@@ -162,7 +166,7 @@ def test_unknown_passages_are_refused(base):
 
 
 def test_attribution_is_of_the_vectors_that_search(base):
-    explainer, wanted = base.explain(LEAVE, HYBRID), key(base, "carried over until")
+    explainer, wanted = base.explanations.explain(LEAVE, HYBRID), key(base, "carried over until")
     found = explainer.attribution(wanted)
     assert found.cosine == pytest.approx(explainer.standing(wanted).figures.dense, abs=1e-6)
     assert {"unused", "leave"} <= {part.text for part in found.words if part.change > 0}

@@ -33,7 +33,7 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
 
 def exported(base: KnowledgeBase, target: str, **fields: Any) -> RecipeExport:
     recipe = QUICK.with_fields({f"search.{name}": value for name, value in fields.items()})
-    return base.recipe_exports.export(recipe, target)
+    return base.recipes.export(recipe, target)
 
 
 def fidelities(export: RecipeExport, *names: str) -> list[str]:
@@ -88,7 +88,7 @@ def test_steps_and_thresholds_that_an_engine_lacks(base):
 )
 def test_the_analyzer_of_each_engine(base, analyzer, names):
     recipe = QUICK.with_fields({"index.analyzer": analyzer})
-    qdrant, pgvector, *engines = (base.recipe_exports.export(recipe, target) for target in TARGETS)
+    qdrant, pgvector, *engines = (base.recipes.export(recipe, target) for target in TARGETS)
     point = body(qdrant, 1)["points"][0]
     assert point["vector"]["words"]["options"]["language"] == names[0]
     assert f"to_tsvector('{names[1]}', text)" in pgvector.statements[0].content
@@ -146,7 +146,7 @@ def test_requests_for_opensearch(base):
 
 def test_another_target_is_refused(base):
     with pytest.raises(InvalidInput, match="No export is for 'solr'"):
-        base.recipe_exports.export(Recipe(), "solr")
+        base.recipes.export(Recipe(), "solr")
 
 
 @pytest.mark.parametrize(

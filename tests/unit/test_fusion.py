@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import InvalidRecipe, Recipe, SearchRecipe, with_embedder_weight
+from rag import InvalidRecipe, Recipe, SearchRecipe, score_contributions, with_embedder_weight
 from rag.cli import targets
 from rag.retrieval import (
     NOT_FOUND,
@@ -241,7 +241,7 @@ def test_shares_add_up_to_the_score(tmp_path, changes):
     workspace, base = make(tmp_path)
     recipe: Recipe = RECIPE.with_fields({"search.threshold": 0.15, **changes})
     trace = base.search(LEAVE, recipe)
-    found = base.score_contributions(trace, recipe)
+    found = score_contributions(trace, recipe.search)
     hits = [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
     scores = {hit.chunk.key: hit.score for hit in hits}
     assert {key: share.dense + share.lexical for key, share in found.items()} == pytest.approx(

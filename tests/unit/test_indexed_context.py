@@ -82,7 +82,7 @@ def test_words_say_how_often_they_matched_in_the_context(base):
     recipe = CONTEXT.with_fields(WORDS)
     found = _last(base)
     trace = base.search("Which Corvane service?", recipe)
-    explained = base.explain_words(found.chunk.key, trace, recipe)
+    explained = base.explanations.explain_words(found.chunk.key, trace, recipe)
     there = {match.matched: (match.tf, match.in_context) for match in explained.matches}
     times = found.chunk.text.casefold().count("service")
     assert there == {"corvan": (1, 1), "servic": (times, 0)}
@@ -92,8 +92,8 @@ def test_words_say_how_often_they_matched_in_the_context(base):
 def test_matched_words_of_text_and_context_stand_apart(base):
     recipe = CONTEXT.with_fields(WORDS)
     trace, found = base.search("Corvane service", recipe), _last(base)
-    inside = base.word_finder(trace, recipe)(found)
-    around = base.word_finder(trace, recipe, context=True)(found)
+    inside = base.explanations.word_finder(trace, recipe)(found)
+    around = base.explanations.word_finder(trace, recipe, context=True)(found)
     assert {found.chunk.text[start:end] for start, end in inside} == {"service"}
     assert [found.chunk.context[start:end] for start, end in around] == ["Corvane"]
 

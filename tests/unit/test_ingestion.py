@@ -342,7 +342,7 @@ def test_a_question_that_is_no_text_is_refused(workspace):
     add(workspace, base, {"leave.md": LEAVE})
     conversation = base.conversations.open(None)
     for question in ("carried \ud800 over?", "carried \0 over?", "x" * 8001):
-        for ask in (base.search, base.ask, base.explain):
+        for ask in (base.search, base.ask, base.explanations.explain):
             with pytest.raises(InvalidInput, match=r"half a character|character 0|8,000 char"):
                 ask(question, QUICK)
         with pytest.raises(InvalidInput, match=r"half a character|character 0|8,000 char"):

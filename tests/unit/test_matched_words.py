@@ -63,7 +63,7 @@ def test_a_higher_threshold_is_not_reached_by_words(base):
 
 def test_an_explanation_says_what_lets_it_pass(base):
     [hit] = base.search(QUESTION, ON).hits
-    explainer = base.explain(QUESTION, ON)
+    explainer = base.explanations.explain(QUESTION, ON)
     steps = {step.stage: step.words for step in explainer.standing(hit.chunk.key).steps}
     assert steps["threshold"].endswith(f"it passes because it has {SHARE}")
     changes = {change.field: change for change in explainer.changes(hit.chunk.key)}

@@ -211,7 +211,7 @@ def test_hits_say_where_they_come_from(workspace):
 
 
 def test_a_base_is_searched_by_its_own_recipe(workspace):
-    workspace.base("policies").save_recipe(QUICK.with_fields({"search.threshold": 0.99}))
+    workspace.base("policies").recipes.save(QUICK.with_fields({"search.threshold": 0.99}))
     base = workspace.base("pumps")
 
     def found(also: FurtherBase) -> list[str]:
@@ -255,7 +255,7 @@ def test_a_base_that_fails_is_a_note(workspace, monkeypatch):
     def down(*_: object) -> None:
         raise ProviderUnavailable("The model is down.", "Start it.")
 
-    monkeypatch.setattr(beside[0].base, "part", down)
+    monkeypatch.setattr(beside[0].base.explanations, "part", down)
     trace = workspace.base("pumps").search(QUESTION, QUICK, beside)
     merge = trace.stage("merge")
     assert merge.note.endswith("policies returned nothing: The model is down.")

@@ -66,7 +66,7 @@ def reader(workspace: Workspace) -> ScopedWorkspace:
 
 def test_a_reader_has_no_attribution_from_who_is_paid(workspace, paid):
     base = reader(workspace).base("manuals")
-    explainer = base.explain(QUESTION, base.recipe())
+    explainer = base.explanations.explain(QUESTION, base.recipe())
     key = explainer.trace.hits[0].chunk.key
     explainer.standing(key)
     paid.sent.clear()
@@ -92,7 +92,7 @@ def test_an_index_is_built_by_a_diagnosis_of_who_may_spend(workspace, paid):
 
 def test_a_person_has_it(workspace, paid):
     base = view(workspace, signed_in(workspace, "ann")).base("manuals")
-    explainer = base.explain(QUESTION, base.recipe())
+    explainer = base.explanations.explain(QUESTION, base.recipe())
     attribution = explainer.attribution(explainer.trace.hits[0].chunk.key)
     assert [word.text for word in attribution.words] == [QUESTION]
 
@@ -100,6 +100,6 @@ def test_a_person_has_it(workspace, paid):
 def test_a_reader_has_it_from_who_is_free(workspace, paid, monkeypatch):
     monkeypatch.setattr(spending.providers, "may_cost", lambda _name, _variables: False)
     base = reader(workspace).base("manuals")
-    explainer = base.explain(QUESTION, base.recipe())
+    explainer = base.explanations.explain(QUESTION, base.recipe())
     attribution = explainer.attribution(explainer.trace.hits[0].chunk.key)
     assert [word.text for word in attribution.words] == [QUESTION]

@@ -64,17 +64,17 @@ def test_links_are_made_and_revoked(workspace, capsys):
 
 def test_the_log_is_listed_and_saved(workspace, capsys, tmp_path):
     ann = workspace.access.people.sign_in(Claims("i", "ann", "ann@example.org"))
-    ScopedWorkspace(workspace, Principal(ann)).base("manuals").save_recipe(QUICK)
+    ScopedWorkspace(workspace, Principal(ann)).base("manuals").recipes.save(QUICK)
     (entry,) = output_of(capsys, "audit", "--kind", "recipe", "--days", "1")["entries"]
     assert (entry["who"], entry["knowledge_base"], entry["action"]) == (
         "ann@example.org",
         "manuals",
-        "save_recipe",
+        "recipes.save",
     )
     assert output_of(capsys, "audit", "--person", "ben") == {"entries": []}
     file = tmp_path / "log.csv"
     assert output_of(capsys, "audit", "-o", str(file)) == {"entries": 1}
-    assert file.read_text().splitlines()[1].endswith("manuals,recipe,save_recipe,")
+    assert file.read_text().splitlines()[1].endswith("manuals,recipe,recipes.save,")
 
 
 def test_what_is_old_is_deleted(home, capsys):
@@ -85,8 +85,8 @@ def test_what_is_old_is_deleted(home, capsys):
         assert main(["ask", "manuals", "How long is leave?", "--session", name]) == 0
     ann = workspace.access.people.sign_in(Claims("i", "ann", "ann@example.org"))
     principal = ScopedWorkspace(workspace, Principal(ann))
-    principal.base("manuals").save_recipe(QUICK)
-    principal.base("manuals").save_recipe(QUICK)
+    principal.base("manuals").recipes.save(QUICK)
+    principal.base("manuals").recipes.save(QUICK)
     workspace.close()
     figures = "CAST(metrics AS VARCHAR)"
     with closing(database_at(home)) as database, database.write() as connection:

@@ -300,7 +300,7 @@ def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None
     assert guest.base("manuals").ask("When is leave lost?", QUICK).answer.text
     for refused in (
         lambda: guest.base("manuals").questions.export_text("x", "jsonl"),
-        lambda: guest.base("manuals").save_recipe(QUICK),
+        lambda: guest.base("manuals").recipes.save(QUICK),
         lambda: guest.create("mine"),
         lambda: guest.tokens.create("mine", ["read"]),
         lambda: guest.delete("manuals"),

@@ -52,6 +52,6 @@ def test_what_a_model_gets_is_the_text_in_use(home):
     _, base = handbook(home)
     base.conversations.prompts.save("strict", PROMPTS["strict"].text + "\n8. Write in verse.")
     recipe = base.recipe().with_fields({"answer.mode": "strict"})
-    prompt = base.prompt(base.search("grinding noise", recipe), recipe)
+    prompt = base.explanations.prompt(base.search("grinding noise", recipe), recipe)
     assert "8. Write in verse." in prompt.text
     assert prompt.version == base.conversations.prompts.wording().version("strict")

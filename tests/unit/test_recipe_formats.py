@@ -217,7 +217,7 @@ def test_json_carries_every_field_exactly(changes):
 def test_what_a_file_does_not_name_is_as_the_recipe_is_saved(home, tmp_path, capsys):
     base = handbook(home)[1]
     saved = base.recipe().with_fields({"search.refuse": 0.1, "search.synonyms": False})
-    base.save_recipe(saved)
+    base.recipes.save(saved)
     path = tmp_path / "recipe.json"
     path.write_text('{"search": {"top_k": 2}}')
     short = saved.with_fields({"search.top_k": 2})
@@ -238,7 +238,7 @@ def test_requests_change_what_they_name_and_nothing_else(home):
     workspace, base = handbook(home)
     api, path = client(workspace), "/api/v1/knowledge-bases/handbook"
     saved = base.recipe().with_fields({"search.refuse": 0.1, "search.synonyms": False})
-    base.save_recipe(saved)
+    base.recipes.save(saved)
     part, short = {"search": {"top_k": 2}}, saved.with_fields({"search.top_k": 2})
     for body, expected in [
         ({"recipe": part, "fields": {"search.b": 0.5}}, short.with_fields({"search.b": 0.5})),

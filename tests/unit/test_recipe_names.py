@@ -55,5 +55,5 @@ def test_a_recipe_is_renamed_and_its_name_taken_away(base):
 def test_a_recipe_that_cannot_work_is_not_saved(home, field):
     base = workspace_at(home).create("notes", QUICK)
     with pytest.raises(InvalidRecipe, match="nonsense"):
-        base.save_recipe(QUICK.with_fields({f"index.{field}": "nonsense"}))
+        base.recipes.save(QUICK.with_fields({f"index.{field}": "nonsense"}))
     assert base.recipe() == QUICK

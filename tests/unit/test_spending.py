@@ -126,28 +126,28 @@ def test_whoever_may_not_spend_has_nothing_asked_by_fields(workspace, who, membe
     assert trace.hits
     for act in (
         lambda recipe: base.search("leave", recipe),
-        lambda recipe: base.part("leave", recipe),
+        lambda recipe: base.explanations.part("leave", recipe),
         lambda recipe: base.ask("leave", recipe),
-        lambda recipe: base.unranked(trace.hits[0].chunk.key, "leave", recipe),
+        lambda recipe: base.explanations.unranked(trace.hits[0].chunk.key, "leave", recipe),
     ):
         with pytest.raises(NotAllowed, match=r"search\.hyde can cost money"):
             act(HYDE)
     with pytest.raises(NotAllowed, match=r"answer\.provider can cost money"):
         base.answer(trace, ANSWERED)
     assert base.search("leave", ANSWERED).hits == trace.hits  # nobody answers
-    assert base.threshold(HYDE) is None
+    assert base.recipes.threshold(HYDE) is None
     assert "answer.provider" in view.costs(base, ANSWERED)
     assert view.costs(base, QUICK) == ""
 
 
 @pytest.mark.parametrize("who", [guest, reader])
 def test_what_the_owner_saved_is_asked_for_everybody(workspace, who):
-    workspace.base("manuals").save_recipe(HYDE)
+    workspace.base("manuals").recipes.save(HYDE)
     base = who(workspace).base("manuals")
     assert base.search("leave", HYDE).stage("hyde") is not None
     with pytest.raises(NotAllowed, match=r"search\.hyde"):
         base.search("leave", HYDE.with_fields({"answer.model": "large"}))
-    workspace.base("manuals").save_recipe(QUICK)  # the next question knows
+    workspace.base("manuals").recipes.save(QUICK)  # the next question knows
     with pytest.raises(NotAllowed, match=r"search\.hyde"):
         base.search("leave", HYDE)
 
@@ -187,7 +187,7 @@ def test_a_file_of_the_server_is_opened_for_who_saves_recipes(workspace):
     assert edits.search("leave", by_path).failures  # nothing is there
     with pytest.raises(NotAllowed, match=r"search\.rerank would open a file of the server"):
         looks.search("leave", by_path)
-    edits.save_recipe(by_path)
+    edits.recipes.save(by_path)
     assert looks.search("leave", by_path).failures
     with pytest.raises(NotAllowed, match=r"search\.rerank would open a file of the server"):
         looks.search("leave", QUICK.with_fields({"search.rerank": "onnx:/etc"}))
@@ -195,7 +195,7 @@ def test_a_file_of_the_server_is_opened_for_who_saves_recipes(workspace):
 
 def test_the_guests_of_a_link_have_as_many_searches_that_cost(workspace, monkeypatch):
     monkeypatch.setattr(workspace.access, "guest_rates", Rates(2, lambda: 0.0))
-    workspace.base("manuals").save_recipe(HYDE)
+    workspace.base("manuals").recipes.save(HYDE)
     base = guest(workspace).base("manuals")
     for _ in range(2):  # a question is a search and an answer
         base.answer(base.search("leave", HYDE), QUICK)

@@ -127,7 +127,7 @@ def test_a_new_stage_is_in_the_trace_and_in_the_json_of_a_search(base, registere
 
 
 def test_a_new_stage_explains_what_it_dropped(base, registered):
-    explainer = base.explain(QUESTION, QUICK)
+    explainer = base.explanations.explain(QUESTION, QUICK)
     (lost,) = [
         finding.standing
         for finding in explainer.find("Pumps are checked.")

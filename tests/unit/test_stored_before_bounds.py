@@ -25,7 +25,7 @@ def workspace(tmp_path: Path) -> Workspace:
     found = workspace_at(tmp_path)
     base = found.create("manuals", QUICK)
     add(found, base, {"leave.md": "Leave is thirty days."})
-    base.save_recipe(QUICK)
+    base.recipes.save(QUICK)
     return found
 
 
@@ -42,7 +42,7 @@ def plant(workspace: Workspace, changes: dict[str, Any]) -> str:
         text = literal(json.dumps(data), Text())
         stored = cast(text, JSON) if on_server else type_coerce(text, Text())
         connection.execute(update(knowledge_base).values(recipe=stored))
-        moment = workspace.base("manuals").saved_recipes()[0][0]
+        moment = workspace.base("manuals").recipes.versions()[0][0]
         row = {"base_id": base_id, "hash": "abcdefabcdef", "saved": moment}
         connection.execute(insert(recipe_version).values(recipe=stored, **row))
     return "abcdefabcdef"
@@ -55,7 +55,7 @@ def test_a_recipe_that_would_be_refused_is_read_searched_and_repaired(workspace,
     plant(workspace, changes)
     base, expected = workspace.base("manuals"), QUICK.with_fields(read)
     assert base.recipe() == expected
-    assert {recipe.hash for _, recipe in base.saved_recipes()} == {QUICK.hash, expected.hash}
+    assert {recipe.hash for _, recipe in base.recipes.versions()} == {QUICK.hash, expected.hash}
     api = client(workspace)
     for path in ("", "/recipe", "/recipes", f"/recipes/{expected.hash}"):
         assert api.get(f"{BASES}/manuals{path}").status_code == 200
@@ -65,7 +65,7 @@ def test_a_recipe_that_would_be_refused_is_read_searched_and_repaired(workspace,
     assert all(each.repaired for each in workspace.check(repair=True))
     assert workspace.check() == []
     assert base.recipe() == expected
-    assert {recipe.hash for _, recipe in base.saved_recipes()} == {QUICK.hash, expected.hash}
+    assert {recipe.hash for _, recipe in base.recipes.versions()} == {QUICK.hash, expected.hash}
 
 
 def test_tags_that_are_no_text_are_read_and_repaired(workspace):

@@ -41,7 +41,7 @@ def _change(base: KnowledgeBase) -> Callable[..., Any]:
     [
         (_change, ("ann@example.org", "viewer")),
         (lambda base: base.access.create_link, ()),
-        (lambda base: base.save_recipe, (QUICK,)),
+        (lambda base: base.recipes.save, (QUICK,)),
         (lambda base: base.documents.delete_documents, (["x"],)),
         (lambda base: base.documents.read_again, ()),
         (lambda base: base.tuning.fits.start, ("mine", QUICK.index)),
@@ -105,7 +105,7 @@ def test_what_a_token_opened_ends_with_it(workspace, monkeypatch, members):
     workspace.access.tokens.revoke(row.id)
     for act in (
         lambda: base.search("leave", QUICK),
-        lambda: base.save_recipe(QUICK),
+        lambda: base.recipes.save(QUICK),
         lambda: program.jobs.get(job),
         lambda: program.base("manuals"),
     ):

@@ -39,7 +39,7 @@ def _asked(base: KnowledgeBase, question: str, recipe: Recipe) -> Turn:
 @pytest.fixture
 def with_fields(home: Path) -> KnowledgeBase:
     workspace, made = handbook(home)
-    job = made.save_recipe(WHOLE)
+    job = made.recipes.save(WHOLE)
     assert job is not None
     workspace.jobs.run(job)
     add(workspace, made, {"cash.md": FRONT + TEXT})
@@ -78,7 +78,7 @@ def test_an_explained_passage_begins_with_its_text(with_fields):
     trace = base.search(QUESTION, WHOLE)
     chunk = next(hit.chunk for hit in trace.hits if hit.document == "cash.md")
     assert chunk.text.startswith("---")
-    standing = base.explain(QUESTION, WHOLE, trace).standing(chunk.key)
+    standing = base.explanations.explain(QUESTION, WHOLE, trace).standing(chunk.key)
     stop = explanation_stop(QUESTION, standing, base.documents.document(chunk.document_id))
     assert stop.quotes[0].text.startswith("The cash plan pays")
 

@@ -137,7 +137,7 @@ def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(
 
 def test_an_explanation_names_every_stage(base):
     trace = base.search(QUESTION, VECTORS)
-    standing = base.explain(QUESTION, VECTORS).standing(trace.hits[0].chunk.key)
+    standing = base.explanations.explain(QUESTION, VECTORS).standing(trace.hits[0].chunk.key)
     document = base.documents.document(standing.chunk.document_id)
     stop = explanation_stop(QUESTION, standing, document)
     assert stop.quotes[0].text == trace.hits[0].chunk.text

@@ -64,7 +64,7 @@ def test_builds_of_a_grid_are_made(base, tmp_path, capsys):
     held = base.documents.documents(smaller.index)
     texts = [part.text for item in held for part in base.documents.chunks(item.id, smaller.index)]
     assert first["passages"] == len(texts)
-    tokens = sum(base.count_tokens(text, smaller) for text in texts) / len(texts)
+    tokens = sum(base.recipes.count_tokens(text, smaller) for text in texts) / len(texts)
     assert first["mean_tokens"] == pytest.approx(tokens)
 
 

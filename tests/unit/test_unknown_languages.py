@@ -15,6 +15,7 @@ from rag import (
     Recipe,
     Settings,
     Workspace,
+    score_contributions,
 )
 from rag.chunking import chunks
 from rag.providers import languages, multilingual_embedders
@@ -99,7 +100,7 @@ def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base):
     assert (off.threshold, off.waived_threshold) == (None, None)
     assert trace.hits[0].document == "pumpen.txt"
     assert "Schlüssel" in trace.hits[0].chunk.text
-    parts = base.score_contributions(trace, recipe)
+    parts = score_contributions(trace, recipe.search)
     for hit in trace.hits:
         share = parts[hit.chunk.key]
         assert share.dense + share.lexical == pytest.approx(hit.score)
@@ -152,7 +153,7 @@ def test_a_sweep_ranks_it_as_a_search_does(base, fusion, weight, threshold):
 )
 def test_changes_hold_for_it(base, fusion):
     recipe = base.recipe().with_fields({"search.fusion": fusion, "search.top_k": 2})
-    explainer = base.explain(QUESTION, recipe)
+    explainer = base.explanations.explain(QUESTION, recipe)
     keys = [hit.chunk.key for hit in explainer.trace.candidates]
     confirmed = 0
     for key in keys:

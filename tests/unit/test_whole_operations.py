@@ -56,19 +56,19 @@ def test_an_operation_writes_in_one_place():
                 for name, method in methods.items():
                     if "operation(" in " ".join(map(ast.unparse, method.decorator_list)):
                         counts[f"{node.name}.{name}"] = _transactions(method, methods)
-    assert counts["KnowledgeBase.save_and_build"] == counts["Proposals.request_proposals"] == 1
+    assert counts["Recipes.save_and_build"] == counts["Proposals.request_proposals"] == 1
     assert len(counts) > 200
     assert [name for name, count in counts.items() if count > 1] == []
 
 
 def test_a_recipe_is_saved_with_the_job_of_its_index(workspace, base):
-    outcome = base.save_and_build(OTHER)
+    outcome = base.recipes.save_and_build(OTHER)
     assert (outcome.saved, base.recipe()) == (True, OTHER)
     assert outcome.job is not None
     workspace.jobs.run(outcome.job)
     assert base.documents.missing(OTHER.index) == 0
-    assert base.save_and_build(QUICK) == type(outcome)(saved=True)
-    assert base.save_and_build(OTHER, instead_of=OTHER) == type(outcome)(saved=False)
+    assert base.recipes.save_and_build(QUICK) == type(outcome)(saved=True)
+    assert base.recipes.save_and_build(OTHER, instead_of=OTHER) == type(outcome)(saved=False)
     assert base.recipe() == QUICK
 
 
@@ -76,13 +76,13 @@ def test_a_recipe_is_saved_with_the_job_of_its_index(workspace, base):
 def test_a_recipe_is_not_saved_without_the_job_of_its_index(base, monkeypatch, module, name):
     monkeypatch.setattr(module, name, killed)
     with pytest.raises(KeyboardInterrupt):
-        base.save_and_build(OTHER)
+        base.recipes.save_and_build(OTHER)
     assert base.recipe() == QUICK
     assert [build.hash for build in base.documents.builds()] == [QUICK.index.hash]
 
 
 def test_documents_that_are_added_get_into_the_index_of_a_saved_recipe(workspace, base):
-    base.save_recipe(OTHER)
+    base.recipes.save(OTHER)
     add(workspace, base, {"travel.md": "Trains are booked by the office."})
     assert [hit.document for hit in base.search("trains", OTHER).hits] == ["travel.md"]
 

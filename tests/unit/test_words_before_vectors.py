@@ -269,7 +269,7 @@ def test_an_explanation_says_that_the_vector_is_not_in(workspace: Workspace) -> 
     take(base, "travel.md", TRAVEL)
     trace = base.search("second class", recipe)
     [hit] = trace.hits  # the threshold holds back what has a vector
-    standing = base.explain("second class", recipe, trace).standing(hit.chunk.key)
+    standing = base.explanations.explain("second class", recipe, trace).standing(hit.chunk.key)
     words = {step.stage: step.words for step in standing.steps}
     assert "not stored yet" in words["dense"]
     assert "no threshold applies" in words["threshold"]

@@ -258,7 +258,8 @@ def _of_another_topic(base: KnowledgeBase, turn: Turn, trace: Trace, stage: Stag
 
 def _unused_words(base: KnowledgeBase, turn: Turn, trace: Trace) -> str:
     """Say which key words of the question no document uses, as Markdown; "" for none."""
-    words = [f"*{plain(word)}*" for word in base.unknown_words(trace, _usable(base, turn.recipe))]
+    unknown = base.explanations.unknown_words(trace, _usable(base, turn.recipe))
+    words = [f"*{plain(word)}*" for word in unknown]
     if not words:
         return ""
     *others, last = words
@@ -416,7 +417,7 @@ def inspect_button(base: KnowledgeBase, turn: Turn) -> None:
         key=f"chat_inspect_{turn.id}",
         icon=":material/troubleshoot:",
         type="tertiary",
-        **offered(base, "explain", help="Opens the retrieval of this answer in the inspector."),
+        **offered(base, "explanations.explain", help="Opens its retrieval in the inspector."),
     ):
         inspect(base, turn)
 

@@ -171,7 +171,7 @@ def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> 
             "Inspect",
             key=f"examination_inspect_{finding.id}",
             icon=":material/troubleshoot:",
-            **offered(base, "explain"),
+            **offered(base, "explanations.explain"),
         ):
             st.switch_page("inspector.py", query_params={"q": finding.question})
         _ignore(base, finding)

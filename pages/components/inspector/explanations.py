@@ -120,14 +120,14 @@ def _explainer(
     _base: KnowledgeBase, _recipe: Recipe, _trace: Trace, state: str, digest: str
 ) -> Explainer:
     """Shared by what one view asks: it holds the whole corpus as ranked for one question."""
-    return _base.explain(_trace.question, _recipe, _trace)
+    return _base.explanations.explain(_trace.question, _recipe, _trace)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _quotes_explanation(
     _base: KnowledgeBase, _trace: Trace, _recipe: Recipe, state: str, digest: str, recipe_hash: str
 ) -> QuotesExplanation | None:
-    return _base.explain_quotes(_trace, _recipe)
+    return _base.explanations.explain_quotes(_trace, _recipe)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -155,7 +155,7 @@ def _compare(
     labels: tuple[str | None, str | None],
     states: tuple[str, str],
 ) -> RetrievalComparison:
-    return _base.compare(question, _before, _after, labels[0])
+    return _base.explanations.compare(question, _before, _after, labels[0])
 
 
 _INSPECTED = "inspector_inspected"
@@ -181,7 +181,7 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
         sign = SIGNS[found.state]
         lines += [f"**{STATE_TITLES[found.state]}.**", plain(found.reason), lacking(found)]
     said = found.reason if found else ""
-    unknown = [word for word in base.unknown_words(trace, recipe) if word not in said]
+    unknown = [word for word in base.explanations.unknown_words(trace, recipe) if word not in said]
     if unknown:
         lines.append(f"No passage has {' or '.join(f'“{plain(word)}”' for word in unknown)}.")
     if lines:

@@ -20,6 +20,7 @@ from rag import (
     ScoreContribution,
     Trace,
     failure_words,
+    score_contributions,
 )
 
 SUGGESTED = "suggested"
@@ -149,14 +150,14 @@ class HitSources:
         """The dense and lexical score contributions by passage, from the ranking of each base."""
         contributions: dict[int, ScoreContribution] = {}
         for source in (*self._others.values(), self.own):
-            contributions.update(source.base.score_contributions(source.trace, source.recipe))
+            contributions.update(score_contributions(source.trace, source.recipe.search))
         return contributions
 
     def spans(self, *, context: bool = False) -> Callable[[Hit], Sequence[tuple[int, int]]]:
         """The matched words of a hit, or of its ``context``, by the index of its base."""
         finders = {
-            id(source): source.base.word_finder(source.trace, source.recipe, context=context)
-            for source in (self.own, *self._others.values())
+            id(each): each.base.explanations.word_finder(each.trace, each.recipe, context=context)
+            for each in (self.own, *self._others.values())
         }
         return lambda hit: finders[id(self.of(hit) or self.own)](hit)
 

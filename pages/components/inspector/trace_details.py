@@ -114,15 +114,15 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
     if selected is None:
         st.caption("Select a passage to see which words of the question it has.")
         return
-    explanation = base.explain_words(selected.chunk.key, trace, recipe)
-    spellings = base.spelled(trace.words or trace.question, recipe)
-    there = base.spelled(selected.chunk.text, recipe)
+    explanation = base.explanations.explain_words(selected.chunk.key, trace, recipe)
+    spellings = base.explanations.spelled(trace.words or trace.question, recipe)
+    there = base.explanations.spelled(selected.chunk.text, recipe)
     stems = any(word.casefold() != term for term, word in spellings.items())
     st.markdown(
         f"{plain(selected.document)}, {placed(selected)}: BM25 **{explanation.score:.2f}**"
         + ("" if recipe.search.mode != "dense" else " :gray[· not used: the mode is dense]")
     )
-    around = base.spelled(selected.chunk.context, recipe)
+    around = base.explanations.spelled(selected.chunk.context, recipe)
     st.dataframe(
         _term_rows(explanation, spellings, there, around),
         hide_index=True,
@@ -195,10 +195,10 @@ def _place(match: TermMatch, there: Mapping[str, str], around: Mapping[str, str]
 
 
 def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
-    prompt = base.prompt(trace, recipe)
+    prompt = base.explanations.prompt(trace, recipe)
     budget = f"of a budget of {recipe.answer.context_tokens:,}"
     if prompt.spending is None:
-        size = f"{base.count_tokens(prompt.text, recipe):,} tokens {budget}."
+        size = f"{base.recipes.count_tokens(prompt.text, recipe):,} tokens {budget}."
     else:
         free = f"{prompt.spending.answer:,} kept free for the answer"
         size = f"{prompt.spending.prompt:,} tokens, and {free}, {budget}."

@@ -98,7 +98,7 @@ def _shown(value: object) -> str:
 def _chip_buttons(base: KnowledgeBase, *, changed: bool) -> None:
     with st.container(horizontal=True, gap="small"):
         hint = "Saves this as the recipe of the knowledge base. Earlier recipes are kept."
-        options = offered(base, "save_recipe", disabled=not changed, help=hint)
+        options = offered(base, "recipes.save", disabled=not changed, help=hint)
         drawn = working_recipe.saved(base)
         action_button("Save", "frame_recipe_save", "save", _save, base, drawn, **options)
         options = {"disabled": not changed, "help": "Restores the saved recipe."}
@@ -131,14 +131,14 @@ def recipe_export(base: KnowledgeBase, recipe: Recipe) -> None:
 
 
 def _exported(base: KnowledgeBase, recipe: Recipe) -> None:
-    if not allowed(base, "recipe_exports.export"):
+    if not allowed(base, "recipes.export"):
         return
     target = st.selectbox(
         "Engine", list(EXPORT_TARGETS), format_func=_NAMES.__getitem__, key="recipe_export_target"
     )
     export = cached_per_run(
         ("recipe export", base.id, recipe.hash, target),
-        lambda: base.recipe_exports.export(recipe, target),
+        lambda: base.recipes.export(recipe, target),
     )
     exact, total = export.count("exact"), len(export.fields)
     st.caption(f"{exact} of {total} fields give the same results there. The others:")

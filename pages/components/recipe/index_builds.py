@@ -175,7 +175,7 @@ def use_button(base: KnowledgeBase, build: BuildRow) -> None:
             "Saves the recipe with this index: it answers from now on, and later verdicts compare "
             "with it."
         )
-        options = offered(base, "save_recipe", help=explained)
+        options = offered(base, "recipes.save", help=explained)
         key = f"index_use_{build.hash[:6]}"
         action_button("Save for answers", key, "save", _use, base, build.recipe, **options)
         st.caption(

@@ -20,7 +20,7 @@ def offered_server(base: KnowledgeBase) -> LocalServer | None:
 
     None also for visitors who may not save the recipe.
     """
-    if working_recipe.saved(base).answer.provider != _QUOTING or refusal(base, "save_recipe"):
+    if working_recipe.saved(base).answer.provider != _QUOTING or refusal(base, "recipes.save"):
         return None
     servers = workspace().local_servers()
     return next((server for server in servers if server.chat_models and not server.to_set), None)

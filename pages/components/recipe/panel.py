@@ -224,9 +224,10 @@ class _Panel(Widgets):
 
     def _level(self, recipe: Recipe) -> float:
         try:
-            value = self.base.threshold(recipe)
+            value = self.base.recipes.threshold(recipe)
             if value is None:
-                value = self.base.threshold(recipe.with_fields({"search.threshold": "auto"}))
+                automatic = recipe.with_fields({"search.threshold": "auto"})
+                value = self.base.recipes.threshold(automatic)
         except InvalidInput:  # no calibration: the search itself says so, beside the slider
             value = None
         return min(max(round(value or 0.0, 2), 0.0), 1.0)

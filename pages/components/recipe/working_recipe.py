@@ -142,7 +142,7 @@ def save(base: KnowledgeBase, drawn: Recipe) -> None:
                 "Someone saved another recipe in the meantime that changes the same fields.",
                 "Nothing is saved yet: compare both in the recipe of the sidebar, and choose.",
             )
-        if base.save_recipe(draft.working, instead_of=draft.saved):
+        if base.recipes.save(draft.working, instead_of=draft.saved):
             _all()[base.id] = _RecipeState(draft.working, draft.working)
             return
 
@@ -167,7 +167,7 @@ def save_model(base: KnowledgeBase, provider: str, model: str) -> None:
 def _save_changed(base: KnowledgeBase, changed: Callable[[Recipe], Recipe]) -> None:
     while True:
         before = base.recipe()
-        if base.save_recipe(changed(before), instead_of=before):
+        if base.recipes.save(changed(before), instead_of=before):
             return
 
 
@@ -306,8 +306,8 @@ def recipe_choices(base: KnowledgeBase) -> dict[str, Recipe]:
     """Recipes by what a reader calls them, each once: the working one is first."""
     choices: dict[str, Recipe] = {}
     seen: set[str] = set()
-    lists = not refusal(base, "saved_recipes")  # whoever has a link sees the saved one alone
-    earlier = [recipe for _saved, recipe in base.saved_recipes()] if lists else []
+    lists = not refusal(base, "recipes.versions")  # whoever has a link sees the saved one alone
+    earlier = [recipe for _saved, recipe in base.recipes.versions()] if lists else []
     for sign, recipe in [
         ("as it is now: ", working(base)),
         ("saved: ", saved(base)),

@@ -68,9 +68,7 @@ def _side(
             key=f"runs_inspect_{run.id}",
             icon=":material/troubleshoot:",
             type="tertiary",
-            **offered(
-                base, "explain", help="Opens the question in the inspector with this run's recipe."
-            ),
+            **offered(base, "explanations.explain", help="Opens it with this run's recipe."),
         ):
             with guard():
                 working_recipe.replace(base, run.recipe)

@@ -141,7 +141,7 @@ class Bench:
     @property
     def threshold(self) -> float | None:
         """The threshold as a number; None where it is off."""
-        return self.base.threshold(self.recipe)
+        return self.base.recipes.threshold(self.recipe)
 
     @property
     def relevance(self) -> str:

@@ -259,7 +259,7 @@ def _buttons(bench: Bench, best: SearchResult) -> None:
         action_button(label, "tuning_apply", sign, apply, help=working_recipe.UNTIL_SAVED)
         if is_better:
             hint = "Saves it as the recipe of this knowledge base. Earlier versions are kept."
-            options = offered(bench.base, "save_recipe", help=hint)
+            options = offered(bench.base, "recipes.save", help=hint)
             action_button("Save", "tuning_save", "save", _save, bench, best, **options)
         recipe_download("Export JSON", best.recipe, "tuning_export")
 

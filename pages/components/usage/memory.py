@@ -48,9 +48,8 @@ def memory(base: KnowledgeBase) -> None:
         icon=":material/search:",
     )
     if text.strip():
-        interactions(
-            base, base.conversations.memory.search(text, working_recipe.working(base), limit=PAGE)
-        )
+        recipe = working_recipe.working(base)
+        interactions(base, base.conversations.memory.search(text, recipe, limit=PAGE))
         return
     most = st.session_state.get(_MORE, PAGE)
     st.caption(f"{counted(total, 'interaction')}, the newest first")
@@ -146,10 +145,8 @@ def _correct(base: KnowledgeBase, entry: Remembered) -> None:
 
 
 def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
-    state = st.session_state
-    base.conversations.memory.correct(
-        turn, question=str(state[question]), answer=str(state[answer])
-    )
+    words = {"question": str(st.session_state[question]), "answer": str(st.session_state[answer])}
+    base.conversations.memory.correct(turn, **words)
 
 
 @dialog("Forget this interaction?", icon=":material/delete:")

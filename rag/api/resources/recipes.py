@@ -106,7 +106,7 @@ def export_recipe(
     base: Base, target: Annotated[ExportTarget, Query(description="the engine")]
 ) -> RecipeExportData:
     """The saved recipe for another engine, with the fidelity of each field."""
-    return RecipeExportData.of(base.recipe_exports.export(base.recipe(), target))
+    return RecipeExportData.of(base.recipes.export(base.recipe(), target))
 
 
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502))
@@ -128,7 +128,7 @@ def change_recipe_fields(
 @recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404))
 def list_recipe_versions(request: Request, base: Base, part: Part) -> Page[RecipeData]:
     """All recipes that were saved, newest first."""
-    return part.of(request, base.saved_recipes(), lambda saved: recipe_data(*saved))
+    return part.of(request, base.recipes.versions(), lambda saved: recipe_data(*saved))
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes/{version}", **needs("read", 404))
@@ -136,7 +136,7 @@ def get_recipe_version(
     base: Base, version: Annotated[str, Path(description="the hash of a recipe")]
 ) -> RecipeData:
     """One recipe that was saved, by its hash."""
-    for saved_at, recipe in base.saved_recipes():
+    for saved_at, recipe in base.recipes.versions():
         if recipe.hash == version:
             return recipe_data(saved_at, recipe)
     raise NotFound(f"No recipe with the hash {version!r} was saved.")
@@ -153,13 +153,13 @@ def _saved(base: Base, change: Callable[[Recipe], Recipe], if_match: str | None)
         before = base.recipe()
         check_match(if_match, before.hash)
         recipe = change(before)
-        outcome = base.save_and_build(recipe, instead_of=before)
+        outcome = base.recipes.save_and_build(recipe, instead_of=before)
         if outcome.saved:
             return SavedRecipeData(**dict(_dated(base, recipe)), job=outcome.job)
 
 
 def _dated(base: Base, recipe: Recipe) -> RecipeData:
-    moments = {recipe_version.hash: saved_at for saved_at, recipe_version in base.saved_recipes()}
+    moments = {version.hash: saved_at for saved_at, version in base.recipes.versions()}
     return recipe_data(moments.get(recipe.hash), recipe)
 
 

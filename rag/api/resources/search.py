@@ -87,8 +87,8 @@ def explain_passage(base: Base, body: ExplainRequest) -> PassageData | FindingsD
     recipe = body.recipe_of(base)
     if body.against is not None:
         other = _built(base, changed_recipe(recipe, fields=body.against))
-        return compared_data(base.compare(body.question, recipe, other))
-    explainer = base.explain(body.question, recipe)
+        return compared_data(base.explanations.compare(body.question, recipe, other))
+    explainer = base.explanations.explain(body.question, recipe)
     if body.chunk_id is not None:
         key = passage_key(body.chunk_id)
         attribution = explainer.attribution(key) if body.attribution else None

@@ -106,9 +106,8 @@ def _ask(args: argparse.Namespace) -> Output:
     mine, theirs = (
         (candidate, base.ask(question, candidate).answer) for candidate in (recipe, other)
     )
-    return _shown(
-        base, base.conversations.arena.get(base.conversations.arena.add(question, mine, theirs))
-    )
+    arena = base.conversations.arena
+    return _shown(base, arena.get(arena.add(question, mine, theirs)))
 
 
 def _shown(base: KnowledgeBase, bout: ArenaComparison) -> Output:

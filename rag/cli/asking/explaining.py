@@ -52,7 +52,7 @@ def explain(
     if args.against or args.against_run:
         start = _recipe_of(base, args.against_run) if args.against_run else recipe
         return _beside(base, args.question, recipe, start.with_fields(changes))
-    explainer = base.explain(args.question, recipe)
+    explainer = base.explanations.explain(args.question, recipe)
     if args.chunk:
         kind: type[ExplainedPassageData | ExplainedFindingsData] = ExplainedPassageData
         output = _passage(explainer, passage_key(args.chunk), args.attribution)
@@ -91,7 +91,7 @@ def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -
             "The other recipe needs an index that is not built.",
             "Run `search` once with these fields (--set) to build it.",
         )
-    return _compared(base.compare(question, recipe, other, _set_with(base, question)))
+    return _compared(base.explanations.compare(question, recipe, other, _set_with(base, question)))
 
 
 def _set_with(base: KnowledgeBase, question: str) -> str | None:

@@ -90,26 +90,25 @@ def memory(args: argparse.Namespace) -> Output:
     if args.limit < 1:
         raise InvalidInput("--limit is at least 1.", "Leave it out for 50.")
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
+    interactions = base.conversations.memory
     if args.action == "list":
         _expect(args, 0)
-        return _listed(
-            base.conversations.memory.list_all(args.limit), base.conversations.memory.count()
-        )
+        return _listed(interactions.list_all(args.limit), interactions.count())
     if args.action == "search":
         _expect(args, 1, "TEXT")
-        matches = base.conversations.memory.search(args.value[0], base.recipe(), args.limit)
-        return _listed(matches, base.conversations.memory.count())
+        matches = interactions.search(args.value[0], base.recipe(), args.limit)
+        return _listed(matches, interactions.count())
     _expect(args, 1, "ID")
     turn = inputs.number(args.value[0], "an interaction", "memory KB list shows them.")
     if args.action == "delete":
-        base.conversations.memory.delete(turn)
+        interactions.delete(turn)
         data = DeletedInteractionData(deleted=turn)
         return Output(data, f"forgot {turn}; its turn stays in its conversation")
     if args.action == "correct":
         if args.question is None and args.answer is None:
             raise InvalidInput("The correction is missing.", "Give --question or --answer.")
-        base.conversations.memory.correct(turn, question=args.question, answer=args.answer)
-    past = base.conversations.memory.get(turn)
+        interactions.correct(turn, question=args.question, answer=args.answer)
+    past = interactions.get(turn)
     text = "\n".join([_line(past), "", past.interaction.answer])
     return Output(InteractionData.of(past), text)
 

@@ -114,7 +114,7 @@ def threshold(args: argparse.Namespace) -> Output:
     base, recipe = targets.ready(args)
     tuner = base.tuning.tuner(args.set_name)
     curves = tuner.threshold_curve(recipe), tuner.promise_curves(recipe)
-    return tuning.threshold(base.threshold(recipe), *curves, precision)
+    return tuning.threshold(base.recipes.threshold(recipe), *curves, precision)
 
 
 def gate(args: argparse.Namespace) -> Output:

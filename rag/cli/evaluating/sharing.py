@@ -199,7 +199,7 @@ def export_passages(args: argparse.Namespace) -> Output:
     number = 0
     try:
         with args.output.open("w", encoding="utf-8") as file:
-            for passage in base.recipe_exports.passages(recipe, vectors=args.vectors):
+            for passage in base.recipes.passages(recipe, vectors=args.vectors):
                 row = asdict(passage)
                 if passage.vector is None:
                     del row["vector"]
@@ -213,7 +213,7 @@ def export_passages(args: argparse.Namespace) -> Output:
 
 def export_recipe(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
-    export = base.recipe_exports.export(targets.recipe(args, base.recipe()), args.target)
+    export = base.recipes.export(targets.recipe(args, base.recipe()), args.target)
     data = RecipeExportData.of(export)
     if args.output is None:
         return Output(data, export.text.rstrip())

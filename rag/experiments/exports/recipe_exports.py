@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rag.errors import InvalidInput
 from rag.experiments.exports.fidelity import (
     EngineExport,
     ExportedField,
     Fidelity,
     Statement,
-    exported_fields,
 )
 from rag.experiments.exports.pgvector import pgvector_export
 from rag.experiments.exports.python_retrievers import langchain_export, llama_index_export
 from rag.experiments.exports.qdrant import qdrant_export
 from rag.experiments.exports.search_engines import elasticsearch_export, opensearch_export
-from rag.operation import operation
-from rag.recipe import IndexRecipe, Recipe
-from rag.services.services import Services
-from rag.storage import documents, passages
-
-_AT_ONCE = 1000
+from rag.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +35,6 @@ class ExportedPassage:
     document: str
     page: int | None
     vector: list[float] | None = None
-
-
-def exported_passages(
-    services: Services, base_id: int, recipe: IndexRecipe, *, vectors: bool
-) -> Iterator[ExportedPassage]:
-    """Generate the passages of an index in the order of their ids, which breaks ties.
-
-    Raises InvalidInput while documents lack vectors.
-    """
-    index = services.indexes.complete(base_id, recipe)
-    for start in range(0, len(index.passages), _AT_ONCE):
-        keys = index.passages[start : start + _AT_ONCE]
-        with services.database.read() as connection:
-            chunks = passages.by_key(connection, index.cut_id, keys.tolist())
-            ids = sorted({chunk.document_id for chunk in chunks.values()})
-            names = documents.names(connection, base_id, ids)
-        rows = index.dense.vectors(keys).tolist() if vectors else [None] * len(keys)
-        for key, vector in zip(keys.tolist(), rows, strict=True):
-            chunk = chunks[key]
-            yield ExportedPassage(
-                id=chunk.id,
-                number=key,
-                text=chunk.text,
-                context=chunk.context,
-                document=names[chunk.document_id],
-                page=chunk.page,
-                vector=vector,
-            )
 
 
 ExportTarget = Literal[
@@ -128,36 +93,3 @@ class RecipeExport:
     def count(self, fidelity: Fidelity) -> int:
         """The number of fields of a fidelity."""
         return sum(field.fidelity == fidelity for field in self.fields)
-
-
-class RecipeExports:
-    """Exports of recipes for other engines."""
-
-    def __init__(self, services: Services, base_id: int) -> None:
-        self._services = services
-        self._base_id = base_id
-
-    @operation("viewer", audit="export")
-    def passages(self, recipe: Recipe, *, vectors: bool = False) -> Iterator[ExportedPassage]:
-        """Generate the passages of a recipe's index in the order of their ids.
-
-        Raises InvalidInput while documents lack vectors.
-        """
-        return exported_passages(self._services, self._base_id, recipe.index, vectors=vectors)
-
-    @operation("viewer")
-    def export(self, recipe: Recipe, target: str) -> RecipeExport:
-        """Write a recipe for an engine of ``EXPORT_TARGETS``.
-
-        Raises InvalidInput for another target, and as the embedder where its dimension is unknown.
-        """
-        if target not in EXPORT_TARGETS:
-            raise InvalidInput(
-                f"No export is for {target[:100]!r}.", f"Choose one of: {', '.join(EXPORT_TARGETS)}"
-            )
-        models = self._services.models
-        threshold = models.threshold(recipe.index.embedder, recipe.search)
-        dimension = models.embedder(recipe.index.embedder).dimension
-        statements, rules = EXPORT_TARGETS[target](recipe, dimension, threshold)
-        fields = exported_fields(recipe, threshold, rules)
-        return RecipeExport(target, recipe.hash, statements, fields)

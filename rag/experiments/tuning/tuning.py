@@ -30,11 +30,7 @@ class Tuning:
     """
 
     def __init__(
-        self,
-        services: Services,
-        jobs: Jobs,
-        base_id: int,
-        permit_recipe: Callable[[Recipe], None],
+        self, services: Services, jobs: Jobs, base_id: int, permit_recipe: Callable[[Recipe], None]
     ) -> None:
         """``permit_recipe`` raises for a recipe whose index costs too much to build."""
         self._services = services

@@ -49,11 +49,7 @@ class Diagnoses:
     """
 
     def __init__(
-        self,
-        services: Services,
-        jobs: Jobs,
-        base_id: int,
-        permit_recipe: Callable[[Recipe], None],
+        self, services: Services, jobs: Jobs, base_id: int, permit_recipe: Callable[[Recipe], None]
     ) -> None:
         self._services = services
         self._jobs = jobs
