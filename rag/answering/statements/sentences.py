@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rag.answering.languages import alternatives, any_of, listed
@@ -177,12 +177,6 @@ LEANS = re.compile(
     rf" {any_of('pronouns')})",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(
-    r"\W{0,3}(?:(?:chapter|section|part|annex|appendix|kapitel|abschnitt|teil|anhang|chapitre"
-    r"|capítulo)\s{1,3})?\d++(?:\.\d++)*+\.?\s+",
-    re.IGNORECASE,
-)
-"""The number that a title begins with."""
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
 _CLAUSE = re.compile(r"[;:,](?=\s)|[；，：]")
@@ -215,15 +209,11 @@ class Statement:
     notes: tuple[str, ...] = ()
 
 
-def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
-    """The statements of a passage in order. Headings are none: they announce, they do not say.
-
-    ``beneath`` are the places right behind known headings: a short line there is no lost heading.
-    """
+def statements(passage: str) -> list[Statement]:
+    """The statements of a passage in order. Headings are none: they announce, they do not say."""
     collected: list[Statement] = []
     leads, columns = Leads(), list[str]()
-    segments = list(entries_of(passage))
-    for segment, following in itertools.zip_longest(segments, segments[1:]):
+    for segment in entries_of(passage):
         text = passage[segment.start : segment.end]
         if segment.kind == "entry":
             collected.append(Statement(" · ".join(_cell_lines(text)), text, segment.start, "entry"))
@@ -235,8 +225,7 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
                 collected.append(_row(text, segment.start, cells, columns))
         else:
             columns = []
-            is_said = segment.start in beneath and not _are_headings(passage, following, beneath)
-            if segment.kind != "heading" and (is_said or not _is_title(text, segment.kind)):
+            if segment.kind != "heading" and not _is_title(text, segment.kind):
                 lead = leads.over(text) if segment.kind == "item" else ""
                 collected += _sentences(text, segment, lead)
         if segment.kind in ("prose", "heading", "item"):
@@ -365,13 +354,6 @@ def _cell_lines(entry: str) -> Iterator[str]:
     yield _flat(pending)
 
 
-def _are_headings(passage: str, following: TextSegment | None, beneath: Collection[int]) -> bool:
-    """Whether another short line follows, as in a list of contents or a menu."""
-    if following is None or following.start in beneath:
-        return False
-    return _is_title(passage[following.start : following.end], following.kind)
-
-
 def _is_title(text: str, kind: str) -> bool:
     """A short line without a full stop, colon or figure: a title whose marks were lost.
 
@@ -380,8 +362,6 @@ def _is_title(text: str, kind: str) -> bool:
     if kind != "prose" or UNSEGMENTED.search(text):
         return False
     title = unmarked(text).strip()
-    numbered = _NUMBERED.match(title)
-    title = title[numbered.end() :] if numbered else title
     short = len(title.split()) <= LONGEST_TITLE_WORDS and "\n" not in text
     return short and not re.search(rf"[.:;!?：；{_STOPS}]|(?<![A-Za-z])(?<![A-Za-z]-)\b\d", title)
 
