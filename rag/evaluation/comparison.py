@@ -213,7 +213,8 @@ class Comparison:
         if self.doubt:
             return "Judge the unjudged hits first."
         if self.verdict == "undecided":
-            return f"No reason to change{f' from {saved}, the saved recipe' if saved else ''}."
+            stay = f"Keep {saved}, the saved recipe" if saved else "Keep what you have"
+            return f"{stay}{'' if self.all_tied else ', until more questions tell them apart'}."
         winner, loser = (run, baseline) if self.verdict == "better" else (baseline, run)
         if saved == winner:
             return f"Keep {winner}, the saved recipe."

@@ -303,7 +303,7 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
         ]
         collect(grades, answer=str(st.session_state.get(_expected(turn)) or ""))
         labels = base.questions.labels_of(name, text, turn.recipe.index)
-        outcome = f"which has {labels_in_words(labels)} for it"
+        outcome = f"where it has {labels_in_words(labels)}"
     base.conversations.mark_labelled(turn.id)
     st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}, {outcome}."
 

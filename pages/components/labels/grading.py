@@ -168,7 +168,7 @@ def labels_in_words(labels: QuestionLabels) -> str:
     """The number of labels of a question in words, for all pages."""
     words = counted(labels.relevant, "label") if labels.relevant else "no label yet"
     rest = len(labels.labels) - labels.relevant
-    return f"{words}, {rest:,} not relevant" if rest else words
+    return f"{words}, and {counted(rest, 'passage')} graded not relevant" if rest else words
 
 
 def _preset(

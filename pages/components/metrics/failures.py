@@ -35,7 +35,6 @@ from rag import (
 
 _HEIGHT, _WHOLE = 340, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
-_NEAR = 5  # hits that the headline looks at
 _TEN = 10  # the depth of runs without ranking metrics
 _EXPECTED, _RELEVANT = "Expected answer", "Relevant passages"
 _OUTCOMES = {0.0: "not found", 1.0: "found"}
@@ -102,7 +101,7 @@ _MOST_FAIL = {
 def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
     """Say for how many questions the first hit is relevant, and what fails most."""
     relevant = [result for result in results if result.relevant]
-    said = [first_hits(relevant, unit, _NEAR, ":green[{}]".format)] if relevant else []
+    said = [first_hits(relevant, unit, mark=":green[{}]".format)] if relevant else []
     if k := failing_depth(run):
         failures = Counter(filter(None, (first_failure(one, k) for one in results)))
         if failures:

@@ -83,7 +83,7 @@ def setting(value: Any) -> str:
 def first_hits(
     results: Sequence[QuestionResult],
     unit: str,
-    near: int = 10,
+    near: int = 5,
     mark: Callable[[str], str] = str,
 ) -> str:
     """Say how often the first hit is relevant, and one of the first ``near``.
