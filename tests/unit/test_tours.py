@@ -21,11 +21,11 @@ from rag import (
     TourStop,
     TourValue,
     Turn,
+    also_quoted,
     answer_stops,
     answered_anew,
     comparison_stop,
     explanation_stop,
-    joined_notes,
     run_stop,
     share_path,
     tour_html,
@@ -97,10 +97,14 @@ def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home):
     assert turn.mode == "quotes"
     first = f"{cited.quote} … ¹ On Fridays by noon."
     answer = f"“{first}” [1]\n\nSick leave: “It is “reported” first.” [1]"
-    assert joined_notes(replace(turn, answer=answer), cited) == ["¹ On Fridays by noon."]
+    beside = ["¹ On Fridays by noon.", "It is “reported” first."]
+    assert also_quoted(replace(turn, answer=answer), cited) == beside
     stops = answer_stops(replace(turn, answer=answer), {})
     assert stops[0].quotes[0].text == f"{first}\n\nIt is “reported” first."
     assert stops[0].text == ""
+    led = f"It is so: … {first}"
+    stops = answer_stops(replace(turn, answer=f"“{led}” [1]"), {})
+    assert stops[0].quotes[0].text == led
 
 
 def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home):

@@ -49,9 +49,9 @@ from rag import (
     StoredCitation,
     Trace,
     Turn,
+    also_quoted,
     answer_and_more,
     counted,
-    joined_notes,
     page_name,
     searches,
 )
@@ -381,8 +381,8 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
         with st.container(border=True):
             st.markdown(lines(citation.text))
         return
-    notes = joined_notes(turn, citation)
-    span = SourceSpan(citation.document_id, citation.start, citation.end, citation.quote, notes)
+    also = also_quoted(turn, citation)
+    span = SourceSpan(citation.document_id, citation.start, citation.end, citation.quote, also)
     if citation.base in ("", base.name):
         source_view(base, _usable(base, turn.recipe), span)
         return

@@ -35,13 +35,16 @@ _MOST_MATCHED = 0.9  # of the passage's letters; below that, the reader is told
 
 @dataclass(frozen=True, slots=True)
 class SourceSpan:
-    """A span of a document to show, the words in it to emphasize, and footnotes joined to them."""
+    """A span of a document to show, the words in it to emphasize, and what is quoted beside them.
+
+    That are further quotes of the passage, and footnotes.
+    """
 
     document_id: str
     start: int
     end: int
     quote: str = ""
-    notes: Sequence[str] = ()
+    also: Sequence[str] = ()
 
 
 def source_view(base: KnowledgeBase, recipe: Recipe, span: SourceSpan, height: int = 520) -> None:
@@ -99,11 +102,18 @@ def _order(spans: Sequence[tuple[int, int]], span: SourceSpan) -> int | None:
 
 
 def _marks(text: str, span: SourceSpan) -> list[tuple[int, int]]:
-    """The passage, and the quoted words in it where there are any, with their footnotes."""
+    """The passage, and the quoted words in it where there are any, with what is quoted beside."""
     at = text.find(span.quote, span.start, span.end) if span.quote else -1
     quoted = [(at, at + len(span.quote))] if at >= 0 else []
-    notes = (find_quote(text, note) for note in span.notes) if quoted else ()
-    return [(span.start, span.end), *quoted, *filter(None, notes)]
+    also = (_nearest(text, span, words) for words in span.also) if quoted else ()
+    return [(span.start, span.end), *quoted, *filter(None, also)]
+
+
+def _nearest(text: str, span: SourceSpan, words: str) -> tuple[int, int] | None:
+    """Words in the passage; footnotes may stand elsewhere in the document."""
+    if inside := find_quote(text[span.start : span.end], words):
+        return span.start + inside[0], span.start + inside[1]
+    return find_quote(text, words)
 
 
 def _title(name: str, page: int | None, heading: str, now: int | None, count: int) -> None:

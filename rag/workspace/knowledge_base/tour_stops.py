@@ -183,17 +183,25 @@ def _cited(
         elif not citation.quote:
             start, end = _without_front_matter(document, span)
             text = document.text[start:end]
-    first = BEFORE_NOTE.join([text, *_joined_notes(citation, quotes)])
+    lead, notes = _joined(citation, quotes)
+    first = BEFORE_NOTE.join([lead + text, *notes])
     return TourQuote(source, "\n\n".join([first, *quotes[1:]]), markdown=is_markdown)
 
 
-def joined_notes(turn: Turn, citation: StoredCitation) -> list[str]:
-    """Return the footnotes that an answer of quotes joins to the quote of a citation."""
-    return _joined_notes(citation, _quotes_by_number(turn).get(citation.n, ()))
+def also_quoted(turn: Turn, citation: StoredCitation) -> list[str]:
+    """Return what else an answer of quotes shows of a citation: footnotes and further quotes."""
+    quotes = _quotes_by_number(turn).get(citation.n, [])
+    further = (part for quote in quotes[1:] for part in quote.split(BEFORE_NOTE))
+    return [*_joined(citation, quotes)[1], *further]
 
 
-def _joined_notes(citation: StoredCitation, quotes: Sequence[str]) -> list[str]:
-    return [] if BEFORE_NOTE in citation.quote else "".join(quotes[:1]).split(BEFORE_NOTE)[1:]
+def _joined(citation: StoredCitation, quotes: Sequence[str]) -> tuple[str, list[str]]:
+    """What an answer puts before the quote of a citation, such as a lead-in, and its footnotes."""
+    whole = "".join(quotes[:1])
+    lead, quote, behind = whole.partition(citation.quote or whole)
+    if not quote:  # white space differs, or a table is quoted by its cells
+        lead, behind = "", "" if BEFORE_NOTE in citation.quote else whole
+    return lead, behind.split(BEFORE_NOTE)[1:]
 
 
 def _page(place: str, document: Document, span: Span) -> TourQuote:
