@@ -53,11 +53,11 @@ class LargerTopK:
     def sentence(self) -> str:
         """The passages that it returns."""
         if self.questions == 1:
-            return f"Top-k {self.top_k} returns the one that is below top-k."
+            return f"Top-k {self.top_k} returns the one whose first cause is top-k."
         which = f"{self.returned:,} of {self.questions:,}"
         if self.returned == self.questions:
             which = "both" if self.questions == 2 else f"all {self.questions:,}"
-        return f"Top-k {self.top_k} returns {which} that are below top-k."
+        return f"Top-k {self.top_k} returns {which} whose first cause is top-k."
 
 
 def larger_top_k(recipe: Recipe, failed: Sequence[FailedQuestion]) -> LargerTopK | None:
