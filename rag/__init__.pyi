@@ -370,9 +370,6 @@ from .types import percent as percent
 from .workspace.authorization import Principal as Principal
 from .workspace.knowledge_base import FederatedBase as FederatedBase
 from .workspace.knowledge_base import KnowledgeBase as KnowledgeBase
-from .workspace.knowledge_base.federated import BaseInfo as BaseInfo
-from .workspace.knowledge_base.federated import BaseOverview as BaseOverview
-from .workspace.knowledge_base.federated import SavedRecipe as SavedRecipe
 from .workspace.knowledge_base.tour_stops import also_quoted as also_quoted
 from .workspace.knowledge_base.tour_stops import answer_stops as answer_stops
 from .workspace.knowledge_base.tour_stops import answered_anew as answered_anew

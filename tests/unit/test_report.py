@@ -153,6 +153,7 @@ def test_wrong_answers_are_the_first_of_the_worst_questions(home):
     assert f"no document has the answer : {text}" in none
     assert f"not as expected : {text}" in unexpected
     assert "Four months" in unexpected
+    assert "0 of 1 expected answers" in page
 
 
 def test_texts_of_misses_have_no_marks_of_markdown(home):
