@@ -8,16 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag import SCOPES, Principal, ScopedWorkspace, TouchstoneError, Workspace
+from rag import SCOPES, Principal, ScopedWorkspace, Settings, TouchstoneError, Workspace
 from tests.api import client, spoken
 from tests.costly_fields import VALUES, spied_providers
 from tests.unit.test_spending import ASKING
-from tests.workspaces import QUICK, stocked
+from tests.workspaces import QUICK, stocked, surroundings
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    return stocked(tmp_path, {"leave.md": "Unused leave lapses in March."}, name="manuals")[0]
+    """A base, and keys of the services that are free without one."""
+    stocked(tmp_path, {"leave.md": "Unused leave lapses in March."}, name="manuals")[0].close()
+    keys = {"TOUCHSTONE_DECISIONS_API_KEY": "one", "TOUCHSTONE_SYSTEMONE_API_KEY": "two"}
+    return Workspace(Settings.from_env(surroundings(tmp_path, **keys)))
 
 
 @pytest.fixture
