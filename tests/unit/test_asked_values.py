@@ -167,6 +167,7 @@ JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does 
 @pytest.mark.parametrize(
     ("question", "text", "has_it"),
     [
+        (PAY, "You have to pay for the trip, and must keep the receipt for it.", False),
         ("Who is the skipper of the Old Mill?", "The skipper is Ysolde Marchbank.", True),
         ("Who is the skipper of the Old Mill?", "The skipper of the Old Mill has the key.", False),
         ("Who is the director?", "Director Anna Berger leads.", True),
