@@ -9,7 +9,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from rag import telemetry
-from rag.workspace.tracing import Content, Tracer
+from rag.workspace.tracing.attributes import Content
+from rag.workspace.tracing.export import Tracer
 
 Tree = list[tuple[str, "Tree"]]
 EVERYTHING = Content(inputs=True, outputs=True)

@@ -15,7 +15,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from rag import InvalidInput, MissingDependency, Settings, telemetry
 from rag.workspace import tracing
-from rag.workspace.tracing import Content
+from rag.workspace.tracing import export
+from rag.workspace.tracing.attributes import Content
 from tests.runs import WORDS, handbook
 from tests.servers import Handler, http_server
 from tests.workspaces import surroundings
@@ -84,13 +85,13 @@ def test_a_collector_that_hangs_delays_and_fails_no_question(home, monkeypatch):
         asked.set()
         released.wait(60)
 
-    monkeypatch.setattr(tracing, "LONGEST_END", 0.01)
+    monkeypatch.setattr(export, "LONGEST_END", 0.01)
     with collecting(hang) as address:
         exporter = OTLPSpanExporter(endpoint=f"{address}/v1/traces")
         queue = BatchSpanProcessor(
             exporter, max_queue_size=8, max_export_batch_size=2, schedule_delay_millis=1
         )
-        tracer = tracing.Tracer(Content(), queue)
+        tracer = export.Tracer(Content(), queue)
         telemetry.follow(tracer)
         try:
             assert base.ask(QUESTION, WORDS).answer.status == "complete"
@@ -105,7 +106,7 @@ def test_a_collector_that_hangs_delays_and_fails_no_question(home, monkeypatch):
 
 
 def test_the_setting_without_the_package_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rag.workspace.tracing", None)
+    monkeypatch.setitem(sys.modules, "rag.workspace.tracing.export", None)
     with pytest.raises(MissingDependency) as raised:
         tracing.start(Settings.from_env({ENDPOINT: "http://127.0.0.1:4318"}))
     assert "requirements-otel.txt" in raised.value.hint

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rag import Grid, Hit, KnowledgeBase, SearchRecipe, Sweeper
+from rag.chunking import estimates
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.measuring import measured
 from rag.evaluation.reliability import Quality
@@ -166,9 +167,7 @@ def test_a_sweep_equals_the_pipeline(base, sweeper, drawn):
     number = len(recipes) - 1
     recipe = recipes.recipe(number)
     shown = [base.search(question.text, recipe).hits for question in sweeper.questions]
-    lengths = [
-        sum(base.recipes.count_tokens(hit.chunk.text, recipe) for hit in hits) for hits in shown
-    ]
+    lengths = [sum(estimates.tokens(hit.chunk.text) for hit in hits) for hits in shown]
     assert sweep.metrics(number)[CONTEXT] == np.mean(lengths)
     seen = sweeper.sweep(recipes, CUTOFFS, as_shown=True).metrics(number)
     judge = sweeper.source(recipe.index).judge

@@ -4,8 +4,8 @@ from openinference.semconv import trace as openinference
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
 from opentelemetry.semconv.attributes import error_attributes, http_attributes
 
-from rag.workspace import tracing
-from rag.workspace.tracing import KINDS, STEPS
+from rag.workspace.tracing import attributes
+from rag.workspace.tracing.attributes import KINDS, STEPS
 
 
 def test_names_are_those_of_the_conventions():
@@ -19,7 +19,7 @@ def test_names_are_those_of_the_conventions():
     theirs |= {value for name, value in vars(gen_ai).items() if name.startswith("GEN_AI_")}
     ours = {
         value
-        for name, value in vars(tracing).items()
+        for name, value in vars(attributes).items()
         if name.isupper() and isinstance(value, str) and not value.startswith("touchstone.")
     }
     theirs |= {error_attributes.ERROR_TYPE, http_attributes.HTTP_ROUTE}
@@ -28,6 +28,6 @@ def test_names_are_those_of_the_conventions():
     kinds = {each.value for each in openinference.OpenInferenceSpanKindValues}
     assert {*KINDS.values(), *STEPS.values()} <= kinds
     providers = {each.value for each in openinference.OpenInferenceLLMProviderValues}
-    assert set(tracing.LLM_PROVIDERS.values()) <= providers
+    assert set(attributes.LLM_PROVIDERS.values()) <= providers
     known = {each.value for each in gen_ai.GenAiProviderNameValues}
-    assert set(tracing.AI_PROVIDERS.values()) <= known
+    assert set(attributes.AI_PROVIDERS.values()) <= known

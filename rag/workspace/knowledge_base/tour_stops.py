@@ -196,7 +196,7 @@ def also_quoted(turn: Turn, citation: StoredCitation) -> list[str]:
 
 
 def _joined(citation: StoredCitation, quotes: Sequence[str]) -> tuple[str, list[str]]:
-    """What an answer puts before the quote of a citation, such as a lead-in, and its footnotes."""
+    """Return what an answer puts before the quote of a citation, and its footnotes."""
     whole = "".join(quotes[:1])
     lead, quote, behind = whole.partition(citation.quote or whole)
     if not quote:  # white space differs, or a table is quoted by its cells
