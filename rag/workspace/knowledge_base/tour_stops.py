@@ -198,6 +198,8 @@ def also_quoted(turn: Turn, citation: StoredCitation) -> list[str]:
 def _joined(citation: StoredCitation, quotes: Sequence[str]) -> tuple[str, list[str]]:
     """Return what an answer puts before the quote of a citation, and its footnotes."""
     whole = "".join(quotes[:1])
+    if not whole:  # a whole passage is shown
+        return "", []
     lead, quote, behind = whole.partition(citation.quote or whole)
     if not quote:  # white space differs, or a table is quoted by its cells
         lead, behind = "", "" if BEFORE_NOTE in citation.quote else whole
