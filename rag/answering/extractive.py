@@ -25,7 +25,7 @@ from rag.answering.reading import PassageReader
 from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Vocabulary
 from rag.answering.words import FIGURE
-from rag.lexical.letters import Reference, reference_of
+from rag.lexical.references import Reference, reference_of
 from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace
 from rag.types.percents import told_apart

@@ -14,7 +14,7 @@ from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import ENDED, Statement
 from rag.answering.vocabulary import Support, Terms, Vocabulary, terms_of
 from rag.answering.words import with_digits
-from rag.lexical.letters import reference_of
+from rag.lexical.references import reference_of
 from rag.types import Hit
 
 ALL = 0.99

@@ -35,7 +35,7 @@ from rag.answering.statements.sentences import (
     statements,
 )
 from rag.chunking.contexts import title_of
-from rag.lexical.letters import NUMBERED, Reference
+from rag.lexical.references import NUMBERED, Reference
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 
 BEFORE_NOTE = " … "

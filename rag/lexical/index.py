@@ -29,7 +29,7 @@ from rag.lexical.clauses import (
     segment_scores,
 )
 from rag.lexical.explain import Explanation, TermMatch, term_spans
-from rag.lexical.letters import tidy, total, without
+from rag.lexical.passage_rows import tidy, total, without
 from rag.lexical.postings import Postings, laid_out
 from rag.lexical.segment import Segment, build, merge_segments
 from rag.lexical.spelling import Correction, Meant, corrections, nearest_term

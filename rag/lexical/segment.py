@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.lexical.analyzers import Analyzer
-from rag.lexical.letters import PassageRows
+from rag.lexical.passage_rows import PassageRows
 from rag.lexical.surfaces import Spelling, Surfaces, surface
 from rag.types import Integers, Keys, Mask
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rag.lexical.letters import reference_of
+from rag.lexical.references import reference_of
 from rag.protocols import Embedder
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval.candidates import (

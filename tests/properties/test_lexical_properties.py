@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.lexical import LexicalIndex, Postings, analyzer, analyzer_names, letters
+from rag.lexical import LexicalIndex, Postings, analyzer, analyzer_names, passage_rows
 from rag.lexical import index as index_module
 
 WORDS = ["pump", "pumps", "pimp", "seal", "sealing", "water", "watre", "tx-4410", "4410", "and"]
@@ -37,7 +37,7 @@ options = st.fixed_dictionaries(
 def tiny_segments() -> Iterator[None]:
     """Sizes at which a dozen passages already make several segments."""
     with (
-        mock.patch.object(letters, "SMALLEST_SEGMENT", 1),
+        mock.patch.object(passage_rows, "SMALLEST_SEGMENT", 1),
         mock.patch.object(index_module, "BATCH_PASSAGES", 3),
     ):
         yield

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import stores
-from rag.lexical import letters
+from rag.lexical import passage_rows
 from rag.stores import faiss as faiss_index
 from rag.types import Keys, Scores, Vectors
 
@@ -36,7 +36,7 @@ def unit(direction: list[int]) -> Vectors:
 def test_growing_and_shrinking_equals_building_at_once(plan, direction, k, allowed):
     store, held = stores.empty("flat", 3), dict[int, Vectors]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(letters, "SMALLEST_SEGMENT", 1)
+        patch.setattr(passage_rows, "SMALLEST_SEGMENT", 1)
         patch.setattr(faiss_index, "MARGIN", 0)
         patch.setattr(faiss_index, "CHUNK", 2)
         for verb, items in plan:

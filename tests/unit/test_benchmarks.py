@@ -16,7 +16,7 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.__main__ import main
-from rag.cli.administration import maintenance
+from rag.cli.administration import benchmarks
 from rag.workspace import workspace
 from rag.workspace.workspace import SAMPLE_QUESTIONS
 from tests.bench.sample import KINDS
@@ -101,7 +101,7 @@ def collections(tmp_path: Path) -> Path:
 @pytest.fixture
 def module(name: str) -> ModuleType:
     """A benchmark, imported before the sample is replaced."""
-    return maintenance.load(name)
+    return benchmarks.load(name)
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def _write_pdf(path: Path) -> None:
 
 
 def test_every_benchmark_runs_here_or_says_why_not():
-    assert sorted([*TINY, *NOT_TINY]) == maintenance.names()
+    assert sorted([*TINY, *NOT_TINY]) == benchmarks.names()
 
 
 @pytest.mark.slow
@@ -164,9 +164,9 @@ def test_a_benchmark_measures_something_tiny(
     assert all(math.isfinite(value) for value in figures.values())
 
 
-@pytest.mark.parametrize("name", maintenance.names())
+@pytest.mark.parametrize("name", benchmarks.names())
 def test_a_benchmark_asks_for_nothing_but_a_folder(name):
-    folder, *sizes = inspect.signature(maintenance.load(name).measure).parameters.values()
+    folder, *sizes = inspect.signature(benchmarks.load(name).measure).parameters.values()
     assert folder.kind is folder.POSITIONAL_OR_KEYWORD
     assert all(each.kind is each.KEYWORD_ONLY for each in sizes)
     assert all(each.default is not each.empty for each in sizes)
@@ -177,7 +177,7 @@ def test_a_benchmark_says_which_collection_it_lacks(tmp_path, capsys):
     assert f"The benchmark 'workers' needs {tmp_path / 'scifact'}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", maintenance.names())
+@pytest.mark.parametrize("name", benchmarks.names())
 def test_processes_that_a_benchmark_starts_can_import_it(name):
-    measure = maintenance.load(name).measure
+    measure = benchmarks.load(name).measure
     assert pickle.loads(pickle.dumps(measure)) is measure

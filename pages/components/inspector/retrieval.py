@@ -155,10 +155,10 @@ class HitSources:
 
     def spans(self, *, context: bool = False) -> Callable[[Hit], Sequence[tuple[int, int]]]:
         """The matched words of a hit, or of its ``context``, by the index of its base."""
-        finders = {
-            id(each): each.base.explanations.word_finder(each.trace, each.recipe, context=context)
-            for each in (self.own, *self._others.values())
-        }
+        finders = {}
+        for source in (self.own, *self._others.values()):
+            finder = source.base.explanations.word_finder
+            finders[id(source)] = finder(source.trace, source.recipe, context=context)
         return lambda hit: finders[id(self.of(hit) or self.own)](hit)
 
 

@@ -26,7 +26,7 @@ from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary, terms_of
-from rag.lexical.letters import reference_of
+from rag.lexical.references import reference_of
 from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace, Vectors
 

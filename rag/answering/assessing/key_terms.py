@@ -189,7 +189,7 @@ def weighed_by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, .
 
 
 def unknown_terms(terms: Iterable[KeyTerm], trace: Trace) -> list[KeyTerm]:
-    """Those of some key terms of a question that no passage has, nor another form of them."""
+    """Key terms, of those of a question, that no passage has, nor another form of them."""
     read = words_in(" ".join(one.typed for one in trace.corrections if one.other_forms))
     return [term for term in terms if not term.indexed and not words_in(term.text) <= read]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rag import AUDIT_KINDS, BUDGETS, ROLES, SCOPES
-from rag.cli.administration import maintenance, people
+from rag.cli.administration import benchmarks, maintenance, people, tools
 from rag.cli.options import Verb, repeatable, switch
 
 
@@ -19,9 +19,9 @@ def declare(verb: Verb) -> None:
 
 def _tool_verbs(verb: Verb) -> None:
     """Verbs for models of this computer, and for services that are asked beside the documents."""
-    verb(maintenance.models)
-    verb(maintenance.tools)
-    added = verb(maintenance.add_tool, "name")
+    verb(tools.models)
+    verb(tools.tools)
+    added = verb(tools.add_tool, "name")
     added.add_argument("url", help="its URL; put {question} in the path, the query or --body")
     what = "its purpose, for the language model that can call it"
     added.add_argument("--description", default="", metavar="WORDS", help=what)
@@ -39,8 +39,8 @@ def _tool_verbs(verb: Verb) -> None:
         "--most", type=int, default=10, help="maximum number of results of a response"
     )
     added.add_argument("--seconds", type=float, default=10.0, help="longest wait")
-    verb(maintenance.test_tool, "name", "question")
-    verb(maintenance.remove_tool, "name")
+    verb(tools.test_tool, "name", "question")
+    verb(tools.remove_tool, "name")
 
 
 def _token_verbs(verb: Verb) -> None:
@@ -101,7 +101,7 @@ def _home_verbs(verb: Verb) -> None:
     verb(maintenance.schema)
     added = verb(maintenance.completion)
     added.add_argument("shell", choices=("bash", "zsh", "tcsh"))
-    added = verb(maintenance.bench)
+    added = verb(benchmarks.bench)
     added.add_argument("--data", type=Path, help="folder with BEIR collections")
     added.add_argument("--only", help="one benchmark by name")
     added.add_argument("--model", help="sentences: an OpenAI-compatible server")

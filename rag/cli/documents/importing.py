@@ -93,7 +93,7 @@ def ingest(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
     urls = [source for source in args.source if source.lower().startswith(("http://", "https://"))]
     paths = [inputs.existing(source) for source in args.source if source not in urls]
-    tried = given(args.password_file)
+    tried = passwords_from(args.password_file)
 
     def done(job: int) -> list[JobItem]:
         printing.follow(workspace.jobs, job)
@@ -106,7 +106,7 @@ def ingest(args: argparse.Namespace) -> Output:
         lambda base: base.documents.add_paths(paths, urls, args.encoding),
     ) as (base, job):
         items = done(job)
-        items = opened(base, items, tried, lambda job: done(job)[0])
+        items = unlocked(base, items, tried, lambda job: done(job)[0])
         return printing.ingested(base, items)
 
 
@@ -364,7 +364,7 @@ Passwords = Callable[[str], Iterator[str]]
 """The passwords to try on the file of a name."""
 
 
-def given(path: Path | None) -> Passwords:
+def passwords_from(path: Path | None) -> Passwords:
     """The lines of a file; without one, what is typed where there is a terminal.
 
     Raises InvalidInput for a file without a password.
@@ -386,7 +386,7 @@ def _typed(name: str) -> Iterator[str]:
             yield password
 
 
-def opened(
+def unlocked(
     base: KnowledgeBase,
     items: Sequence[JobItem],
     passwords: Passwords,
@@ -402,14 +402,14 @@ def opened(
         for locked_file in base.documents.locked_files()
     }
     return [
-        _opened(base, item, locked[item.job_id, item.position], passwords, read)
+        _unlocked(base, item, locked[item.job_id, item.position], passwords, read)
         if (item.job_id, item.position) in locked
         else item
         for item in items
     ]
 
 
-def _opened(
+def _unlocked(
     base: KnowledgeBase,
     item: JobItem,
     locked: LockedFile,
