@@ -25,7 +25,7 @@ from pages.components.source.whole_text import (
 )
 from rag import Document, KnowledgeBase, Table
 from rag.types import Heading
-from tests.handbook import RECIPE, marked, row_words, texts, visit
+from tests.handbook import RECIPE, ask, marked, row_words, texts, visit
 from tests.sample_files import pdf
 from tests.workspaces import add, workspace_at
 
@@ -35,6 +35,7 @@ PAGES = (
     "Colophon and index of words.",
 )
 CSV = "Part,Price,Note\n" + "\n".join(f"P-{row},{row}0,spare; kept dry" for row in range(200))
+DOGS = ("Dogs may come on Mondays.", "Dogs may also come on Fridays with a lead.")
 ZIRCON = "How is the zircon valve opened?"
 
 
@@ -58,6 +59,7 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
     workspace = workspace_at(home)
     made = workspace.create("sources", RECIPE.with_fields({"search.threshold": None}))
     files = {"manual.pdf": pdf(*PAGES), "parts.csv": CSV, "rooms.xlsx": workbook()}
+    files["dogs.md"] = f"# Dogs\n\n{DOGS[0]} The gate is green.\n\n{DOGS[1]}"
     assert set(add(workspace, made, files)) == {"added"}
     yield made
     workspace.close()
@@ -205,6 +207,12 @@ def test_a_footnote_that_is_joined_to_a_quote_is_marked_like_it():
         ("¹ Children pay 4 euros.", "quote"),
     ]
     assert row_kinds(text.split("\n"), 0, marks) == {0: "quote", 2: "quote"}
+
+
+def test_all_quotes_of_a_citation_are_marked(base):
+    ask(visit("chat.py"), "When may dogs come?")
+    app = visit("chat.py", talk="1", source="1.1")
+    assert marked(app, "quote").split("\n") == [*DOGS]
 
 
 def test_lines_that_the_paper_ended_are_joined_and_entries_of_a_list_are_not():

@@ -176,6 +176,15 @@ def test_an_answer_that_failed_says_why_and_what_to_do(workspace, capsys, monkey
     assert told["note"] in capsys.readouterr().out
 
 
+def test_an_answer_of_quotes_says_how_likely_it_is_right(workspace, capsys):
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": "Leave lapses in March."})
+    likely = base.ask("When does leave lapse?", QUICK).answer.assessment.likely
+    assert main(["ask", "handbook", "When does leave lapse?"]) == 0
+    assert likely
+    assert likely in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("reply", [" ", "[1] [1]."])
 def test_a_reply_without_words_is_no_answer(workspace, capsys, monkeypatch, reply):
     add(workspace, workspace.create("handbook", QUICK), {"leave.md": "Leave lapses in March."})
