@@ -27,7 +27,7 @@ from pages.components.chat.conversations import (
     start_anew,
 )
 from pages.components.chat.follow_up import Again
-from pages.components.chat.streaming import newest_in_view, unhurried
+from pages.components.chat.streaming import scroll_to, unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.local_models import model_offer
@@ -102,7 +102,8 @@ def main() -> None:
     question = st.session_state.get(follow_up.RETRY) or question
     with scripts:
         citation_clicks(partial(turn_view.follow, base))
-        newest_in_view(asks=bool(question and question.strip()))
+        clicked = st.session_state.pop(turn_view.CLICKED, False)
+        scroll_to("question" if question and question.strip() else "source" if clicked else "")
     if len(turns) == 1 and not (question or again):
         with offer:
             model_offer(base)

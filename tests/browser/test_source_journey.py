@@ -171,3 +171,29 @@ def _within(cells: Locator, box: Locator) -> bool:
         and inner["x"] + inner["width"] <= outer["x"] + outer["width"]
         for inner in boxes
     )
+
+
+@pytest.mark.parametrize("opened", ["link", "radio"])
+def test_a_clicked_source_comes_into_view_on_a_narrow_screen(serve, page, policy_home, opened):
+    page.set_viewport_size({"width": 420, "height": 900})
+    with serve(policy_home) as address:
+        page.goto(f"{address}/chat")
+        box = page.get_by_placeholder("Ask your documents")
+        for number in (1, 2):
+            box.fill(QUESTION)
+            box.press("Enter")
+            page.get_by_text("quotes, no language model").nth(number - 1).wait_for()
+            idle(page)
+        page.locator("span.listening").wait_for(state="attached")
+        name = re.compile(r"^\[1\]$" if opened == "link" else r"leave-policy-2026\.pdf · p\. 2")
+        page.get_by_role(opened, name=name).first.click()
+        title = page.locator(".st-key-chat_source strong").first
+        comes_true(page, lambda: _is_above(title, page.get_by_test_id("stBottom"), 250))
+        at_rest(title)
+        assert _is_above(title, page.get_by_test_id("stBottom"), 250)
+
+
+def _is_above(element: Locator, other: Locator, space: int) -> bool:
+    """Whether an element is in view, and so many pixels above another one."""
+    one, two = element.bounding_box(), other.bounding_box()
+    return one is not None and two is not None and 0 < one["y"] < two["y"] - space

@@ -1,4 +1,4 @@
-"""An answer on its way: pieces that may come slowly, and the question that stays in view.
+"""An answer on its way: pieces that may come slowly, and the place that stays in view.
 
 Streamlit follows the end of a page with a field at its bottom, but stops for good if the page
 grows just when the field gets the focus.
@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from queue import Empty, Queue
+from typing import Literal
 
 import streamlit as st
 
@@ -48,31 +49,46 @@ def _read(stream: Iterator[str], arrived: Queue[str | BaseException | None]) -> 
 
 _SCRIPT = """
 const QUESTION = "[data-testid=stChatMessageContent][aria-label='Chat message from user']";
+const SOURCE = ".st-key-chat_source";
 const AT_WORK = ["running", "rerunRequested"];
 const LOOK = 50, QUIET = 400, HELD = 1000; // milliseconds
+const SEEN = 250; // pixels of a source that show that it is there
 const isField = (node) => /^(INPUT|TEXTAREA)$/.test(node.tagName);
-// How far the top of the newest question is below the header; negative where it is above.
-const room = () => {
-  const newest = [...document.querySelectorAll(QUESTION)].at(-1);
-  const header = document.querySelector("[data-testid=stHeader]")?.getBoundingClientRect();
-  return (newest?.parentElement.getBoundingClientRect().top ?? 0) - (header?.bottom ?? 0);
-};
+const header = () => document.querySelector("[data-testid=stHeader]")?.getBoundingClientRect();
+// How far the top of an element is below the header; negative where it is above.
+const room = (node) => (node?.getBoundingClientRect().top ?? 0) - (header()?.bottom ?? 0);
 // Follows the end while the page grows, and then shows the question, too, if need be from its top.
-const follow = (box) => {
+const showQuestion = (box, grows) => {
+  const below = box.scrollHeight - box.clientHeight - box.scrollTop;
+  if (grows) {
+    if (below > 1) box.scrollTop += below;
+    return;
+  }
+  const space = room([...document.querySelectorAll(QUESTION)].at(-1)?.parentElement);
+  if (space < -1) box.scrollTop += space;
+  else if (below > 1 && space > 1) box.scrollTop += Math.min(below, space);
+};
+// On a narrow screen it is below the answer, on a wide one beside its top.
+const showSource = (box) => {
+  const source = document.querySelector(SOURCE), edges = source?.getBoundingClientRect();
+  if (!edges) return;
+  const field = document.querySelector("[data-testid=stBottom]")?.getBoundingClientRect();
+  const [first, last] = [header()?.bottom ?? 0, field?.top ?? innerHeight];
+  const seen = Math.min(edges.bottom, last) - Math.max(edges.top, first);
+  if (seen < Math.min(edges.height, SEEN)) box.scrollTop += room(source);
+};
+// Shows something until it stayed for a while, or the reader scrolls.
+const follow = (box, show) => {
   const left = new AbortController(), app = document.querySelector("[data-testid=stApp]");
   let height = 0, changed = Date.now(), held = 0;
   const look = () => {
-    const now = Date.now(), below = box.scrollHeight - box.clientHeight - box.scrollTop;
+    const now = Date.now();
     if (box.scrollHeight !== height || AT_WORK.includes(app?.dataset.testScriptState)) {
       [height, changed, held] = [box.scrollHeight, now, 0];
     }
-    if (now - changed < QUIET) {
-      if (below > 1) box.scrollTop += below;
-      return;
-    }
-    const space = room();
-    if (space < -1) box.scrollTop += space;
-    else if (below > 1 && space > 1) box.scrollTop += Math.min(below, space);
+    const grows = now - changed < QUIET;
+    show(box, grows);
+    if (grows) return;
     held ||= now;
     if (now - held > HELD) stop();
   };
@@ -87,16 +103,20 @@ const follow = (box) => {
   return stop;
 };
 export default function ({ parentElement, data }) {
-  if (!data.asked || parentElement.asked === data.asked) return;
-  parentElement.asked = data.asked;
+  if (!data.shown || parentElement.token === data.token) return;
+  parentElement.token = data.token;
   parentElement.stop?.();
   const box = document.querySelector("[data-testid=stAppScrollToBottomContainer]");
-  if (box) parentElement.stop = follow(box);
+  const show = data.shown === "source" ? showSource : showQuestion;
+  if (box) parentElement.stop = follow(box, show);
 }
 """
-_follower = st.components.v2.component("newest_question", html="<span></span>", js=_SCRIPT)
+_scroller = st.components.v2.component("scrolls_in_chat", html="<span></span>", js=_SCRIPT)
 
 
-def newest_in_view(*, asks: bool) -> None:
-    """Show the question that this run answers, unless the reader scrolls away meanwhile."""
-    _follower(key="chat_newest", height=1, data={"asked": uuid.uuid4().hex if asks else ""})
+def scroll_to(shown: Literal["question", "source", ""]) -> None:
+    """Show the question that this run answers, or the source that a click opened.
+
+    A reader who scrolls away meanwhile is left there.
+    """
+    _scroller(key="chat_scrolled", height=1, data={"shown": shown, "token": uuid.uuid4().hex})

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 QUOTES = "quotes"
+CLICKED = "chat_clicked"  # whether this run was started by a click on a citation
 _TOUR_HINT = "The second stop shows the source that is open beside the answer."
 _OUTDATED = ":material/update: Answered before the documents changed. To update it, ask again."
 NEAREST = 3
@@ -93,7 +94,7 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
             _after_answer(base, turn)
     opened = _opened(turn)
     if opened is not None:
-        with beside:
+        with beside.container(key="chat_source"):
             _source(base, turn, opened)
 
 
@@ -352,6 +353,7 @@ def follow(base: KnowledgeBase, source: str) -> None:
     open_source(source)
     turn_id = source.partition(".")[0]
     if turn_id.isdecimal():
+        st.session_state[CLICKED] = True
         base.conversations.count_opened(int(turn_id))
 
 
