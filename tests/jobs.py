@@ -2,9 +2,22 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from rag import JobRow, Jobs
-from rag.services.jobs import Reporter
+from rag.services.jobs import Job, Reporter
+
+
+class Work(Job[Any]):
+    """A job that does whatever its handler does."""
+
+    kind = "work"
+
+
+class Unknown(Job[None]):
+    """A job of a kind that nobody does."""
+
+    kind = "unheard-of"
 
 
 class Heard(Reporter):
@@ -22,7 +35,7 @@ class Heard(Reporter):
 
 
 def submit(jobs: Jobs, base_id: int) -> int:
-    return jobs.submit(base_id, "work", "Working", {"n": 3}, [("a", {}), ("b", {})])
+    return jobs.submit(base_id, "Working", Work(), [("a", {}), ("b", {})])
 
 
 def ended(jobs: Jobs, job_id: int) -> JobRow:

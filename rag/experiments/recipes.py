@@ -13,7 +13,7 @@ from rag.experiments.exports.recipe_exports import (
     ExportedPassage,
     RecipeExport,
 )
-from rag.library.documents import bulk_jobs
+from rag.library.documents.bulk_jobs import Build
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.search.corpus import threshold_rule
@@ -68,7 +68,8 @@ class Recipes:
                 return SavedRecipe(saved=False)
             if not builds.missing(connection, self._base_id, recipe.index.hash):
                 return SavedRecipe(saved=True)
-            job = bulk_jobs.queue(connection, self._base_id, recipe.index)
+            build = Build(recipe=recipe.index)
+            job = build.queue(connection, self._base_id, build.title)
         self._jobs.wake()
         return SavedRecipe(saved=True, job=job)
 

@@ -15,18 +15,18 @@ from rag.experiments.runs.quality.answer_job import evaluate_answers
 from rag.experiments.runs.quality.judge_job import judge_hits
 from rag.experiments.runs.quality.preference_job import judge_answers
 from rag.experiments.systems.evaluate_job import evaluate_system
-from rag.experiments.tuning.diagnosis.job import diagnose
+from rag.experiments.tuning.diagnosis.job import Diagnose, diagnose
 from rag.experiments.tuning.tuning_jobs import build_table, calibrate, search_all
 from rag.library.documents import bulk_jobs
-from rag.library.documents import stores as store_imports
 from rag.library.documents.bulk_jobs import build, build_several, import_beir
 from rag.library.documents.ingest_job import help_ingest, ingest
-from rag.library.documents.remaining_time import can_be_shared, is_large
 from rag.library.documents.stores import import_store
 from rag.library.maps import MapFiles, draw_map
 from rag.library.questions.generate_job import generate
 from rag.services.jobs import Handler, JobRow, reporter, runner
 from rag.services.services import Services
+from rag.storage import builds, documents, files
+from rag.storage import jobs as rows
 from rag.storage.conversations import SessionOwner
 from rag.workspace.knowledge_base import KnowledgeBase
 
@@ -42,8 +42,8 @@ def handlers(
         "build": partial(build, services),
         "build-several": partial(build_several, services),
         "import-beir": partial(import_beir, services),
-        store_imports.KIND: partial(import_store, services),
-        bulk_jobs.DUPLICATE: partial(bulk_jobs.duplicate, services),
+        "import-store": partial(import_store, services),
+        "duplicate": partial(bulk_jobs.duplicate, services),
         "generate": partial(generate, services),
         "evaluate": partial(evaluate, services),
         "evaluate-answers": partial(evaluate_answers, services, base_with_id),
@@ -56,6 +56,53 @@ def handlers(
         "diagnose": partial(diagnose, services),
         "map": partial(draw_map, services, map_files),
     }
+
+
+LARGE = 1_000_000
+"""Bytes; less is done before a process of its own would have started."""
+_WORTH_SHARING = 100_000  # characters; a worker starts while as many are embedded
+
+
+def is_large(services: Services, job: JobRow) -> bool:
+    """Whether a job would make those wait who share its process."""
+    match job.kind:
+        case "ingest":
+            return _waiting_bytes(services, job) > LARGE
+        case "build" | "build-several" | "build-table":
+            return _characters(services, job.base_id) > LARGE
+        case "diagnose":
+            return Diagnose.of(job).rebuild and _characters(services, job.base_id) > LARGE
+        case "import-beir":
+            corpus = bulk_jobs.ImportBeir.of(job).folder / "corpus.jsonl"
+            return corpus.is_file() and corpus.stat().st_size > LARGE
+    return False
+
+
+def can_be_shared(services: Services, job: JobRow) -> bool:
+    """Whether workers can share a job, and so much is left that another one is worth its start."""
+    if job.kind != "ingest" or services.database.dialect != "postgresql":
+        return False
+    waiting = {
+        item.id: item.characters for item in services.database.fetch(builds.waiting, job.base_id)
+    }
+    return sum(waiting.values()) > _WORTH_SHARING or is_large(services, job)
+
+
+def _waiting_bytes(services: Services, job: JobRow) -> int:
+    items = services.database.fetch(rows.items, job.id)
+    waiting = [item.payload for item in items if item.status == "waiting"]
+    names = {item["file"] for item in waiting if "file" in item}
+    here = [place for place in map(services.files.place, names) if place.exists()]
+    size = sum(place.stat().st_size for place in here)
+    if services.files.in_database:
+        size += services.database.fetch(
+            files.size_of_parts, sorted(names - {place.name for place in here})
+        )
+    return size
+
+
+def _characters(services: Services, base_id: int) -> int:
+    return sum(row.characters for row in services.database.fetch(documents.list_documents, base_id))
 
 
 _POOL = 2

@@ -17,8 +17,8 @@ from rag.access import Access
 from rag.conversations.turn_metrics import write_log
 from rag.errors import AlreadyExists, DatabaseBusy, InvalidInput, NotFound
 from rag.experiments.bundles import Packer, Reproduction, Restorer, opened
+from rag.library.documents.bulk_jobs import Duplicate, ImportBeir
 from rag.library.documents.library import (
-    BeirImport,
     Questions,
     Upload,
     brought_in,
@@ -34,7 +34,7 @@ from rag.services.indexing.servers import Servers
 from rag.services.jobs import Handler, Jobs, runner
 from rag.services.services import Services, import_vectors
 from rag.settings import PROJECT, Settings
-from rag.storage import Connection, bases, builds, documents, jobs, patient, runs
+from rag.storage import Connection, bases, builds, documents, patient, runs
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
@@ -211,14 +211,8 @@ class Workspace:
         """Queue a copy of a knowledge base, by name or id: documents, recipes, prompts, question
         sets, labels; no runs, members or conversations. Returns the copy and the job, of which
         there are both or none. Raises as ``create``."""
-        from rag.library.documents import bulk_jobs
-
         source = self._look_up(base)
-
-        def queue(connection: Connection, copy_id: int) -> int:
-            payload, title = {"source": source.id}, f"Copying {source.name}"
-            return jobs.create(connection, copy_id, bulk_jobs.DUPLICATE, title, payload)
-
+        queue = partial(Duplicate(source=source.id).queue, title=f"Copying {source.name}")
         return self._create_with_job(new, source.recipe(), queue, owner)
 
     def create_from_paths(
@@ -243,7 +237,8 @@ class Workspace:
 
         Raises as ``create`` and ``Library.import_beir``.
         """
-        return self._create_with_job(name, recipe, BeirImport.checked(folder, split).queue)
+        request = ImportBeir.checked(folder, split)
+        return self._create_with_job(name, recipe, partial(request.queue, title=request.title))
 
     def _create_with_job(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag import Upload, Workspace
-from rag.library.documents.remaining_time import LARGE
+from rag.workspace.handlers import LARGE
 from tests.jobs import until
 from tests.workspaces import QUICK, surroundings, workspace_at
 

@@ -17,13 +17,14 @@ from psycopg import sql
 
 from rag import Document, JobRow, KnowledgeBase, Settings, Upload, Workspace
 from rag.errors import ConnectionLost
-from rag.library.documents import embedding_queue, ingest_job, ingestion, remaining_time
+from rag.library.documents import embedding_queue, ingest_job, ingestion
 from rag.library.documents.embedding_queue import EmbeddingQueue
 from rag.library.documents.remaining_time import RemainingTime
 from rag.services.jobs import reporter
 from rag.services.jobs.reporter import Helping
 from rag.storage import leases
 from rag.storage.leases import Claims
+from rag.workspace import handlers
 from rag.workspace.workspace import SubprocessLauncher, share
 from tests.postgres import Server
 from tests.workspaces import QUICK, found
@@ -131,7 +132,7 @@ def test_two_workers_do_each_document_and_each_text_once(opened, monkeypatch):
 def test_a_helper_that_is_killed_takes_nothing_with_it(opened, monkeypatch):
     one, two = opened("one"), opened("two")
     base, job = uploaded(one)
-    monkeypatch.setattr(remaining_time, "_WORTH_SHARING", -1)
+    monkeypatch.setattr(handlers, "_WORTH_SHARING", -1)
     with one._services.database.write() as connection:
         ingest_job.rows.claim(connection, "elsewhere:1:owner", job)
     helper = SubprocessLauncher(two._services).shared(one.jobs.get(job), "elsewhere:2:helper")
@@ -164,7 +165,7 @@ def test_an_idle_worker_helps_until_another_job_waits(opened):
 def test_small_jobs_are_not_shared(opened):
     one = opened("one")
     _base, job = uploaded(one)
-    assert not remaining_time.can_be_shared(one._services, one.jobs.get(job))
+    assert not handlers.can_be_shared(one._services, one.jobs.get(job))
 
 
 def test_what_a_job_has_to_read_is_measured_where_it_is(opened, monkeypatch):
@@ -172,9 +173,9 @@ def test_what_a_job_has_to_read_is_measured_where_it_is(opened, monkeypatch):
     _base, job = uploaded(one)
     size = sum(len(f"Pump number {at} leaks. " * 8) for at in range(FILES))
     for large, shared in ((size - 1, True), (size, False)):
-        monkeypatch.setattr(remaining_time, "LARGE", large)
+        monkeypatch.setattr(handlers, "LARGE", large)
         for each in (one, two):
-            assert remaining_time.can_be_shared(each._services, each.jobs.get(job)) == shared
+            assert handlers.can_be_shared(each._services, each.jobs.get(job)) == shared
     assert two._services.files.present() == set()  # nothing was copied for it
 
 
@@ -210,12 +211,12 @@ def test_another_machine_of_the_same_name_keeps_its_jobs(opened):
 def test_only_what_is_left_of_a_job_is_worth_sharing(opened, monkeypatch):
     one = opened("one")
     _base, job = uploaded(one)
-    monkeypatch.setattr(remaining_time, "LARGE", 400)  # bytes; a file has 168 and more
-    assert remaining_time.can_be_shared(one._services, one.jobs.get(job))
+    monkeypatch.setattr(handlers, "LARGE", 400)  # bytes; a file has 168 and more
+    assert handlers.can_be_shared(one._services, one.jobs.get(job))
     with one._services.database.write() as connection:
         for at in range(1, FILES):
             ingest_job.rows.set_item(connection, job, at, "added")
-    assert not remaining_time.can_be_shared(one._services, one.jobs.get(job))
+    assert not handlers.can_be_shared(one._services, one.jobs.get(job))
 
 
 def test_a_job_that_waits_for_another_worker_can_be_stopped(opened):

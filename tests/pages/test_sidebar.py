@@ -11,6 +11,8 @@ from streamlit.testing.v1.element_tree import TextInput
 
 from pages.components.shell import job_progress, session
 from rag import BaseInfo, JobItem, JobRow
+from rag.library.documents.ingestion import Ingest
+from tests.jobs import Unknown
 
 OpenPage = Callable[..., AppTest]
 
@@ -121,7 +123,7 @@ def test_the_chip_names_the_recipe_whenever_it_is_opened(filled, open_page):
 
 def test_a_running_job_is_shown_with_its_progress(filled, open_page):
     base = filled.base("notes")
-    filled.jobs.submit(base.id, "unheard-of", "Counting sheep", {})
+    filled.jobs.submit(base.id, "Counting sheep", Unknown())
     app = open_page("settings.py")
     shown = [bar.text for bar in app.sidebar.get("progress")]
     assert shown in ([], ["**Counting sheep**"])  # the worker may have ended it already
@@ -129,7 +131,7 @@ def test_a_running_job_is_shown_with_its_progress(filled, open_page):
 
 def test_it_says_when_nothing_works_on_jobs(filled, open_page, monkeypatch):
     monkeypatch.setattr("rag.services.jobs.Jobs.start", lambda _self: None)
-    filled.jobs.submit(filled.base("notes").id, "unheard-of", "Counting sheep", {})
+    filled.jobs.submit(filled.base("notes").id, "Counting sheep", Unknown())
     assert not open_page("settings.py").sidebar.warning  # a worker may be about to start
     monkeypatch.setattr(job_progress, "PATIENCE_SECONDS", 0.0)
     app = open_page("settings.py")
@@ -139,7 +141,7 @@ def test_it_says_when_nothing_works_on_jobs(filled, open_page, monkeypatch):
 
 def test_a_job_of_another_base_is_a_line_that_names_it(filled, open_page, at_work):
     filled.create("archive")
-    job = filled.jobs.submit(filled.base("notes").id, "ingest", "Reading a.md", {}, [("a.md", {})])
+    job = filled.jobs.submit(filled.base("notes").id, "Reading a.md", Ingest(), [("a.md", {})])
     at_work(job)
     other = open_page("settings.py", kb="archive").sidebar
     assert "notes: Reading a\\.md, 25\\%" in [each.value for each in other.caption]
@@ -151,7 +153,7 @@ def test_a_job_of_another_base_is_a_line_that_names_it(filled, open_page, at_wor
 
 
 def test_the_counts_follow_the_first_document(filled, open_page, at_work, monkeypatch):
-    at_work(filled.jobs.submit(filled.base("notes").id, "ingest", "Reading", {}, [("a.md", {})]))
+    at_work(filled.jobs.submit(filled.base("notes").id, "Reading", Ingest(), [("a.md", {})]))
     drawn: list[list[int]] = []
 
     def bases() -> list[BaseInfo]:

@@ -19,7 +19,7 @@ from rag import (
     Workspace,
 )
 from rag.errors import ProviderRejected
-from rag.library.documents.bulk_jobs import build
+from rag.library.documents.bulk_jobs import Build
 from rag.library.documents.ingestion import Ingestion
 from rag.protocols import Embedder, InputType
 from rag.providers.minilm import HashingEmbedder
@@ -152,8 +152,7 @@ def test_a_job_that_was_queued_for_an_impossible_build_registers_nothing(
     workspace, base, field, value, error
 ):
     recipe = QUICK.with_fields({field: value}).index
-    payload = {"recipe": recipe.model_dump(mode="json")}
-    job = workspace.jobs.run(workspace.jobs.submit(base.id, build.__name__, "Building", payload))
+    job = workspace.jobs.run(workspace.jobs.submit(base.id, "Building", Build(recipe=recipe)))
     assert job.status == "failed"
     assert "Unexpected" not in job.message
     assert hashes(base) == [QUICK.index.hash]

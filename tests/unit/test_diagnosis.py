@@ -26,11 +26,11 @@ from rag.experiments.tuning.diagnosis.fixes import Trials, changes_for, index_ch
 from rag.experiments.tuning.diagnosis.trial_builds import gain_of
 from rag.library.documents.bulk_jobs import build_indexes
 from rag.library.documents.ingestion import Ingestion
-from rag.library.documents.remaining_time import is_large
 from rag.services.jobs import Reporter
 from rag.services.jobs.reporter import HEARTBEAT_SECONDS, TurnOver
 from rag.storage import jobs as rows
 from rag.types import Floats
+from rag.workspace.handlers import is_large
 from tests.workspaces import QUICK, add, workspace_at
 
 WORDS = QUICK.with_fields(
@@ -481,7 +481,7 @@ def test_a_diagnosis_that_builds_has_a_process_of_its_own(workspace, base, monke
         workspace.jobs.get(base.tuning.diagnoses.start(name, WORDS, rebuild=name == "builds"))
         for name in ("builds", "reads")
     ]
-    monkeypatch.setattr("rag.library.documents.remaining_time.LARGE", 100)
+    monkeypatch.setattr("rag.workspace.handlers.LARGE", 100)
     assert [is_large(workspace._services, job) for job in jobs] == [True, False]
     for job in jobs:
         workspace.jobs.cancel(job.id)

@@ -14,7 +14,7 @@ from rag import JobRow, Jobs, KnowledgeBase, Recipe, Workspace
 from rag.services.jobs import Reporter
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
-from tests.jobs import ended, submit
+from tests.jobs import Work, ended, submit
 from tests.workspaces import QUICK, database_at, stocked
 
 
@@ -46,7 +46,7 @@ def test_a_job_goes_on_in_another_process_as_long_as_each_brings_it_further(data
         return python("import os; os.kill(os.getpid(), 9)")
 
     jobs = Jobs(database, {}.get, apart=apart)
-    job_id = jobs.submit(base_id, "work", "title", {}, [(f"{n}.txt", {}) for n in range(3)])
+    job_id = jobs.submit(base_id, "title", Work(), [(f"{n}.txt", {}) for n in range(3)])
     jobs.start()
     failed = ended(jobs, job_id)
     jobs.close()

@@ -20,7 +20,7 @@ from rag.services.jobs.reporter import TURN_SECONDS
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
 from tests.clock import Clock
-from tests.jobs import ended
+from tests.jobs import Unknown, Work, ended
 from tests.workspaces import QUICK, add, database_at, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -68,7 +68,7 @@ class Worker:
         return "all done"
 
     def submit(self, base_id: int, count: int = 4) -> int:
-        return self.jobs.submit(base_id, "work", "Working", {}, ITEMS[:count])
+        return self.jobs.submit(base_id, "Working", Work(), ITEMS[:count])
 
     def work(self, *job_ids: int) -> list[JobRow]:
         """Lets the worker go until jobs are over."""
@@ -126,7 +126,7 @@ def test_a_job_gives_way_only_to_one_that_would_come_first(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
     jobs = Jobs(stored, {}.get)
-    mine, at_work, waits = (jobs.submit(base, "work", "w", {}) for base in (*base_ids, base_ids[1]))
+    mine, at_work, waits = (jobs.submit(base, "w", Work()) for base in (*base_ids, base_ids[1]))
     with stored.write() as connection:
         assert not rows.others_come_first(connection, mine)
         assert rows.claim(connection, "host:1:one", mine) == mine
@@ -145,7 +145,7 @@ def test_what_a_job_came_to_stays_while_it_waits_for_its_turn(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
     owner = "host:1:one"
-    job_id = Jobs(stored, {}.get).submit(base_ids[0], "work", "Working", {}, ITEMS)
+    job_id = Jobs(stored, {}.get).submit(base_ids[0], "Working", Work(), ITEMS)
     with stored.write() as connection:
         assert rows.claim(connection, owner) == job_id
         rows.report(connection, job_id, owner, 1, 4, "0.txt: reading", 30.0)
@@ -162,7 +162,7 @@ def test_what_a_job_came_to_stays_while_it_waits_for_its_turn(
 def test_giving_way_is_no_death_of_an_owner_and_others_may_go_on(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
-    job_id = Jobs(stored, {}.get).submit(base_ids[0], "work", "Working", {}, ITEMS)
+    job_id = Jobs(stored, {}.get).submit(base_ids[0], "Working", Work(), ITEMS)
     with stored.write() as connection:
         for number in range(5):
             owner = f"host:{number}:a"
@@ -204,7 +204,7 @@ def test_the_time_left_counts_the_turns_of_others(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
     jobs = Jobs(stored, {}.get)
-    mine, _, _ = (jobs.submit(base, "work", "w", {}) for base in (*base_ids, base_ids[0]))
+    mine, _, _ = (jobs.submit(base, "w", Work()) for base in (*base_ids, base_ids[0]))
     with stored.write() as connection:
         third = bases.create(connection, "three", Recipe()).id
         assert rows.claim(connection, "host:1:one", mine) == mine
@@ -230,8 +230,8 @@ def test_the_time_left_is_that_of_the_work_where_a_job_gives_no_way(
         return ""
 
     jobs = Jobs(stored, {"work": work}.get, clock=Clock())
-    job_id = jobs.submit(base_ids[0], "work", "w", {})
-    jobs.submit(base_ids[1], "other", "w", {})
+    job_id = jobs.submit(base_ids[0], "w", Work())
+    jobs.submit(base_ids[1], "w", Unknown())
     jobs.start()
     assert heard.wait(60)
     while (left := jobs.get(job_id).seconds_left) is None:
@@ -244,7 +244,7 @@ def test_the_time_left_is_that_of_the_work_where_a_job_gives_no_way(
 def test_progress_stays_until_the_next_turn_tells_some(
     stored: Database, base_ids: tuple[int, int]
 ) -> None:
-    job_id = Jobs(stored, {}.get).submit(base_ids[0], "work", "Working", {}, ITEMS)
+    job_id = Jobs(stored, {}.get).submit(base_ids[0], "Working", Work(), ITEMS)
     with stored.write() as connection:
         rows.claim(connection, "host:1:one")
         rows.give_way(connection, job_id, "host:1:one", 2, 4)
@@ -270,7 +270,7 @@ def test_a_process_that_hands_its_job_back_is_not_one_that_left_it(
         return subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)
 
     jobs = Jobs(stored, {}.get, apart=apart)
-    job_id = jobs.submit(base_ids[0], "work", "Working", {}, ITEMS)
+    job_id = jobs.submit(base_ids[0], "Working", Work(), ITEMS)
     jobs.start()
     assert ended(jobs, job_id).message == "done apart"
     jobs.close()

@@ -10,15 +10,16 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from rag.errors import InvalidFile
 from rag.evaluation.formats import beir
 from rag.evaluation.formats.question_files import FileLabel
 from rag.library.documents.embedding_queue import refresh
 from rag.library.documents.ingestion import Ingestion
 from rag.library.documents.remaining_time import RemainingTime, work_for
-from rag.library.questions.sets import QuestionSets
+from rag.library.questions.sets import QuestionSets, checked_name
 from rag.recipe import IndexRecipe
 from rag.recipe.parts import chunker_name
-from rag.services.jobs.reporter import Reporter
+from rag.services.jobs import Job, Reporter, StoredIndexRecipe
 from rag.services.services import Services
 from rag.storage import Connection, builds, documents
 from rag.storage import jobs as rows
@@ -31,12 +32,52 @@ _GROUP = 32  # documents stored in one transaction
 OnNew = Callable[[Connection, IndexRecipe], None]
 
 
-def queue(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
-    """Store a job of kind "build" for all documents of a knowledge base; return its id."""
-    payload = {"recipe": recipe.model_dump(mode="json")}
-    size = "" if recipe.chunker == "whole" else f" {recipe.chunk_size}"
-    title = f"Building {chunker_name(recipe.chunker)}{size} with {recipe.embedder}"
-    return rows.create(connection, base_id, "build", title, payload)
+class Build(Job[int]):
+    """A build of all documents for an index recipe; a turn leaves the number of those built."""
+
+    kind = "build"
+    recipe: StoredIndexRecipe
+
+    @property
+    def title(self) -> str:
+        """The title of the job."""
+        size = "" if self.recipe.chunker == "whole" else f" {self.recipe.chunk_size}"
+        return f"Building {chunker_name(self.recipe.chunker)}{size} with {self.recipe.embedder}"
+
+
+class BuildSeveral(Job[int]):
+    """Builds one after the other, each of them the payload of an item as in ``Build``."""
+
+    kind = "build-several"
+
+
+class Duplicate(Job[int]):
+    """A copy of all that ``source`` has; it leaves the number of documents copied."""
+
+    kind = "duplicate"
+    source: int
+
+
+class ImportBeir(Job[int]):
+    """An import of a BEIR folder; it leaves the number of documents added."""
+
+    kind = "import-beir"
+    folder: Path
+    split: str
+
+    @classmethod
+    def checked(cls, folder: Path, split: str) -> ImportBeir:
+        """Looks at the folder. Raises InvalidFile when it is not one."""
+        checked_name(folder.resolve().name)  # of the question set
+        beir.read_questions(folder, split)
+        if next(beir.read_documents(folder), None) is None:
+            raise InvalidFile("corpus.jsonl has no document.", "Choose another folder.")
+        return cls(folder=folder.resolve(), split=split)
+
+    @property
+    def title(self) -> str:
+        """The title of the job."""
+        return f"Importing {self.folder.name}"
 
 
 class BuildReporter(Protocol):
@@ -61,7 +102,7 @@ class BuildReporter(Protocol):
 
 def build(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "build"; documents that are built already are left alone."""
-    recipe = IndexRecipe.restore(job.payload["recipe"])
+    recipe = Build.of(job).recipe
     with _building(services, job.base_id, reporter, {"": recipe}, job.share_done) as building:
         return f"{building.complete(''):,} documents built"
 
@@ -70,9 +111,9 @@ def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "build-several", an index recipe an item; what is built stays built."""
     items = services.database.fetch(rows.items, job.id)
     recipes = {
-        f"index {place:,} of {len(items):,}, {item.name}: ": IndexRecipe.restore(
-            item.payload["recipe"]
-        )
+        f"index {place:,} of {len(items):,}, {item.name}: ": Build.model_validate(
+            item.payload
+        ).recipe
         for place, item in enumerate(items, 1)
         if item.status == "waiting"
     }
@@ -203,9 +244,6 @@ class _Building:
         return groups
 
 
-DUPLICATE = "duplicate"
-
-
 _COPIED_PASSAGES = 8192  # of the documents that are copied in one transaction
 
 
@@ -214,7 +252,7 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
 
     Raises NotFound where the source was deleted; what was copied stays.
     """
-    source, target = int(job.payload["source"]), job.base_id
+    source, target = Duplicate.of(job).source, job.base_id
     ids = services.database.fetch(copying.missing, source, target)
     copied = reporter.carried() or 0
     total = copied + len(ids)
@@ -257,8 +295,8 @@ def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
 
 
 def _import(services: Services, job: JobRow, reporter: Reporter, forecast: RemainingTime) -> str:
-    folder, split = Path(job.payload["folder"]), str(job.payload["split"])
-    questions = beir.read_questions(folder, split)
+    request = ImportBeir.of(job)
+    folder, questions = request.folder, beir.read_questions(request.folder, request.split)
     ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
     total = 0
     for part in _beir_groups(folder):

@@ -28,7 +28,14 @@ from rag.errors import (
 )
 from rag.evaluation.formats import question_files as question_files
 from rag.library.documents.embedding_queue import EmbeddingQueue, refresh
-from rag.library.documents.ingestion import Ingestion, Item, ProgressCallback, Stored, distinct
+from rag.library.documents.ingestion import (
+    Ingest,
+    Ingestion,
+    Item,
+    ProgressCallback,
+    Stored,
+    distinct,
+)
 from rag.library.documents.reading_again import unread_words
 from rag.library.documents.remaining_time import RemainingTime, waiting_items
 from rag.library.questions.reanchoring import lost_labels
@@ -76,12 +83,11 @@ def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
     new = "added" in statuses or "replaced" in statuses
     if reader.vectors.rest(reader.reporter.give_way) or new:
         reader.refresh()
-    if "questions" in job.payload:
+    if upload := Ingest.of(job).questions:
         # Labels can only be anchored once the documents are there
-        upload = job.payload["questions"]
-        content = services.files.path(upload["file"]).read_text("utf-8")
+        content = services.files.path(upload.file).read_text("utf-8")
         QuestionSets(services.database, job.base_id).save(
-            upload["set"], question_files.parse(upload["name"], content)
+            upload.set, question_files.parse(upload.name, content)
         )
     failed = statuses.count("failed")
     by_words = reader.vectors.note_what_lacks(job.id)

@@ -19,6 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from pydantic import BaseModel, Field
+
 from rag import providers
 from rag.chunking import chunks
 from rag.errors import Cancelled, StorageError, TouchstoneError
@@ -28,6 +30,7 @@ from rag.library.documents import remaining_time
 from rag.library.questions.reanchoring import reanchor, spellings
 from rag.protocols import Embedder
 from rag.recipe import IndexRecipe
+from rag.services.jobs import Job
 from rag.services.services import cache_vectors, uncached
 from rag.storage import (
     Connection,
@@ -545,6 +548,21 @@ def _anchored(
                 end=span[1],
                 quote=document.text[span[0] : span[1]],
             )
+
+
+class QuestionFile(BaseModel):
+    """A stored file of questions, by its SHA-256, which become a set."""
+
+    set: str
+    name: str
+    file: str
+
+
+class Ingest(Job[None]):
+    """The reading of items into a knowledge base, and then of questions about them."""
+
+    kind = "ingest"
+    questions: QuestionFile | None = Field(None, exclude_if=lambda file: file is None)
 
 
 Item = tuple[str, Mapping[str, object]]

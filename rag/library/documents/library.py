@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,14 +14,12 @@ from typing import BinaryIO
 
 from rag import providers, readers
 from rag.chunking import chunks, length_counter
-from rag.errors import InvalidFile, InvalidInput, NotFound, UnreadableDocument, storage_error
-from rag.evaluation.formats import beir
+from rag.errors import InvalidInput, NotFound, UnreadableDocument, storage_error
 from rag.input_rules import storable
-from rag.library.documents import bulk_jobs
-from rag.library.documents.ingestion import Item, distinct, name_files
+from rag.library.documents.bulk_jobs import Build, BuildSeveral, ImportBeir
+from rag.library.documents.ingestion import Ingest, Item, QuestionFile, distinct, name_files
 from rag.library.documents.reading_again import PASTED
 from rag.library.documents.stored import StoredDocuments
-from rag.library.questions.sets import checked_name
 from rag.network import refuse_credentials
 from rag.operation import ALL, SERVER, operation
 from rag.readers import Mark, PageImage
@@ -92,7 +90,7 @@ class Reading:
 
     items: Sequence[Item]
     arrival: Arrival | None = None
-    payload: Mapping[str, object] = field(default_factory=dict)
+    request: Ingest = field(default_factory=Ingest)
 
     def queue(self, connection: Connection, base_id: int) -> int:
         """Queue a job for a knowledge base; return it. Raises InvalidInput for nothing to read,
@@ -101,7 +99,7 @@ class Reading:
             raise InvalidInput("There is nothing to add.", "Give a file or an address.")
         count, names = len(self.items), {name for name, _ in self.items}
         title = f"Reading {self.items[0][0]}" if count == 1 else f"Reading {count} files"
-        job = jobs.create(connection, base_id, "ingest", title, self.payload, self.items)
+        job = self.request.queue(connection, base_id, title, self.items)
         if self.arrival is not None:
             self.arrival.confirm(connection)
         jobs.supersede(connection, job)
@@ -117,12 +115,12 @@ def brought_in(
     """Store files, whose reading the block queues. See ``Library.add_files``."""
     with files.arriving() as arrival:
         items = distinct(_stored(arrival, upload) for upload in uploads)
-        payload: dict[str, object] = {}
+        request = Ingest()
         if questions is not None:
             set_name, file_name, content = questions
             file = arrival.put(content).sha256
-            payload = {"questions": {"set": set_name, "name": file_name, "file": file}}
-        yield Reading(items, arrival, payload)
+            request = Ingest(questions=QuestionFile(set=set_name, name=file_name, file=file))
+        yield Reading(items, arrival, request)
 
 
 @contextmanager
@@ -136,29 +134,6 @@ def paths_brought_in(
         stored = distinct(_stored_path(arrival, file, name) for file, name in name_files(paths))
         items = [(name, {**payload, **about}) for name, payload in (*stored, *pages)]
         yield Reading(items, arrival)
-
-
-@dataclass(frozen=True, slots=True)
-class BeirImport:
-    """A BEIR folder to be imported into a knowledge base."""
-
-    folder: Path
-    split: str
-
-    @classmethod
-    def checked(cls, folder: Path, split: str) -> BeirImport:
-        """Looks at the folder. Raises InvalidFile when it is not one."""
-        checked_name(folder.resolve().name)  # of the question set
-        beir.read_questions(folder, split)
-        if next(beir.read_documents(folder), None) is None:
-            raise InvalidFile("corpus.jsonl has no document.", "Choose another folder.")
-        return cls(folder, split)
-
-    def queue(self, connection: Connection, base_id: int) -> int:
-        """Queue a job for a knowledge base; return it."""
-        payload = {"folder": str(self.folder.resolve()), "split": self.split}
-        title = f"Importing {self.folder.name}"
-        return jobs.create(connection, base_id, "import-beir", title, payload)
 
 
 class Library(StoredDocuments):
@@ -291,10 +266,8 @@ class Library(StoredDocuments):
     @operation(SERVER)
     def import_beir(self, folder: Path, split: str) -> int:
         """Queue a BEIR folder; return the job. Raises InvalidFile when it is not one."""
-        collection = BeirImport.checked(folder, split)
-        job = self._database.execute(collection.queue, self._base_id)
-        self._jobs.wake()
-        return job
+        request = ImportBeir.checked(folder, split)
+        return self._jobs.submit(self._base_id, request.title, request)
 
     def _ingest(self, reading: Reading) -> int:
         job = self._database.execute(reading.queue, self._base_id)
@@ -375,9 +348,8 @@ class Library(StoredDocuments):
     def build(self, recipe: IndexRecipe) -> int:
         """Queue a build of all documents for an index recipe; return the job."""
         self._services.models.require(recipe)  # an unknown name fails here, not later
-        job = self._database.execute(bulk_jobs.queue, self._base_id, recipe)
-        self._jobs.wake()
-        return job
+        request = Build(recipe=recipe)
+        return self._jobs.submit(self._base_id, request.title, request)
 
     @operation("editor", audit="documents")
     def build_several(self, recipes: Sequence[IndexRecipe]) -> int | None:
@@ -389,13 +361,11 @@ class Library(StoredDocuments):
         for recipe in lacking.values():
             self._services.models.require(recipe)
         items: list[Item] = [
-            (f"{recipe.cut} with {recipe.embedder}", {"recipe": recipe.model_dump(mode="json")})
+            (f"{recipe.cut} with {recipe.embedder}", Build(recipe=recipe).model_dump(mode="json"))
             for recipe in lacking.values()
         ]
         title = f"Building {len(items):,} " + ("index" if len(items) == 1 else "indexes")
-        return (
-            self._jobs.submit(self._base_id, "build-several", title, {}, items) if items else None
-        )
+        return self._jobs.submit(self._base_id, title, BuildSeveral(), items) if items else None
 
     @operation("editor")
     def prepare_build(self, recipe: IndexRecipe) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.lexical import LexicalIndex
+from rag.library.documents.ingestion import Ingest
 from rag.library.documents.stored import StoredDocuments
 from rag.operation import operation
 from rag.readers.characters import checked_encoding
@@ -121,7 +122,7 @@ class ReadingAgain(StoredDocuments):
             )
         many = "document" if len(items) == 1 else "documents"
         title = f"Reading {len(items):,} {many} again"
-        return self._jobs.submit(self._base_id, "ingest", title, {}, items)
+        return self._jobs.submit(self._base_id, title, Ingest(), items)
 
     def _readings(self, *, current: bool = False) -> list[Reading]:
         rows = self._services.database.fetch(documents.readings, self._base_id)

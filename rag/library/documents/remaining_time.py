@@ -22,9 +22,7 @@ from rag.errors import TouchstoneError
 from rag.recipe import IndexRecipe
 from rag.services.services import Services
 from rag.settings import PROJECT
-from rag.storage import builds, documents, files
-from rag.storage import jobs as rows
-from rag.storage.jobs import JobItem, JobRow
+from rag.storage.jobs import JobItem
 
 TYPICAL: Mapping[str, float] = MappingProxyType(
     {
@@ -370,37 +368,6 @@ class RemainingTime:
         return self._paces[name]
 
 
-LARGE = 1_000_000
-"""Bytes; less is done before a process of its own would have started."""
-_WORTH_SHARING = 100_000  # characters; a worker starts while as many are embedded
-
-
-def is_large(services: Services, job: JobRow) -> bool:
-    """Whether a job would make those wait who share its process."""
-    match job.kind:
-        case "ingest":
-            return _waiting_bytes(services, job) > LARGE
-        case "build" | "build-several" | "build-table":
-            return _characters(services, job.base_id) > LARGE
-        case "diagnose":
-            rebuilds = bool(job.payload.get("rebuild"))
-            return rebuilds and _characters(services, job.base_id) > LARGE
-        case "import-beir":
-            corpus = Path(job.payload["folder"]) / "corpus.jsonl"
-            return corpus.is_file() and corpus.stat().st_size > LARGE
-    return False
-
-
-def can_be_shared(services: Services, job: JobRow) -> bool:
-    """Whether workers can share a job, and so much is left that another one is worth its start."""
-    if job.kind != "ingest" or services.database.dialect != "postgresql":
-        return False
-    waiting = {
-        item.id: item.characters for item in services.database.fetch(builds.waiting, job.base_id)
-    }
-    return sum(waiting.values()) > _WORTH_SHARING or is_large(services, job)
-
-
 @dataclass(frozen=True, slots=True)
 class WaitingItem:
     """An item that waits, and what is to be read: pages of a PDF, else bytes of a file.
@@ -425,20 +392,3 @@ def waiting_items(services: Services, items: Sequence[JobItem]) -> list[WaitingI
             path = services.files.path(item.payload["file"]) if "file" in item.payload else None
             waiting.append(WaitingItem(item, *readers.size_of(path, item.name)))
     return waiting
-
-
-def _waiting_bytes(services: Services, job: JobRow) -> int:
-    items = services.database.fetch(rows.items, job.id)
-    waiting = [item.payload for item in items if item.status == "waiting"]
-    names = {item["file"] for item in waiting if "file" in item}
-    here = [place for place in map(services.files.place, names) if place.exists()]
-    size = sum(place.stat().st_size for place in here)
-    if services.files.in_database:
-        size += services.database.fetch(
-            files.size_of_parts, sorted(names - {place.name for place in here})
-        )
-    return size
-
-
-def _characters(services: Services, base_id: int) -> int:
-    return sum(row.characters for row in services.database.fetch(documents.list_documents, base_id))

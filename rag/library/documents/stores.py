@@ -34,9 +34,9 @@ from rag.operation import operation
 from rag.protocols import Embedder
 from rag.providers.table import with_embedder_weight
 from rag.recipe import Recipe
-from rag.services.jobs.reporter import Reporter
+from rag.services.jobs import Job, Reporter
 from rag.services.services import Services
-from rag.storage import Connection, bases, builds, documents, jobs, vectors
+from rag.storage import Connection, bases, builds, documents, vectors
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow
 from rag.stores.existing import (
@@ -116,7 +116,6 @@ def check_vectors(embedder: Embedder, texts: Sequence[SampledText], stored: Vect
     )
 
 
-KIND = "import-store"
 UNRELATED = 0.5
 """The median cosine below which the stored vectors are of another model."""
 
@@ -142,6 +141,14 @@ class StorePreview:
     rows: tuple[StoreRow, ...]
     check: VectorCheck | None
     notes: tuple[str, ...]
+
+
+class ImportStore(Job[int]):
+    """An import of a store whose vectors an embedder made; it leaves the documents added."""
+
+    kind = "import-store"
+    store: ExistingStore
+    embedder: str
 
 
 class StoreImports(StoredDocuments):
@@ -186,15 +193,9 @@ class StoreImports(StoredDocuments):
         layout, store, rows = look(opened, store)
         require_rows(self._services, store, layout.rows)
         require_dimension(self._services, embedder, rows)
-        payload: dict[str, Any] = {
-            "store": store.model_dump(mode="json"),
-            "embedder": recipe.index.embedder,
-        }
-        with self._services.database.write() as connection:
-            title = f"Importing {store.name}"
-            job = jobs.create(connection, self._base_id, KIND, title, payload, [(store.label, {})])
-        self._jobs.wake()
-        return job
+        request = ImportStore(store=store, embedder=recipe.index.embedder)
+        title, items = f"Importing {store.name}", [(store.label, dict[str, Any]())]
+        return self._jobs.submit(self._base_id, title, request, items)
 
     def _check_keys(self, store: ExistingStore) -> None:
         if store.variables and not self._may_name_keys:
@@ -388,8 +389,8 @@ class _Reading:
 
 def _fetch(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -> None:
     """Read the store into a file that the item refers to. Raises as ``ReadableStore``."""
-    store = ExistingStore.parse(job.payload["store"])
-    embedder, _ = providers.vector_space(job.payload["embedder"])
+    store = ImportStore.of(job).store
+    embedder, _ = providers.vector_space(ImportStore.of(job).embedder)
     dimension = services.models.embedder(embedder).embed(["hello"], "query").shape[1]
     opened = opened_store(services, store)
     reporter.report(0, 0, f"{item.name}: reading")
@@ -435,7 +436,7 @@ def _prepare(connection: Connection, job: JobRow) -> list[str]:
     """
     bases.hold(connection, job.base_id)
     saved = bases.by_id(connection, job.base_id).recipe
-    model, space = providers.vector_space(job.payload["embedder"])
+    model, space = providers.vector_space(ImportStore.of(job).embedder)
     is_new = providers.vector_space(saved.index.embedder)[1] != space
     if is_new and documents.count(connection, job.base_id):
         store_recipe(saved, model, "")  # says why the vectors do not fit
@@ -497,7 +498,7 @@ def _line(row: StoreRow, embedder: str, dimension: int) -> bytes:
 def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -> str:
     """Store the rows of the file as documents, and their vectors."""
     path, source = services.files.path(item.payload["fetched"]), item.name
-    space = services.models.embedder(job.payload["embedder"]).id
+    space = services.models.embedder(ImportStore.of(job).embedder).id
     ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
     total = sum(1 for _ in _lines(path))
     seen, replaced, added = 0, 0, reporter.carried() or 0
@@ -569,7 +570,7 @@ def _require_space(connection: Connection, job: JobRow) -> None:
     An import by another process can have prepared the base before the first documents were stored.
     """
     saved = bases.by_id(connection, job.base_id).recipe.index.embedder
-    if providers.vector_space(saved) != providers.vector_space(job.payload["embedder"]):
+    if providers.vector_space(saved) != providers.vector_space(ImportStore.of(job).embedder):
         raise InvalidInput(
             "The recipe of this knowledge base names other vectors than those of this import.",
             "Another import or a change of the recipe came between. Start the import again.",

@@ -16,8 +16,7 @@ from rag.evaluation.generation import (
     sample,
     write_question,
 )
-from rag.recipe import Recipe
-from rag.services.jobs.reporter import Reporter
+from rag.services.jobs import Job, Reporter, StoredRecipe
 from rag.services.services import Services
 from rag.storage import Connection, builds, documents, passages
 from rag.storage import jobs as job_rows
@@ -30,6 +29,15 @@ from rag.types import Chunk, Evidence
 _COMPARED = 1000  # passages that say how rare a word is, and among which partners are found
 _SPARES = 50  # passages that are tried instead of one with nothing to ask for
 _ANY_ORIGIN: tuple[State, ...] = ("accepted", "proposed", "rejected")
+
+
+class Generate(Job[None]):
+    """The making of questions for a set, each of an item's kind from the passage of its key."""
+
+    kind = "generate"
+    set: str
+    seed: int
+    recipe: StoredRecipe
 
 
 def generate(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -51,8 +59,8 @@ class _Maker:
     def __init__(self, services: Services, job: JobRow, items: Sequence[JobItem]) -> None:
         self._database = services.database
         self._job = job
-        self._set = str(job.payload["set"])
-        self._recipe = Recipe.restore(job.payload["recipe"])
+        request = Generate.of(job)
+        self._set, self._recipe = request.set, request.recipe
         answer = self._recipe.answer
         self._chat = services.models.chat(answer.provider, answer.model)
         keys = sorted({int(item.payload["key"]) for item in items})
@@ -62,7 +70,7 @@ class _Maker:
                 key: name for name, key in documents.ids_by_name(connection, job.base_id).items()
             }
             spans = passages.spans(connection, job.base_id, cut_id, sorted(self._names))
-            others = sample(spans, _COMPARED, int(job.payload["seed"]))
+            others = sample(spans, _COMPARED, request.seed)
             self._chunks = passages.by_key(connection, cut_id, [*keys, *others])
         spare = [key for key in others if key not in keys and key in self._chunks]
         self._spares = [self._chunks[key] for key in spare[:_SPARES]]

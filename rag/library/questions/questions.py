@@ -9,6 +9,7 @@ from rag.evaluation.generation import MODEL_KINDS, OFFLINE_KINDS, Kind, sample
 from rag.evaluation.report.words import counted
 from rag.library.questions.edits import QuestionEdits
 from rag.library.questions.exchange import Exchange
+from rag.library.questions.generate_job import Generate
 from rag.library.questions.judging_queue import JudgingQueue
 from rag.library.questions.label_edits import LabelEdits
 from rag.library.questions.passage_labels import PassageLabels
@@ -18,7 +19,7 @@ from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services.jobs import Jobs
 from rag.services.services import Services
-from rag.storage import builds, documents, jobs, passages
+from rag.storage import builds, documents, passages
 from rag.storage import questions as rows
 from rag.storage.questions import LabelledQuestion, State
 
@@ -59,9 +60,9 @@ class Proposals(StoredQuestions):
                 (f"{kind} question", {"kind": kind, "key": key})
                 for kind, key in _assigned(kinds, keys, number)
             ]
-            payload = {"set": name, "seed": seed, "recipe": recipe.model_dump(mode="json")}
             title = f"Making {counted(len(items), 'question')} for {name}"
-            job = jobs.create(connection, self._base_id, "generate", title, payload, items)
+            request = Generate(set=name, seed=seed, recipe=recipe)
+            job = request.queue(connection, self._base_id, title, items)
         self._jobs.wake()
         return job
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from rag.recipe import IndexRecipe, Recipe
+from rag.storage import Connection
+from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
 
 T = TypeVar("T")
@@ -39,12 +41,23 @@ class Job(BaseModel, Generic[T]):
 
     model_config = ConfigDict(frozen=True)
     kind: ClassVar[str]
-    about: dict[str, str] = {}
+    about: dict[str, str] = Field({}, exclude_if=lambda about: not about)
 
     @classmethod
     def of(cls, row: JobRow) -> Self:
         """Return the request of a stored job; fields that an earlier version lacks are defaults."""
         return cls.model_validate(row.payload)
+
+    def queue(
+        self,
+        connection: Connection,
+        base_id: int,
+        title: str,
+        items: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    ) -> int:
+        """Store the request as a job with items, (name, payload); return its id."""
+        payload = self.model_dump(mode="json")
+        return rows.create(connection, base_id, self.kind, title, payload, items)
 
     def with_digest(self) -> Self:
         """Return the request, about ``work`` too: a digest of all that it asks for."""

@@ -108,13 +108,12 @@ class Jobs:
     def submit(
         self,
         base_id: int,
-        kind: str,
         title: str,
-        payload: Mapping[str, Any],
+        job: Job[Any],
         items: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> int:
         """Store a job; once this returns, it will be done even if the process dies."""
-        job_id = self._database.execute(rows.create, base_id, kind, title, payload, items)
+        job_id = self._database.execute(job.queue, base_id, title, items)
         self.wake()
         return job_id
 
@@ -129,8 +128,7 @@ class Jobs:
             latest = rows.latest(connection, base_id, job.kind, job.about)
             if latest is not None and latest.active and not latest.cancel:
                 return latest.id
-            payload = job.model_dump(mode="json")
-            job_id = rows.create(connection, base_id, job.kind, title, payload)
+            job_id = job.queue(connection, base_id, title)
         self.wake()
         return job_id
 
