@@ -1,12 +1,12 @@
 """Uploads: archives, what was not read of many files, and another encoding of one."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BytesIO
 
 from streamlit.testing.v1 import AppTest
 
-from rag import Upload
+from rag import Amount, InvalidInput, Upload
 from tests.pages.conftest import RECIPE
 from tests.sample_files import zipped
 
@@ -30,6 +30,25 @@ def test_an_archive_is_previewed_as_a_list_and_added_as_its_files(filled, open_p
     filled.jobs.run(filled.jobs.recent(base.id)[0].id)
     rows = base.documents.documents(base.recipe().index)
     assert [row.name for row in rows] == ["rules/boats.md", "rules/dogs.md"]
+
+
+def test_the_estimate_looks_at_some_files_of_each_type_and_comes_last(
+    filled, open_page, monkeypatch
+):
+    app, seen = open_page("documents.py", kb=filled.create("blank", RECIPE).name), []
+
+    def fails(_: object, amounts: Sequence[Amount], __: str) -> float:
+        seen.append(amounts)
+        raise InvalidInput("No estimate.")
+
+    monkeypatch.setattr(type(filled.base("blank").documents), "seconds_to_add", fails)
+    for number in range(30):
+        app.file_uploader(key="documents_files_0").upload(f"{number}.txt", b"10 letters")
+    app.run()
+    assert len(seen[0]) <= 5
+    assert sum(amount.characters for amount in seen[0]) == 300
+    assert app.button(key="documents_add_now").label == "Add 30 files"
+    assert app.selectbox(key="documents_first_file").value == "0.txt"
 
 
 def test_after_an_upload_all_files_are_looked_at(filled, open_page):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -29,7 +33,10 @@ from rag import (
     refusal,
 )
 
-_LOOKED_AT = 200  # files; beyond, the cost is in proportion
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+_LOOKED_AT = 5  # files of each type whose pages are counted; the others are in proportion
 _MOST_PREVIEWED = 20_000_000  # bytes
 _READ_FOR_LANGUAGE = 1_000_000  # bytes, which are hundreds of small files
 _PASSAGES = 60
@@ -61,15 +68,13 @@ def _decision(
     names = counted(len(uploads), "file")
     # Above the preview, which is higher than a screen.
     with st.container(horizontal=True, vertical_alignment="center"):
-        among = embedders(index) if first else [index.embedder]
-        st.markdown(f"**{names} to add.** {_costs(base, uploads, among)}", width="stretch")
+        heading = st.container(width="stretch").empty()
+        heading.markdown(f"**{names} to add.** Estimating the time …")
         added = filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:")
+    gap = st.empty()
     if not added:
         _replacements(replaced)
         _warnings(uploads)
-    if first and not added:
-        with guard():
-            _draw_language_gap(base, uploads, index)
     chosen = index
     if first:
         chosen = _choice(base, uploads, index, preview=not added)
@@ -77,6 +82,12 @@ def _decision(
         with guard():
             _preview(base, uploads, index)
     if not added:
+        with guard():  # last, as it takes a while
+            among = embedders(index) if first else [index.embedder]
+            heading.markdown(f"**{names} to add.** {_costs(base, uploads, among)}")
+        if first:
+            with guard():
+                _draw_language_gap(base, uploads, index, gap)
         return False
     if chosen != index:
         working_recipe.save_index(base, chosen, weighed=True)
@@ -131,10 +142,13 @@ def _costs(base: KnowledgeBase, uploads: Sequence[Upload], names: Iterable[str])
     return f"About {', '.join(durations)}." if durations else "How long it takes is not known yet."
 
 
-def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> None:
+def _draw_language_gap(
+    base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe, place: DeltaGenerator
+) -> None:
     """Propose a multilingual embedder for small files in a language that needs one."""
     chosen = st.session_state.get(_EMBEDDER_KEY) or index.embedder
-    gaps = _gaps(base, uploads, chosen)
+    gaps = _gaps(base, uploads, chosen, place)
+    place.empty()
     if not gaps:
         return
     gap = next(iter(gaps.values()))
@@ -144,7 +158,7 @@ def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: In
         f"{plain(', '.join(gaps))} {seem} to be in {languages}, which {plain(chosen)} doesn't "
         "support."
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with place.container(horizontal=True, vertical_alignment="center"):
         if gap.installed:
             st.markdown(
                 f":material/translate: {problem} *{gap.embedder}* does. {ITS_USE}", width="stretch"
@@ -165,25 +179,38 @@ def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: In
             )
 
 
-def _gaps(base: KnowledgeBase, uploads: Sequence[Upload], embedder: str) -> dict[str, LanguageGap]:
+def _gaps(
+    base: KnowledgeBase, uploads: Sequence[Upload], embedder: str, place: DeltaGenerator
+) -> dict[str, LanguageGap]:
     """Return the gaps by file name, of the smallest files where all are too much to read now.
 
-    Files that can't be read have none.
+    Files that can't be read have none. ``place`` shows how many are read.
     """
     readable = [
         file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED and _is_supported(file)
     ]
-    gaps, read = {}, 0
-    for upload in sorted(readable, key=_size):
-        if read > _READ_FOR_LANGUAGE:
-            break
-        read += _size(upload)
-        with suppress(UnreadableDocument):
-            receipt = _document(base, _identity(upload), _upload=upload).receipt
-            language = receipt.read.get("language", "") if receipt else ""
-            if gap := base.documents.language_gap(str(language), embedder):
-                gaps[upload.name] = gap
+    smallest = sorted(readable, key=_size)
+    read = itertools.accumulate(map(_size, smallest), initial=0)
+    looked = [
+        file for file, before in zip(smallest, read, strict=False) if before <= _READ_FOR_LANGUAGE
+    ]
+    gaps = {}
+    for number, upload in enumerate(looked):
+        text = f"Reading the language of the files: {number:,} of {len(looked):,}"
+        place.progress(number / len(looked), text)
+        language = _language(base, _identity(upload), _upload=upload)
+        if gap := base.documents.language_gap(language, embedder):
+            gaps[upload.name] = gap
     return gaps
+
+
+@cache_data(1024)
+def _language(base: KnowledgeBase, identity: str, _upload: Upload) -> str:
+    """The code of the language of a file; "" where it can't be read."""
+    with suppress(UnreadableDocument):
+        receipt = base.documents.read_upload(_upload).receipt
+        return str(receipt.read.get("language", "")) if receipt else ""
+    return ""
 
 
 def _choose_embedder(name: str) -> None:
@@ -240,9 +267,17 @@ def _document(base: KnowledgeBase, identity: str, _upload: Upload) -> Document:
 
 
 def _amounts(base: KnowledgeBase, uploads: Sequence[Upload]) -> list[Amount]:
-    looked = [_amount(base, _identity(file), _upload=file) for file in list(uploads)[:_LOOKED_AT]]
-    share = len(uploads) / len(looked)
-    return [Amount(amount.pages * share, amount.characters * share) for amount in looked]
+    """The amounts of some files of each type, in proportion to the bytes of all of that type."""
+    amounts, by_type = list[Amount](), defaultdict[str, list[Upload]](list)
+    for upload in sorted(uploads, key=_size):
+        by_type[Path(upload.name).suffix.lower()].append(upload)
+    for files in by_type.values():
+        looked = files[:: math.ceil(len(files) / _LOOKED_AT)]
+        share = sum(map(_size, files)) / max(sum(map(_size, looked)), 1)
+        for file in looked:
+            amount = _amount(base, _identity(file), _upload=file)
+            amounts.append(Amount(amount.pages * share, amount.characters * share))
+    return amounts
 
 
 @cache_data(1024)
