@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,6 +25,7 @@ os.environ.setdefault("TOUCHSTONE_FIND_MODELS", "0")  # whatever runs on this co
 for name in ("GITHUB_SHA", "CI_COMMIT_SHA"):  # of the pipeline that runs the tests
     os.environ.pop(name, None)
 DATASETS = ROOT.parent / "shared" / "datasets"
+ALL_THOROUGH = re.compile(r"^pytestmark = .*\bthorough\b", re.MULTILINE)
 ORDER = ("unit", "properties", "contracts", "golden", "pages", "bench", "browser")
 
 # The same examples at every run: what a change broke is then told apart from what chance found.
@@ -171,6 +173,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Leave out what is thorough, unless somebody names files or markers."""
     if not config.option.markexpr and config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.option.markexpr = "not thorough"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Don't import files that are left out whole: one makes cases for each address of the API."""
+    if config.option.markexpr != "not thorough" or collection_path.suffix != ".py":
+        return None
+    return ALL_THOROUGH.search(collection_path.read_text("utf-8")) is not None or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

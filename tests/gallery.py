@@ -27,8 +27,8 @@ SETS = ("support", "law", "tables", "german")
 QUESTION = "How long may unused leave be carried over?"
 
 
-def make(folder: Path, home: Path) -> None:
-    """Write all files of the gallery into a folder; the empty home keeps what they are made of."""
+def make_pages(folder: Path, home: Path) -> str:
+    """Write the pages of the sample; the empty home keeps the run, whose id is returned."""
     folder.mkdir(parents=True, exist_ok=True)
     with sample(home) as base:
         saved, dense = base.recipe(), base.recipe().with_fields({"search.mode": "dense"})
@@ -39,7 +39,13 @@ def make(folder: Path, home: Path) -> None:
         )
         (folder / "sample-tour.html").write_text(tour_html(tour, base.name), "utf-8")
     _verb("report", runs[1], "-o", str(folder / "sample-report.html"), "--home", str(home))
-    _verb("bundle", runs[1], "-o", str(folder / "sample-bundle.zip"), "--home", str(home))
+    return runs[1]
+
+
+def make(folder: Path, home: Path) -> None:
+    """Write all files of the gallery into a folder; the empty home keeps what they are made of."""
+    run = make_pages(folder, home)
+    _verb("bundle", run, "-o", str(folder / "sample-bundle.zip"), "--home", str(home))
     for name in SETS:
         parts = GALLERY / "sets" / name
         documents = [str(path) for path in parts.iterdir() if path.name != "questions.jsonl"]

@@ -19,7 +19,7 @@ from tests.agents import WHY, call, tune
 from tests.answer_runs import Chat, with_chat
 from tests.api import served
 from tests.rooms import ROOT
-from tests.workspaces import QUICK, add, surroundings, workspace_at
+from tests.workspaces import QUICK, add, fill_home, surroundings, workspace_at
 
 SCOPES = ("read", "experiment", "label", "recipe")
 PARTS = ("flow", "weight", "torque", "noise")
@@ -38,7 +38,15 @@ Connect = Callable[..., AbstractAsyncContextManager[Any]]
 
 
 def tables(workspace: Workspace, mode: str) -> KnowledgeBase:
+    """The base with tables; its saved recipe searches in some mode."""
+    base = workspace.base("pumps")
+    base.recipes.save(BLIND.with_fields({"search.mode": mode}))
+    return base
+
+
+def _prepare(home: Path) -> None:
     """Tables of pumps, one in each document, with a question for each, and prose about them."""
+    workspace = workspace_at(home)
     base = workspace.create("pumps", BLIND)
     rows = {f"pump-{n}.md": f"| X{n:02} {PARTS[n % 4]} | {n * 7 + 11} units |" for n in range(80)}
     prose = {
@@ -47,7 +55,6 @@ def tables(workspace: Workspace, mode: str) -> KnowledgeBase:
         for n in range(6)
     }
     add(workspace, base, rows | prose)
-    base.recipes.save(BLIND.with_fields({"search.mode": mode}))
     base.questions.create_set("tables")
     ids = {info.name: info.id for info in base.documents.documents(BLIND.index)}
     for n in range(80):
@@ -56,7 +63,7 @@ def tables(workspace: Workspace, mode: str) -> KnowledgeBase:
         )
         end = len(rows[f"pump-{n}.md"])
         base.questions.label("tables", question, ids[f"pump-{n}.md"], 0, end, 1)
-    return base
+    workspace.close()
 
 
 @asynccontextmanager
@@ -80,6 +87,7 @@ async def over_stdio(home: Path, secret: str) -> AsyncIterator[Any]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
+    fill_home(tmp_path, _prepare)
     return workspace_at(tmp_path)
 
 

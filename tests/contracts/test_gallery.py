@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.__main__ import main
-from tests.gallery import GALLERY, SETS, make
+from tests.gallery import GALLERY, SETS, make_pages
 from tests.rooms import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.sqlite("what is handed out is made of the default")]
@@ -30,7 +30,7 @@ def _said(page: Path) -> list[str]:
 def test_the_gallery_is_small_and_says_what_it_would_say_today(tmp_path):
     files = [path for path in GALLERY.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < LARGEST
-    make(tmp_path / "new", tmp_path / "home")
+    make_pages(tmp_path / "new", tmp_path / "home")
     for page in PAGES:
         assert _said(tmp_path / "new" / page) == _said(GALLERY / page), page
 
