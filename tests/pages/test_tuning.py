@@ -125,6 +125,19 @@ def test_a_threshold_that_refuses_says_what_recall_it_costs(
     assert "0.50" in sentence
 
 
+def test_a_threshold_that_costs_most_answers_is_not_named_and_the_highest_recall_is() -> None:
+    lines = {
+        "Recall@5": (0.7, 0.8, 0.5, 0.1),
+        ANSWERED: (1.0, 1.0, 0.6, 0.3),
+        REFUSED: (0.0, 0.0, 0.5, 1.0),
+    }
+    sentence = threshold_takeaway((0.0, 0.3, 0.5, 0.7), lines, 0.0)
+    assert re.findall(r"\d\.\d\d|\d+%", sentence) == [
+        *("0.50", "50%", "40%", "50%", "70%", "0.00"),
+        *("0.30", "80%"),
+    ]
+
+
 def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     for seed in range(2):

@@ -42,9 +42,10 @@ def threshold_takeaway(
 ) -> str:
     """Summarize the cost of refusing nearly all questions that should be refused.
 
-    The cost is the answerable questions that are refused too, and recall: there and at the lowest
-    threshold. Without refusals, summarize up to which threshold recall stays within a point of its
-    best.
+    The cost is the answerable questions that are refused too, and recall: there, at the lowest
+    threshold, and where it is highest. If nearly all cannot be refused while half of the answerable
+    questions keep their passages, it is the threshold that tells most of both apart. Without
+    refusals, summarize up to which threshold recall stays within a point of its best.
     """
     answered, refused = lines.get(ANSWERED), lines.get(REFUSED)
     name, recall = next(row for row in lines.items() if row[0].startswith("Recall"))
@@ -52,22 +53,24 @@ def threshold_takeaway(
         least = max(recall) - 0.01
         last = max(value for value, height in zip(x, recall, strict=True) if height >= least)
         return f"Recall stays within a point of its best up to {last:.2f}{_now(now)}."
+    before = max((place for place, value in enumerate(x) if value <= (now or 0.0)), default=0)
+    best = max(range(len(x)), key=recall.__getitem__)
+    gains = recall[best] > recall[before] + _POINT
+    highest = f" {name} is highest at {x[best]:.2f}: {percent(recall[best])}." if gains else ""
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
-    opening = f"At {x[at]:.2f}, the search"
     if answered[at] < _KEPT:
-        told_apart = [kept + gone for kept, gone in zip(answered, refused, strict=True)]
+        told_apart = [
+            kept + gone if kept >= _KEPT else 0.0
+            for kept, gone in zip(answered, refused, strict=True)
+        ]
         at = max(range(len(x)), key=told_apart.__getitem__)
-        present = -1.0 if now is None else now
-        before = max((place for place, value in enumerate(x) if value <= present), default=0)
-        opening = "No threshold tells most questions apart"
         if told_apart[at] <= told_apart[before]:
-            return f"{opening}, and none does better{_now(now)}."
-        opening += f". The nearest is {x[at]:.2f}: the search"
+            return f"No other threshold refuses questions better{_now(now)}.{highest}"
     return (
-        f"{opening} refuses {percent(refused[at])} of the questions without an answer and "
-        f"{percent(1 - answered[at])} of the answerable ones; {name.lower()} is "
-        f"{percent(recall[at])}, without a threshold {percent(recall[0])}{_now(now)}."
+        f"At {x[at]:.2f}, the search refuses {percent(refused[at])} of the questions without an "
+        f"answer and {percent(1 - answered[at])} of the answerable ones; {name.lower()} is "
+        f"{percent(recall[at])}, without a threshold {percent(recall[0])}{_now(now)}.{highest}"
     )
 
 
