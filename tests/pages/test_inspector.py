@@ -72,7 +72,9 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base):
 def test_the_slider_sets_a_threshold_that_was_automatic(base):
     app = unfold(visit("inspector.py", q=LEAVE))
     app.get_by_key("cut").set_value("Auto").run()
-    app.slider(key="threshold").set_value(0.3).run()
+    slider = app.slider(key="threshold")
+    assert f"{slider.value:.2f}" in slider.help
+    slider.set_value(0.3).run()
     assert app.get_by_key("cut").value == "Set"
 
 

@@ -177,6 +177,9 @@ class _Panel(Widgets):
 
     def _threshold(self) -> None:
         how, level = _how(self.recipe), self._level(self.recipe)
+        help_text = _THRESHOLD_HELP[self.recipe.search.relevance]
+        if how == AUTO:
+            help_text += f" *Auto*, under *Advanced*, sets {level:.2f} for this index."
         self.place(
             THRESHOLD,
             st.slider,
@@ -189,7 +192,7 @@ class _Panel(Widgets):
             max_value=1.0,
             step=0.01,
             disabled=how == OFF,
-            help=_THRESHOLD_HELP[self.recipe.search.relevance],
+            help=help_text,
         )
 
     def _threshold_mode(self) -> None:
