@@ -167,3 +167,15 @@ def test_all_pages_name_one_set_the_one_with_enough_questions_or_the_last_chosen
     for page in ("chat.py", "documents.py", "metrics.py"):
         app.switch_page(page).run()
         assert "*checks*" in _line(app)
+
+
+def test_the_line_is_about_a_set_that_was_just_imported(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("metrics.py")
+    asked = json.dumps({"id": "m", "text": "What is greased?"}).encode()
+    labelled.base("notes").questions.import_file("mine", "mine.jsonl", asked)
+    app.session_state["metrics_next_set"] = "mine"
+    app.run()
+    assert app.selectbox(key="set").value == "mine"
+    assert "*mine*" in _line(app)

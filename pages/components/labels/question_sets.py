@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 SET = "set"  # state key of the picker and name of the URL's parameter
+NEXT_SET = "metrics_next_set"  # the one that this run picks
 TAB, FAILURES, SETS = "metrics", "Failures", "Question sets"  # of the Metrics page
 _RESTORED = "metrics_restored"
 EXAMPLES = {
@@ -300,12 +301,12 @@ def _skipped(file_name: str, problems: Sequence[str]) -> None:
 
 def choose_set(name: str) -> None:
     """Make a set the picked one at the next run; a drawn picker cannot be set."""
-    st.session_state["metrics_next_set"] = name
+    st.session_state[NEXT_SET] = name
 
 
 def settle_set(names: list[str]) -> None:
     """Follow a set that was just imported, and leave one that is gone."""
-    chosen = st.session_state.pop("metrics_next_set", None)
+    chosen = st.session_state.pop(NEXT_SET, None)
     if chosen in names:
         st.session_state[SET] = chosen
     elif st.session_state.get(SET) not in (None, *names):

@@ -10,7 +10,7 @@ from itertools import chain
 import streamlit as st
 
 from pages.components.labels.grading import Grading
-from pages.components.labels.question_sets import FAILURES, SET, SETS, TAB
+from pages.components.labels.question_sets import FAILURES, NEXT_SET, SET, SETS, TAB
 from pages.components.metrics import readings
 from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
@@ -197,7 +197,8 @@ def chosen_set(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
     At first, it is one with labels and enough questions, if there is one.
     """
     kept: dict[int, str] = st.session_state.setdefault(_SETS_CHOSEN, {})
-    names = [st.session_state.get(SET) or st.query_params.get(SET), kept.get(base.id)]
+    picked = st.session_state.get(NEXT_SET) or st.session_state.get(SET)
+    names = [picked or st.query_params.get(SET), kept.get(base.id)]
     asked = {item.name: item for item in sets if item.questions}
     chosen = next((asked[name] for name in names if name in asked), None)
     if chosen is None:
