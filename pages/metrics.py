@@ -166,7 +166,10 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     without = readings.without_labels(base, chosen.name, readings.version_of(chosen))
     if without and _is_measurable(base, chosen):  # else all of them, as told below
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            text = question_sets.unmeasured(len(without))
+            newest = next(iter(base.runs.list_all(chosen.name)), None)
+            scored = newest is not None and DOUBTED_WRONGLY in newest.metrics
+            answers = scored and all(question.answer for question in without)
+            text = question_sets.unmeasured(len(without), answers=answers)
             st.caption(f":material/label_off: {text}.", width="content")
             label_button(base, chosen, "metrics_label_rest")
     with guard():

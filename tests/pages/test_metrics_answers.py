@@ -47,7 +47,13 @@ def test_a_set_of_expected_answers_alone_is_evaluated_by_its_answers(labelled, o
     assert not app.exception
     (run,) = base.runs.list_all("answers")
     assert run.questions == 2
-    assert app.metric
+    shown = {card.label: card.value for card in app.metric}
+    assert "–" not in shown.values()  # nothing of labels, which the set has none of
+    assert shown["Expected answer found"] in next(
+        one.value for one in app.markdown if one.value.startswith("#####")
+    )
+    assert not {"First relevant", "Recall by k"} & {*app.dataframe[-1].value.columns}
+    assert app.button(key="frame_next_go").label == "Label passages"  # there is nothing to judge
 
 
 def test_answers_that_were_refused_wrongly_are_marked(labelled, open_page):

@@ -35,11 +35,10 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(labell
     assert answered.metrics == {"correct_refusal": 0.0, "correct_doubt": 1.0}
     app = open_page("metrics.py", set="foreign")
     assert not app.error
-    assert [card.value for card in app.metric] == ["–"] * 4 + ["100%"]
+    assert [card.value for card in app.metric] == ["100%"]
     table = app.dataframe[0].value
     assert list(table["Answer"]) == ["not answered, rightly"] * 2
-    assert list(table["First relevant"]) == [None] * 2
-    assert list(table["nDCG@10"]) == [None] * 2  # no metric of ranking has another depth
+    assert not {"First relevant", "nDCG@10"} & {*table}  # no metric of ranking
     app = open_page("runs.py", set="foreign")
     assert not app.error
     assert list(app.dataframe[0].value["Rightly refused"]) == [1.0, 0.0]

@@ -280,11 +280,11 @@ def _unlabelled(number: int) -> None:
     )
 
 
-def unmeasured(number: int) -> str:
-    """Say that so many questions have no label, and what that means."""
-    have, they = ("has", "it is") if number == 1 else ("have", "they are")
-    questions = counted(number, "answerable question")
-    return f"{questions} {have} no label: {they} not measured"
+def unmeasured(number: int, *, answers: bool = False) -> str:
+    """Say that so many questions have no label, and what that means: ``answers`` are expected."""
+    have, they, their = ("has", "it is", "its") if number == 1 else ("have", "they are", "their")
+    means = f"only {their} answers are measured" if answers else f"{they} not measured"
+    return f"{counted(number, 'answerable question')} {have} no label: {means}"
 
 
 def _kept(version: int) -> str:

@@ -88,8 +88,13 @@ def cards(
 ) -> None:
     """Five figures of retrieval; ``unit`` is what the labels name, passages or documents."""
     shown_cards = [refusals_card(run) if card.metric == REFUSED else card for card in CARDS]
-    shown_cards = [replace(card, help=card.help.replace("passage", unit)) for card in shown_cards]
-    card_grid(shown_cards, run, earlier, ranges, changes)
+    shown_cards = [
+        replace(card, help=card.help.replace("passage", unit))
+        for card in shown_cards
+        if cutoffs(run) or card.metric in run.metrics  # else no question has a label
+    ]
+    if shown_cards:
+        card_grid(shown_cards, run, earlier, ranges, changes)
 
 
 def beyond_top_k(recipe: Recipe | None) -> str:
@@ -348,7 +353,7 @@ def answer_notes(run: Run, results: Sequence[QuestionResult]) -> Iterator[str]:
 
 def _left_out(run: Run) -> set[str]:
     """The metrics without a card: those that a run cannot have, or that say nothing about it."""
-    names = {name for name in (JUDGED, EXPECTED) if name not in run.metrics}
+    names = {name for name in (JUDGED, EXPECTED, "citation_precision") if name not in run.metrics}
     if run.recipe and run.recipe.answer.provider == "extractive":
         # Quotes are what their sources say, and have many more words than the expected answers.
         names |= {"groundedness", "token_f1"}

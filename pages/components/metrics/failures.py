@@ -99,15 +99,24 @@ _MOST_FAIL = {
 
 
 def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
-    """Say for how many questions the first hit is relevant, and what fails most."""
+    """Say for how many questions the first hit is relevant, and what fails most.
+
+    Without labels, say how many expected answers were found.
+    """
     relevant = [result for result in results if result.relevant]
-    said = [first_hits(relevant, unit, mark=":green[{}]".format)] if relevant else []
+    expected = [result.metrics[EXPECTED] for result in results if EXPECTED in result.metrics]
+    said = []
+    if relevant:
+        said.append(first_hits(relevant, unit, mark=":green[{}]".format))
+    elif expected:
+        questions = counted(len(expected), "question")
+        said.append(f"The expected answer was found for {sum(expected):,.0f} of {questions}.")
     if k := failing_depth(run):
         failures = Counter(filter(None, (first_failure(one, k) for one in results)))
         if failures:
             most = max(_MOST_FAIL, key=lambda failure: failures[failure])  # the first of equal ones
             text = _MOST_FAIL[most].format(unit=unit, k=k)
-            shares = f"{failures[most]:,} of {failures.total():,}"
+            shares = f"{failures[most]:,} of {counted(failures.total(), 'failure')}"
             said.append(f"Most frequent failure: :orange[{text}] ({shares}).")
     return " ".join(said) or f"{counted(len(results), 'question')} measured."
 
@@ -198,16 +207,14 @@ def _rows(
     top_k: int | None,
     causes: Mapping[str, str],
 ) -> list[dict[str, object]]:
-    """Rows of the table, with causes by question id, tags and outcomes of answers if any."""
+    """Rows of the table, with causes by question id; columns without a value are left out."""
     rows = [
         {**_row(ks, result, scored, top_k), "Cause": causes.get(result.question_id)}
         for result in results
     ]
-    for name in ("Tags", "Answer", "Cause", _EXPECTED):
-        if not any(row[name] for row in rows):
-            for row in rows:
-                del row[name]
-    return rows
+    names = rows[0] if rows else {}
+    empty = {name for name in names if all(row[name] in (None, "", []) for row in rows)}
+    return [{name: value for name, value in row.items() if name not in empty} for row in rows]
 
 
 def _row(
@@ -218,7 +225,7 @@ def _row(
     return {
         "Question": result.text,
         "Tags": list(result.tags),
-        "First relevant": first_relevant_rank(result, top_k) if result.answerable else None,
+        "First relevant": first_relevant_rank(result, top_k) if result.relevant else None,
         "Answer": _answer(result),
         _EXPECTED: "not scored"
         if expects_unscored(result)
@@ -226,7 +233,7 @@ def _row(
         _RELEVANT: f"{found} of {result.relevant}" if result.relevant else None,
         scored: result.metrics.get(scored.lower()) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
-        if result.answerable and result.metrics
+        if result.relevant and result.metrics
         else None,
     }
 

@@ -229,7 +229,7 @@ def _more_labels(
         marks = {TAB: SETS}
         parameters = {SET: chosen.name, **marks}
         return Step(text, "metrics.py", "Add questions", lambda: parameters, marks)
-    if runs:
+    if labelled and runs:
         hint = "*Judge* on this page suggests the passages to label."
         return Step(text, "metrics.py", "Judge next", set_address, hint=hint)
     address = first_unlabelled(base, chosen)
