@@ -20,8 +20,7 @@ from rag.errors import ConnectionLost
 from rag.library.documents import embedding_queue, ingest_job, ingestion
 from rag.library.documents.embedding_queue import EmbeddingQueue
 from rag.library.documents.remaining_time import RemainingTime
-from rag.services.jobs import reporter
-from rag.services.jobs.reporter import Helping
+from rag.services.jobs import Jobs, runner
 from rag.storage import leases
 from rag.storage.leases import Claims
 from rag.workspace import handlers
@@ -192,9 +191,9 @@ def test_a_helper_that_stands_still_is_ended_after_the_job(opened, monkeypatch):
         started.append(subprocess.Popen(["sleep", "1000"]))
         return started[0]
 
-    monkeypatch.setattr(reporter, "_POLL_SECONDS", 0.01)
-    monkeypatch.setattr(reporter, "_AGAIN_SECONDS", 0.0)
-    assert Helping(one._services.database, start).share_job("host:2:two", lambda: False)
+    monkeypatch.setattr(runner, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(runner, "_AGAIN_SECONDS", 0.0)
+    assert Jobs(one._services.database, {}.get, shared=start)._share_job()
     assert started[0].returncode == -signal.SIGKILL
 
 

@@ -1,14 +1,10 @@
-"""Progress reports of jobs, with the remaining time at the measured pace.
-
-A worker without a job of its own shares that of another worker, and reports nothing.
-"""
+"""Progress reports of jobs, with the remaining time at the measured pace."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import math
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -90,8 +86,15 @@ class Reporter:
         owner: str,
         watch: Watch,
         clock: Callable[[], float] | None = None,
+        *,
+        helps: bool = False,
     ) -> None:
-        """By ``clock``, in seconds, the job takes turns; without, it works until it ends."""
+        """By ``clock``, in seconds, the job takes turns; without, it works until it ends.
+
+        A worker that ``helps`` with a job of another worker reports no progress. It stops when the
+        job ends, or when another job waits for a worker.
+        """
+        self._helps = helps
         self._database = database
         self._job_id = job_id
         self._owner = owner
@@ -212,67 +215,13 @@ class Reporter:
 
         Until there is any, that of an earlier turn stays.
         """
+        if self._helps:
+            return rows.takes_help(connection, self._job_id)
         if not self._told:
             return rows.renew(connection, self._job_id, self._owner)
         if seconds is not None and self._gives_way:
             seconds *= rows.seconds_per_second_of_work(connection)
         return rows.report(connection, self._job_id, self._owner, *self._progress, seconds)
-
-
-class HelpersReporter(Reporter):
-    """The reporter of a worker that helps with a job of another worker, which reports the progress.
-
-    It stops when the job ends, or when another job waits for a worker.
-    """
-
-    def _goes_on(self, connection: Connection, _left: float | None) -> bool:
-        return rows.takes_help(connection, self._job_id)
-
-
-_POLL_SECONDS = 2.0
-_AGAIN_SECONDS = 30.0  # after it found nothing more to share of a job
-
-Start = Callable[[JobRow, str], subprocess.Popen[bytes] | None]
-"""Starts a process that shares a job for an owner, see ``share``; None where it is not worth it."""
-
-
-class Helping:
-    """The help of one worker."""
-
-    def __init__(self, database: Database, start: Start) -> None:
-        self._database = database
-        self._start = start
-        self._helped: dict[int, float] = {}  # jobs, and when they were helped with
-
-    def share_job(self, owner: str, closing: Callable[[], bool]) -> bool:
-        """Share the job of another worker, until ``closing``; whether there was one."""
-        others = self._database.fetch(rows.to_help, owner)
-        for job in others:
-            if time.monotonic() - self._helped.get(job.id, -math.inf) < _AGAIN_SECONDS:
-                continue
-            process = self._start(job, owner)
-            if process is not None:
-                self._await(process, job.id, closing)
-                self._helped[job.id] = time.monotonic()
-                return True
-        return False
-
-    def _await(
-        self, process: subprocess.Popen[bytes], job_id: int, closing: Callable[[], bool]
-    ) -> None:
-        """Wait for a process that helps; one that stands still is ended a while after its job."""
-        last_wanted = time.monotonic()
-        with process:
-            try:
-                while process.poll() is None and not closing():
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(_POLL_SECONDS)
-                    if self._database.fetch(rows.takes_help, job_id):
-                        last_wanted = time.monotonic()
-                    if time.monotonic() - last_wanted > _AGAIN_SECONDS:
-                        break
-            finally:
-                process.kill()  # the other worker has all that it leaves
 
 
 def share(
@@ -281,7 +230,7 @@ def share(
     """Let ``handler`` share a job of another worker, for ``owner``, who waits for it."""
     with (
         contextlib.suppress(Cancelled, NotFound),
-        HelpersReporter(database, job_id, owner, nobody) as reporter,
+        Reporter(database, job_id, owner, nobody, helps=True) as reporter,
     ):
         job = database.fetch(rows.get, job_id)
         handler(job, reporter)

@@ -24,7 +24,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -42,7 +42,6 @@ from rag.services.jobs.job import Job, T
 from rag.services.jobs.reporter import (
     ATTENDED_SECONDS,
     HEARTBEAT_SECONDS,
-    Helping,
     Reporter,
     TurnOver,
     Watch,
@@ -55,6 +54,7 @@ from rag.storage.jobs import JobItem, JobRow, JobStatus
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 2.0
+_AGAIN_SECONDS = 30.0  # after it found nothing more to share of a job
 _LONGEST_PAUSE = 60.0
 _STOP_SECONDS = 4.0  # for a process to end by itself after its job was cancelled
 _ATTENDS_SECONDS = 10.0  # how often a worker says that it lives
@@ -93,7 +93,8 @@ class Jobs:
         it does, rather than ``run``, take turns by ``clock``.
         """
         self._clock = clock
-        self._helping = Helping(database, shared)
+        self._shared = shared
+        self._helped: dict[int, float] = {}  # jobs of others, and when it helped with them
         self._database = database
         self._handler = handler
         self._tidy = tidy
@@ -228,9 +229,7 @@ class Jobs:
                 if time.monotonic() - attended > _ATTENDS_SECONDS:
                     self._attend()
                     attended = time.monotonic()
-                if self._run_next(None) or self._helping.share_job(
-                    self._owner, lambda: self._closing
-                ):
+                if self._run_next(None) or self._share_job():
                     continue
                 pause = _POLL_SECONDS
                 if time.monotonic() - tidied > _TIDIES_SECONDS:
@@ -271,7 +270,9 @@ class Jobs:
         if process is None:
             self._perform(claimed, self._owner, watch, self._clock if job_id is None else None)
         else:
-            self._await(process, claimed)
+            self._await(process, partial(self._is_wanted, claimed), _STOP_SECONDS)
+            if not self._closing:
+                self._left_by(process.returncode, claimed)
         if not self._closing:
             self._tidy()
         return True
@@ -303,31 +304,45 @@ class Jobs:
                 log.error("Job %s (%s) failed: %s", job_id, job.kind, message)
             self._database.execute(rows.finish, job_id, owner, status, message, reporter.result)
 
-    def _await(self, process: subprocess.Popen[bytes], job_id: int) -> None:
-        """Wait for a process that does a job; what becomes of one that it leaves: ``_left_by``."""
+    def _share_job(self) -> bool:
+        """Let a process share the job of another worker; return whether there was one."""
+        for job in self._database.fetch(rows.to_help, self._owner):
+            if time.monotonic() - self._helped.get(job.id, -math.inf) < _AGAIN_SECONDS:
+                continue
+            process = self._shared(job, self._owner)
+            if process is not None:
+                takes_help = partial(self._database.fetch, rows.takes_help, job.id)
+                self._await(process, takes_help, _AGAIN_SECONDS)
+                self._helped[job.id] = time.monotonic()
+                return True
+        return False
+
+    def _await(
+        self, process: subprocess.Popen[bytes], is_wanted: Callable[[], bool], patience: float
+    ) -> None:
+        """Wait for a process, and end one that was not wanted for so many seconds."""
         last_wanted = time.monotonic()
         with process:
-            while process.poll() is None and not self._closing:
-                # It may be long in starting. While it stores much at once, others cannot write.
-                with contextlib.suppress(StorageError), self._database.write() as connection:
-                    if rows.renew(connection, job_id, self._owner):
-                        last_wanted = time.monotonic()
-                with contextlib.suppress(StorageError):
-                    unheard = time.monotonic() - last_wanted
-                    if unheard > _STOP_SECONDS and self._is_unwanted(job_id):
+            try:
+                while process.poll() is None and not self._closing:
+                    with contextlib.suppress(StorageError):
+                        if is_wanted():
+                            last_wanted = time.monotonic()
+                    if time.monotonic() - last_wanted > patience:
                         break
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(_POLL_SECONDS)
-            if process.poll() is None:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(_POLL_SECONDS)
+            finally:
                 process.kill()  # as good as any end: what is finished is stored
-            if self._closing:
-                return
-        self._left_by(process.returncode, job_id)
 
-    def _is_unwanted(self, job_id: int) -> bool:
-        """Whether a job was cancelled, or is another worker's."""
-        with self._database.read() as connection:
-            return rows.get(connection, job_id).cancel or self._owner not in rows.owners(connection)
+    def _is_wanted(self, job_id: int) -> bool:
+        """Renew the lease on a job for its process; False if it was cancelled or taken away."""
+        try:  # it may be long in starting
+            return self._database.execute(rows.renew, job_id, self._owner)
+        except StorageError:  # while it stores much at once, others cannot write
+            with self._database.read() as connection:
+                wanted = self._owner in rows.owners(connection)
+                return wanted and not rows.get(connection, job_id).cancel
 
     def _left_by(self, code: int, job_id: int) -> None:
         """A job whose process was ended is done again, until one brings it no further.
