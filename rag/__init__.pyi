@@ -154,6 +154,7 @@ from .experiments.runs.evaluator import DEFAULT_CUTOFFS as DEFAULT_CUTOFFS
 from .experiments.runs.evaluator import Evaluation as Evaluation
 from .experiments.runs.gate import GateResult as GateResult
 from .experiments.runs.gate import PairedGate as PairedGate
+from .experiments.runs.gate import TrafficTrace as TrafficTrace
 from .experiments.runs.history import QuestionDifference as QuestionDifference
 from .experiments.runs.history import RunComparison as RunComparison
 from .experiments.runs.leaderboard import LeaderboardRow as LeaderboardRow
@@ -207,6 +208,7 @@ from .experiments.tuning.sweeper import Sweeper as Sweeper
 from .experiments.tuning.tuner import QuestionPart as QuestionPart
 from .experiments.tuning.tuner import Tuner as Tuner
 from .experiments.tuning.tuning_jobs import LEADERS as LEADERS
+from .experiments.tuning.tuning_jobs import Leader as Leader
 from .experiments.tuning.tuning_jobs import SearchResult as SearchResult
 from .experiments.tuning.tuning_jobs import idle_fields as idle_fields
 from .experiments.tuning.what_if import CostPoint as CostPoint
@@ -313,6 +315,7 @@ from .storage.conversations.feedback import ArenaComparison as ArenaComparison
 from .storage.conversations.feedback import Feedback as Feedback
 from .storage.conversations.feedback import FeedbackFigures as FeedbackFigures
 from .storage.conversations.feedback import Side as Side
+from .storage.conversations.interactions import CitedSpan as CitedSpan
 from .storage.conversations.sessions import TurnRow as TurnRow
 from .storage.conversations.turns import StoredCitation as StoredCitation
 from .storage.conversations.turns import unstored_turn as unstored_turn
@@ -384,6 +387,7 @@ from .workspace.schemas.documents import DocumentFindingData as DocumentFindingD
 from .workspace.schemas.documents import ExaminationData as ExaminationData
 from .workspace.schemas.documents import LinkData as LinkData
 from .workspace.schemas.documents import MemberData as MemberData
+from .workspace.schemas.documents import NewLinkData as NewLinkData
 from .workspace.schemas.documents import PassportData as PassportData
 from .workspace.schemas.documents import PersonData as PersonData
 from .workspace.schemas.documents import ReceiptData as ReceiptData

@@ -18,7 +18,7 @@ from rag.services.services import Services
 from rag.storage import Connection
 from rag.storage.conversations import Scope
 from rag.storage.conversations import interactions as rows
-from rag.storage.conversations.interactions import ANSWERED, Interaction, Source
+from rag.storage.conversations.interactions import ANSWERED, CitedSpan, Interaction
 from rag.types import Answer, Example, Vectors
 
 MOST = 2000
@@ -81,9 +81,9 @@ class Memory:
             if vector is not None:
                 rows.store_vectors(connection, embedder.id, {turn_id: vector.tobytes()})
 
-    def _sources(self, answer: Answer) -> list[Source]:
+    def _sources(self, answer: Answer) -> list[CitedSpan]:
         return [
-            Source(
+            CitedSpan(
                 hit.chunk.document_id,
                 hit.document,
                 hit.chunk.start,

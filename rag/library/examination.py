@@ -76,7 +76,7 @@ KIND_TITLES: dict[FindingKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
-    """A place in a document, with its words; ``page`` is None for text without pages."""
+    """A place in a document, with its words."""
 
     document_id: str
     document: str

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import ConfigDict
 
 from rag.storage import bases
 from rag.storage.rows import in_utc, insert_or_replace, read, values
@@ -109,6 +110,7 @@ def remove_system(connection: sa.Connection, base_id: int, name: str) -> bool:
 class CalibrationRow:
     """A row: ``model`` and ``quality`` as their owners wrote them, ``threshold`` for ``auto``."""
 
+    __pydantic_config__ = ConfigDict(extra="ignore", allow_inf_nan=False)  # of bundles
     question_set: str
     set_version: int
     questions: int

@@ -12,6 +12,7 @@ from rag import (
     Made,
     Member,
     MemberData,
+    NewLinkData,
     NotFound,
     Recipe,
     Schema,
@@ -142,12 +143,6 @@ Email = Annotated[str, Path(description="the e-mail address of a member", max_le
 
 members = Resource("members")
 links = Resource("links")
-
-
-class NewLinkData(LinkData):
-    """A link that was just made; ``path`` has its secret."""
-
-    path: str
 
 
 class NewMember(Body):

@@ -17,6 +17,7 @@ from rag import (
     DiagnosisData,
     InvalidInput,
     KnowledgeBase,
+    Leader,
     ParityData,
     QuestionResult,
     Recipe,
@@ -107,13 +108,6 @@ class RunComparisonData(ComparisonData):
     questions: list[QuestionDifferenceData] = attribute("rows")
 
 
-class LeaderData(Schema):
-    """One of the best recipes of a sweep, by its fields of the grid."""
-
-    figure: float
-    fields: dict[str, Any]
-
-
 class SweepData(Schema):
     """The best recipe of a sweep, and what it is worth on questions that did not choose it."""
 
@@ -123,7 +117,7 @@ class SweepData(Schema):
     tried: int
     questions: int
     comparison: ComparisonData
-    leaders: list[LeaderData]
+    leaders: tuple[Leader, ...]
 
 
 class LastSweepData(Schema):
@@ -223,7 +217,7 @@ def get_sweep(base: Base, questions: SetName) -> LastSweepData:
         tried=chosen.tried,
         questions=on_tuning.tuning_questions if on_tuning else len(chosen.comparison.differences),
         comparison=ComparisonData.of(chosen.comparison),
-        leaders=list(map(LeaderData.of, search_result.leaders)),
+        leaders=search_result.leaders,
     )
     return LastSweepData(result=result)
 

@@ -14,6 +14,7 @@ from rag import (
     LinkData,
     LinkRow,
     MemberData,
+    NewLinkData,
     PersonData,
     Timestamp,
     TokenData,
@@ -51,12 +52,6 @@ class LinksData(VerbData):
     """The links to a knowledge base."""
 
     links: list[LinkData]
-
-
-class CreatedLinkData(VerbData, LinkData):
-    """A new link with its path, which contains the secret."""
-
-    path: str
 
 
 class AuditEntryData(VerbData):
@@ -118,8 +113,7 @@ def link(args: argparse.Namespace) -> Output:
         secret, row = access.create_link(args.name or "", args.days, tour_id=args.tour)
         path = share_path(secret, row.tour_id)
         text = f"{path}\n\nThis is shown once. {_link_line(row)}"
-        data = LinkData.of(row).extend(CreatedLinkData, path=path)
-        return Output(data, text)
+        return Output(NewLinkData.of(row, path=path), text)
     if args.action == "revoke":
         if args.tour is not None:
             raise InvalidInput(

@@ -7,6 +7,7 @@ from typing import Any
 
 from rag import (
     EVERYBODY,
+    CitedSpan,
     DocumentData,
     InvalidInput,
     Remembered,
@@ -28,17 +29,6 @@ from rag.cli.printing import Output, snippet
 ACTIONS = ("list", "search", "show", "correct", "delete")
 
 
-class SourceData(VerbData):
-    """A part of a document that a past answer rests on."""
-
-    document_id: str
-    document: str
-    start: int
-    end: int
-    text_hash: str
-    base: str
-
-
 class InteractionData(VerbData):
     """A past interaction, and whether its sources still say the same."""
 
@@ -53,7 +43,7 @@ class InteractionData(VerbData):
     standing: str
     changed_documents: list[str] = attribute("gone")
     cosine: float | None
-    sources: list[SourceData] = attribute("interaction", "sources")
+    sources: tuple[CitedSpan, ...] = attribute("interaction", "sources")
 
 
 class InteractionsData(VerbData):

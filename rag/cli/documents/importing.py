@@ -55,10 +55,6 @@ class VersionsData(VerbData):
     versions: list[VersionData]
 
 
-class CheckedQuestionsData(VerbData, PassportData):
-    """The passport of a question set."""
-
-
 class DocumentTagsData(VerbData):
     """The tags of a document."""
 
@@ -236,8 +232,7 @@ def check_questions(args: argparse.Namespace) -> Output:
         questions.set_licence(args.set_name, args.licence)
     passport = questions.check(args.set_name)
     lines = [*passport.lines, *(f"PROBLEM {problem}" for problem in passport.problems)]
-    data = CheckedQuestionsData.of(passport)
-    return Output(data, "\n".join(lines), passed=not passport.problems)
+    return Output(PassportData.of(passport), "\n".join(lines), passed=not passport.problems)
 
 
 def _kept(kb: str, name: str, version: int) -> str:

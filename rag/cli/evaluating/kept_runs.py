@@ -28,6 +28,7 @@ from rag import (
     RunAnswer,
     SystemSource,
     Timestamp,
+    TrafficTrace,
     VerbData,
     Workspace,
     answers_spent_data,
@@ -121,14 +122,6 @@ class PairedGateData(VerbData):
     unjudged: tuple[float, float] | None
 
 
-class TraceData(VerbData):
-    """A trace, by the words of its request, with the number of its retrievals."""
-
-    trace: str
-    question: str
-    calls: int
-
-
 class GateData(VerbData, MeasuredData):
     """A run against minimums and a baseline."""
 
@@ -142,7 +135,7 @@ class GateData(VerbData, MeasuredData):
     paired: dict[str, PairedGateData]
     decisions: list[DecisionData]
     blind: list[str]
-    too_many_calls: list[TraceData]
+    too_many_calls: Sequence[TrafficTrace]
 
 
 class PausedAnswersData(VerbData):
@@ -288,7 +281,7 @@ def _gate_data(result: GateResult) -> GateData:
         paired={metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
         decisions=[DecisionData.of(decision) for decision in result.decisions],
         blind=list(result.blind),
-        too_many_calls=[TraceData.of(trace) for trace in result.too_many_calls],
+        too_many_calls=result.too_many_calls,
     )
 
 

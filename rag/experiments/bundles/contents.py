@@ -20,12 +20,11 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple
-from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from rag.errors import InvalidFile, InvalidInput
 from rag.evaluation.formats import question_files as question_files
@@ -144,30 +143,13 @@ class Edits(_BundlePart):
     edits: tuple[StoredEdit, ...]
 
 
-class Learned(_BundlePart):
-    """``calibration.json``: a stored calibration."""
-
-    question_set: str
-    set_version: int
-    questions: int
-    model: Mapping[str, Any]
-    quality: Mapping[str, Any]
-    threshold: float | None
-    created: datetime
-
-    @classmethod
-    def of(cls, row: CalibrationRow) -> Learned:
-        """Return the stored calibration as a part of a bundle."""
-        return cls(**{name: getattr(row, name) for name in cls.model_fields})
-
-    def row(self) -> CalibrationRow:
-        """To be stored again. Raises InvalidFile for what no calibration is."""
-        row = CalibrationRow(**self.model_dump())
-        try:
-            as_fitted(row)
-        except (InvalidInput, KeyError, TypeError, ValueError) as error:
-            raise InvalidFile(f"{CALIBRATION} of the bundle is damaged.") from error
-        return row
+def checked_calibration(row: CalibrationRow) -> CalibrationRow:
+    """Return ``calibration.json``. Raises InvalidFile for what no calibration is."""
+    try:
+        as_fitted(row)
+    except (InvalidInput, KeyError, TypeError, ValueError) as error:
+        raise InvalidFile(f"{CALIBRATION} of the bundle is damaged.") from error
+    return row
 
 
 _Page = (
@@ -376,7 +358,7 @@ class Packer:
             registries.calibration_of_build, self._base_id, run.build_hash
         )
         if row is not None:
-            yield CALIBRATION, _json(Learned.of(row))
+            yield CALIBRATION, _json(row)
 
     def _documents(self) -> Iterator[tuple[DocumentInfo, Document]]:
         with self._services.database.read() as connection:
@@ -392,5 +374,5 @@ def _member(name: str) -> zipfile.ZipInfo:
     return member
 
 
-def _json(part: Results | Documents | Edits | Environment | Learned | Text) -> bytes:
-    return part.model_dump_json(indent=1).encode()
+def _json(part: Results | Documents | Edits | Environment | CalibrationRow | Text) -> bytes:
+    return TypeAdapter(type(part)).dump_json(part, indent=1)

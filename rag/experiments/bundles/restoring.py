@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from rag import readers
 from rag.errors import InvalidFile, InvalidInput, validation_words
@@ -29,7 +29,6 @@ from rag.experiments.bundles.contents import (
     Documents,
     Edits,
     Environment,
-    Learned,
     Results,
     Text,
     text_sha256,
@@ -54,7 +53,7 @@ _MOST_RATIO = 300  # unpacked to packed; text and JSON stay far below
 _SMALL_BYTES = 50_000_000  # below that, a ratio does no harm
 _HINT = "Ask for the bundle again, or make it again with `python -m rag bundle`."
 
-_Model = TypeVar("_Model", bound=BaseModel)
+_Model = TypeVar("_Model")
 
 
 class Bundle:
@@ -80,8 +79,8 @@ class Bundle:
         self.documents = self._model(contents.DOCUMENTS, Documents).documents
         self.questions = self._text(contents.QUESTIONS)
         has_learned = contents.CALIBRATION in self._names
-        learned = self._model(contents.CALIBRATION, Learned) if has_learned else None
-        self.calibration = learned.row() if learned else None
+        learned = self._model(contents.CALIBRATION, CalibrationRow) if has_learned else None
+        self.calibration = contents.checked_calibration(learned) if learned else None
         has_edits = contents.EDITS in self._names
         self.edits = self._model(contents.EDITS, Edits).edits if has_edits else ()
         _check_unique(self.documents)
@@ -108,7 +107,7 @@ class Bundle:
 
     def _model(self, name: str, model: type[_Model]) -> _Model:
         try:
-            return model.model_validate_json(self._bytes(name))
+            return TypeAdapter(model).validate_json(self._bytes(name))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"][:4])

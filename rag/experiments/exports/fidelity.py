@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
@@ -157,17 +159,13 @@ def _cutoff_rules(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One call of an engine, or a file for it.
-
-    ``request`` has the method and path, "" for SQL and files. ``content`` is a JSON body,
-    SQL or a file. In JSON, the strings ``{{vector}}``, ``{{text}}`` and ``{{id}}`` are
-    placeholders, which a list, a text and an id replace; in SQL they are ``%(vector)s``,
-    ``%(text)s`` and ``%(id)s``.
-    """
+    """One call of an engine, with placeholders, or a file for it."""
 
     purpose: str
-    request: str
-    content: str
+    request: Annotated[str, Field(description="method and path, empty for SQL and files")]
+    content: Annotated[str, Field(description="a JSON body, SQL or a file")]
+    """In JSON, the strings ``{{vector}}``, ``{{text}}`` and ``{{id}}`` are placeholders, which a
+    list, a text and an id replace; in SQL they are ``%(vector)s``, ``%(text)s`` and ``%(id)s``."""
 
 
 EngineExport = tuple[tuple[Statement, ...], Mapping[str, Rule]]

@@ -148,7 +148,7 @@ class PairedGate:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class TrafficTrace:
     """A request of recorded traffic, by its first retrieval, with the number of retrievals."""
 
     trace: str
@@ -176,7 +176,7 @@ class GateResult:
     decisions: tuple[RunDecision, ...] = ()
     minimums: tuple[Demand, ...] = ()
     blind: tuple[str, ...] = ()
-    too_many_calls: tuple[Trace, ...] = ()
+    too_many_calls: tuple[TrafficTrace, ...] = ()
 
     @property
     def outcome(self) -> Outcome:

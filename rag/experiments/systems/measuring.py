@@ -28,7 +28,7 @@ from rag.experiments.runs.evaluator import (
     new_run_id,
     store_run,
 )
-from rag.experiments.runs.gate import GateResult, Trace, checked
+from rag.experiments.runs.gate import GateResult, TrafficTrace, checked
 from rag.experiments.systems.alignment import AlignedText, Aligner, Method, Source
 from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.lexical.letters import letters_of
@@ -312,7 +312,7 @@ class SystemRuns:
         if max_calls is not None and max_calls < 1:
             raise InvalidInput(f"{max_calls} is no number of calls.", "Give --max-calls 1 or more.")
         traces = [
-            Trace(name, calls[0].request or calls[0].question, len(calls))
+            TrafficTrace(name, calls[0].request or calls[0].question, len(calls))
             for name, calls in by_trace.items()
             if name
         ]

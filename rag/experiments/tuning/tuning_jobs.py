@@ -28,10 +28,11 @@ _LOOKED_AT = 400  # alike ones included
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """A recipe by its figure and its fields of the grid; None for values that rank alike."""
+    """One of the best recipes of a sweep, by its fields of the grid."""
 
     figure: float
     fields: Mapping[str, Any]
+    """None for values that rank alike."""
 
 
 def leaders(sweep: Sweep, metric: str) -> tuple[Leader, ...]:

@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 import numpy as np
+from pydantic import Field
 
 from rag import providers
 from rag.errors import InvalidInput, NotAllowed
@@ -77,16 +78,14 @@ class ForeignVector:
 
 @dataclass(frozen=True, slots=True)
 class VectorCheck:
-    """A random sample of stored vectors, compared with those of their texts, lowest cosine first.
-
-    ``share`` is the interval (95 %) of the share of foreign vectors in the index. ``median`` is
-    that of the cosines of the sample, 1 without any.
-    """
+    """A sample of stored vectors compared with those of their texts."""
 
     sampled: int
     foreign: tuple[ForeignVector, ...]
+    """By cosine, lowest first."""
     share: tuple[float, float]
-    median: float = 1.0
+    """The interval (95 %) of the share of foreign vectors in the index."""
+    median: Annotated[float, Field(description="the median cosine of the sample")]
 
 
 def check_vectors(embedder: Embedder, texts: Sequence[SampledText], stored: Vectors) -> VectorCheck:
@@ -96,7 +95,7 @@ def check_vectors(embedder: Embedder, texts: Sequence[SampledText], stored: Vect
     or another text.
     """
     if not texts:
-        return VectorCheck(0, (), (0.0, 1.0))
+        return VectorCheck(0, (), (0.0, 1.0), 1.0)
     fresh = embedder.embed([item.text for item in texts], "document")
     if fresh.shape != stored.shape:
         cosines = np.zeros(len(texts))

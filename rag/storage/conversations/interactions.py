@@ -27,7 +27,7 @@ ANSWERED = "answered"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CitedSpan:
     """A span that an answer cites, with the hash (hex) of its text at that time.
 
     ``base`` names the other knowledge base that the span is from, or the tool; "" for the memory's
@@ -56,7 +56,7 @@ class Interaction:
     outcome: str
     follow_up: bool
     thumb: int
-    sources: tuple[Source, ...]
+    sources: tuple[CitedSpan, ...]
     corrected: bool
     asked: datetime
 
@@ -97,7 +97,7 @@ def record(
     answer: str,
     outcome: str,
     rewritten: bool,
-    sources: Sequence[Source],
+    sources: Sequence[CitedSpan],
 ) -> None:
     """Store what became of a turn, in the place of what was stored of it."""
     before = connection.execute(sa.select(turn.c.parent).where(turn.c.id == turn_id)).scalar()
@@ -206,8 +206,8 @@ def remove(connection: sa.Connection, turn_id: int) -> None:
 
 
 def changed_sources(
-    connection: sa.Connection, base_id: int, sources: Collection[Source]
-) -> set[Source]:
+    connection: sa.Connection, base_id: int, sources: Collection[CitedSpan]
+) -> set[CitedSpan]:
     """Return the sources that changed: document deleted or read again, or words excluded by hand.
 
     What a tool found is none that could be looked up: it counts as changed.
@@ -219,7 +219,7 @@ def changed_sources(
     return {source for source in sources if not _is_there(connection, bases[source.base], source)}
 
 
-def _is_there(connection: sa.Connection, base_id: int, source: Source) -> bool:
+def _is_there(connection: sa.Connection, base_id: int, source: CitedSpan) -> bool:
     is_it = (document.c.base_id == base_id) & (document.c.id == source.document_id)
     if connection.execute(sa.select(document.c.id).where(is_it)).first() is None:
         return False
@@ -257,4 +257,4 @@ def _rows(scope: Scope) -> sa.Select[Any]:
 
 
 def _read(row: Any) -> Interaction:
-    return read(Interaction, row, sources=tuple(Source(**source) for source in row.sources))
+    return read(Interaction, row, sources=tuple(CitedSpan(**source) for source in row.sources))

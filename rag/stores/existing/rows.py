@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
+from pydantic import Field
 
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import storable
@@ -31,7 +32,7 @@ class RawRow:
 
 @dataclass(frozen=True, slots=True)
 class StoreField:
-    """A field of a store, with the type as the store calls it ("" where it has no schema)."""
+    """A field of a store, with the type that the store gives it."""
 
     name: str
     type: str
@@ -39,14 +40,13 @@ class StoreField:
 
 @dataclass(frozen=True, slots=True)
 class VectorField:
-    """A field with vectors. ``dimension`` is None where the store does not fix it.
-
-    ``similarity`` is cosine, dot product or Euclidean distance, "" where the store names none.
-    """
+    """A field with vectors; `dimension` is null where the store does not fix it."""
 
     name: str
     dimension: int | None
-    similarity: str = ""
+    similarity: Annotated[
+        str, Field(description="cosine, dot product, Euclidean distance, or empty")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
-from rag.experiments.exports.fidelity import ExportedField
+from rag.experiments.exports.fidelity import ExportedField, Statement
 from rag.experiments.exports.recipe_exports import ExportTarget
 from rag.library.documents.library import Library
-from rag.library.documents.stores import ForeignVector
-from rag.library.examination import Examination, FindingKind, SettlementDecision
+from rag.library.documents.stores import VectorCheck
+from rag.library.examination import Examination, FindingKind, FindingPlace, SettlementDecision
 from rag.recipe import IndexRecipe
 from rag.storage.builds import BuildRow
 from rag.stores.existing import ExistingStore
+from rag.stores.existing.rows import StoreField, VectorField
 from rag.workspace.schemas.schema import Schema, Timestamp, attribute
 
 
@@ -32,17 +31,6 @@ class ReceiptData(Schema):
     left_out: list[OmissionData]
 
 
-class FindingPlaceData(Schema):
-    """A place in a document, with its words."""
-
-    document_id: str
-    document: str
-    start: int
-    end: int
-    page: int | None
-    text: str
-
-
 class SettlementData(Schema):
     """A decision about a finding; ``document`` is the name of the one that is kept."""
 
@@ -59,7 +47,7 @@ class DocumentFindingData(Schema):
     kind: FindingKind
     summary: str
     confidence: float
-    places: list[FindingPlaceData]
+    places: list[FindingPlace]
     in_force: str
     question: str
     settlement: SettlementData | None = None
@@ -119,30 +107,6 @@ def build_data(documents: Library, build: BuildRow, active: str) -> BuildData:
     )
 
 
-class VectorCheckData(Schema):
-    """A sample of stored vectors compared with those of their texts."""
-
-    sampled: int
-    foreign: list[ForeignVector]
-    share: tuple[float, float]
-    median: float = Field(description="the median cosine of the sample")
-
-
-class StoreFieldData(Schema):
-    """A field of a store, with the type that the store gives it."""
-
-    name: str
-    type: str
-
-
-class VectorFieldData(Schema):
-    """A field with vectors; `dimension` is null where the store does not fix it."""
-
-    name: str
-    dimension: int | None
-    similarity: str = Field(description="cosine, dot product, Euclidean distance, or empty")
-
-
 class StoreRowData(Schema):
     """A row as it becomes a document."""
 
@@ -157,11 +121,11 @@ class StorePreviewData(Schema):
 
     store: ExistingStore
     rows: int = attribute("layout", "rows")
-    fields: list[StoreFieldData] = attribute("layout", "fields")
-    vectors: list[VectorFieldData] = attribute("layout", "vectors")
+    fields: list[StoreField] = attribute("layout", "fields")
+    vectors: list[VectorField] = attribute("layout", "vectors")
     sampled: int
     examples: list[StoreRowData] = attribute("rows")
-    check: VectorCheckData | None
+    check: VectorCheck | None
     notes: list[str]
 
 
@@ -199,20 +163,12 @@ class PassportData(Schema):
     problems: list[str]
 
 
-class StatementData(Schema):
-    """One call of an engine, with placeholders, or a file for it."""
-
-    purpose: str
-    request: str = Field(description="method and path, empty for SQL and files")
-    content: str = Field(description="a JSON body, SQL or a file")
-
-
 class RecipeExportData(Schema):
     """A recipe for another engine; ``recipe`` is its hash."""
 
     target: ExportTarget
     recipe: str
-    statements: list[StatementData]
+    statements: list[Statement]
     fields: list[ExportedField]
 
 
@@ -245,6 +201,12 @@ class LinkData(Schema):
     expires: Timestamp
     revoked: Timestamp | None
     valid: bool
+
+
+class NewLinkData(LinkData):
+    """A link that was just made; ``path`` has its secret."""
+
+    path: str
 
 
 class TokenData(Schema):
