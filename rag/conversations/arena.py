@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from rag.recipe import Recipe
 from rag.storage import Database
 from rag.storage.conversations import Scope, feedback
 from rag.storage.conversations.feedback import ArenaComparison, Side
-from rag.types import Answer
+from rag.types import Answer, percent
 
 VOTES = ("left", "right", "tie", "both bad")
 
@@ -45,6 +45,32 @@ class ArenaSummary:
     rate: float
     interval: Interval
     decided: bool
+
+    @property
+    def share(self) -> str:
+        """The rate and its interval in words."""
+        low, high = self.interval
+        return f"{percent(self.rate)} (95% interval {percent(low)} to {percent(high)})"
+
+    @property
+    def tally(self) -> str:
+        """The votes in words."""
+        won = f"{self.wins:,} to {self.losses:,}"
+        return f"{won}, {self.ties:,} tied, {self.both_bad:,} both bad"
+
+    def leader_first(self) -> ArenaSummary:
+        """Return the summary with the recipe that is ahead as the first one."""
+        if self.rate >= 0.5:
+            return self
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            wins=self.losses,
+            losses=self.wins,
+            rate=1 - self.rate,
+            interval=Interval(1 - self.interval.high, 1 - self.interval.low),
+        )
 
 
 class Arena:

@@ -41,7 +41,6 @@ from .metrics import Ranked as Ranked
 from .metrics import evaluate as evaluate
 from .metrics import parse_metric as parse_metric
 from .pooling.bounds import BOUNDED as BOUNDED
-from .pooling.bounds import DifferenceBounds as DifferenceBounds
 from .pooling.bounds import OpenPair as OpenPair
 from .pooling.bounds import difference_bounds as difference_bounds
 from .pooling.difference import JudgedRankings as JudgedRankings

@@ -11,7 +11,7 @@ import numpy as np
 from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.evaluation.judging import Spans
-from rag.evaluation.pooling.bounds import DifferenceBounds, OpenPair, difference_bounds
+from rag.evaluation.pooling.bounds import OpenPair, difference_bounds
 from rag.evaluation.relevance import (
     best_grades,
     judged_by_document,
@@ -217,7 +217,7 @@ def _outcome(
 @lru_cache(4096)
 def _bounds_alone(
     hits: Sequence[tuple[int, int | None]], others: Sequence[int], k: int, highest: int
-) -> tuple[DifferenceBounds, DifferenceBounds]:
+) -> tuple[Interval, Interval]:
     """Bounds of precision and nDCG at k, once for all questions with such an outcome."""
     missed = {f"missed {number}": grade for number, grade in enumerate(others)}
     judged = {str(place): grade for place, grade in hits if grade is not None}

@@ -12,7 +12,6 @@ from scipy.stats import binomtest
 from rag import Interval, Question, QuestionResult
 from rag.evaluation import (
     Clusters,
-    DifferenceBounds,
     OpenPair,
     by_tag,
     difference_bounds,
@@ -199,7 +198,7 @@ def test_documents_are_judged_as_documents():
 def test_questions_of_one_outcome_are_bounded_once(monkeypatch):
     computed = list[str]()
 
-    def counting(measure: str, pair: OpenPair) -> DifferenceBounds:
+    def counting(measure: str, pair: OpenPair) -> Interval:
         computed.append(measure)
         return difference_bounds(measure, pair)
 

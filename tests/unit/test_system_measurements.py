@@ -217,10 +217,10 @@ ASKED = [
 
 
 def matched(*retrievals: Returned) -> dict[str, list[int]]:
-    found = match_questions(retrievals, ASKED)
+    found, unmatched = match_questions(retrievals, ASKED)
     places = {id(item): place for place, item in enumerate(retrievals)}
-    rows = {name: [places[id(item)] for item in items] for name, items in found.by_question.items()}
-    return rows | {"none": [places[id(item)] for item in found.unmatched]}
+    rows = {name: [places[id(item)] for item in items] for name, items in found.items()}
+    return rows | {"none": [places[id(item)] for item in unmatched]}
 
 
 def test_a_question_is_matched_by_its_text_however_it_is_written():

@@ -22,7 +22,6 @@ from rag import (
     TouchstoneError,
     Trace,
     counted,
-    percent,
     searches,
     unsearched,
 )
@@ -160,7 +159,7 @@ def _summary(base: KnowledgeBase) -> None:
     if not summaries:
         return
     st.subheader("What the votes say")
-    for row in summaries:
+    for row in (summary.leader_first() for summary in summaries):
         with st.container(border=True):
             first, second = (base.runs.recipe_name(side) for side in (row.first, row.second))
             st.markdown(_verdict(row, plain(first), plain(second)))
@@ -173,21 +172,12 @@ def _summary(base: KnowledgeBase) -> None:
 
 def _verdict(row: ArenaSummary, first: str, second: str) -> str:
     """The sentence that may be quoted. The rate is that of the recipe that is ahead."""
-    rate, (low, high) = row.rate, row.interval
-    if rate < 0.5:
-        first, second = second, first
-        rate, low, high = 1 - rate, 1 - high, 1 - low
-    share = f"{percent(rate)} (95% interval {percent(low)} to {percent(high)})"
     if row.decided:
-        return (
-            f":green-badge[:material/check: decided] **{first}** is preferred to {second}: {share}"
-        )
-    return f":gray-badge[not decided] {first} against {second}: {share}"
+        badge = ":green-badge[:material/check: decided]"
+        return f"{badge} **{first}** is preferred to {second}: {row.share}"
+    return f":gray-badge[not decided] {first} against {second}: {row.share}"
 
 
 def _counts(row: ArenaSummary) -> str:
-    won = (row.wins, row.losses) if row.rate >= 0.5 else (row.losses, row.wins)
-    return (
-        f"{counted(row.votes, 'vote')} on {counted(row.questions, 'question')}: "
-        f"{won[0]:,} to {won[1]:,}, {row.ties:,} tied, {row.both_bad:,} both bad"
-    )
+    votes, questions = counted(row.votes, "vote"), counted(row.questions, "question")
+    return f"{votes} on {questions}: {row.tally}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import takewhile
 from pathlib import Path
@@ -208,18 +208,20 @@ def spend(
     free = min(answer, int(total * ANSWER_SHARE))
     fixed = count(rules)
     room = max(total - free - fixed, 0)
-    turns = _fitting(history[::-1], min(int(total * HISTORY_SHARE), room), count)
-    example_fit = _fitting(examples, min(most_for_examples(total), room - turns.used), count)
-    remaining = room - turns.used - example_fit.used
-    passage_fit = _fitting(passages, remaining, count, at_least=1)
+    most = BudgetPart("conversation", int(total * HISTORY_SHARE), 0)
+    turns, conversation = _fitting(most, history[::-1], room, count)
+    most = BudgetPart("examples", most_for_examples(total), 0)
+    shown, example_part = _fitting(most, examples, room - conversation.used, count)
+    most = BudgetPart("passages", room - conversation.used - example_part.used, 0)
+    kept, passage_part = _fitting(most, passages, most.most, count, at_least=1)
     parts = (
         BudgetPart("rules and question", fixed, fixed),
-        BudgetPart("conversation", int(total * HISTORY_SHARE), turns.used, turns.names),
-        BudgetPart("examples", most_for_examples(total), example_fit.used, example_fit.names),
-        BudgetPart("passages", remaining, passage_fit.used, passage_fit.names),
+        conversation,
+        example_part,
+        passage_part,
         BudgetPart("answer", free, free),
     )
-    return Spending(turns.kept, example_fit.kept, passage_fit.kept, parts)
+    return Spending(turns, shown, kept, parts)
 
 
 def turns_of(messages: Sequence[Message]) -> list[list[Message]]:
@@ -238,21 +240,18 @@ def label_of(text: str) -> str:
     return words if len(words) <= LONGEST_NAME else f"{words[: LONGEST_NAME - 1].rstrip()}…"
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    kept: int
-    used: int
-    names: tuple[str, ...]
-
-
-def _fitting(pieces: Sequence[Material], room: int, count: Count, at_least: int = 0) -> _Fit:
-    used, included = 0, 0
+def _fitting(
+    part: BudgetPart, pieces: Sequence[Material], room: int, count: Count, at_least: int = 0
+) -> tuple[int, BudgetPart]:
+    """Return how many of the first pieces fit in a part and the room, and the part with them."""
+    used, included, room = 0, 0, min(part.most, room)
     for piece in pieces:
         size = count(piece.text)
         if included >= at_least and used + size > room:
             break
         used, included = used + size, included + 1
-    return _Fit(included, used, tuple(piece.name for piece in pieces[included:]))
+    left_out = tuple(piece.name for piece in pieces[included:])
+    return included, replace(part, used=used, left_out=left_out)
 
 
 GENERAL = "General knowledge:"

@@ -14,7 +14,6 @@ from rag import (
     Side,
     Timestamp,
     VerbData,
-    percent,
 )
 from rag.cli import inputs, targets
 from rag.cli.printing import Output, snippet
@@ -87,7 +86,8 @@ def arena(args: argparse.Namespace) -> Output:
     if args.action == "summary":
         summaries = base.conversations.arena.summaries()
         data = ArenaSummariesData(summaries=[_summary(base, summary) for summary in summaries])
-        return Output(data, "\n".join(map(_line_of, data.summaries)) or "No vote yet.")
+        lines = map(_line_of, data.summaries, summaries)
+        return Output(data, "\n".join(lines) or "No vote yet.")
     bout = inputs.number(args.value[0], "a pair of answers", "arena KB list shows them.")
     if args.action == "vote":
         base.conversations.arena.vote(bout, args.value[1])
@@ -146,11 +146,6 @@ def _summary(base: KnowledgeBase, summary: ArenaSummary) -> ArenaSummaryData:
     return ArenaSummaryData.of({**asdict(summary), "first": first, "second": second})
 
 
-def _line_of(row: ArenaSummaryData) -> str:
-    low, high = row.interval
+def _line_of(row: ArenaSummaryData, summary: ArenaSummary) -> str:
     verdict = "decided" if row.decided else "not decided"
-    return (
-        f"{row.first} against {row.second}: {percent(row.rate)} (95% interval {percent(low)} to "
-        f"{percent(high)}), {verdict}; {row.wins:,} to {row.losses:,}, {row.ties:,} tied, "
-        f"{row.both_bad:,} both bad"
-    )
+    return f"{row.first} against {row.second}: {summary.share}, {verdict}; {summary.tally}"

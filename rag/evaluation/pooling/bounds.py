@@ -12,20 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from math import comb
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
+from rag.evaluation.intervals import Interval
 from rag.types import Floats, Integers
 
 _MOST_PATTERNS = 4000  # of grades of open hits; beyond, a looser bound is taken
-
-
-class DifferenceBounds(NamedTuple):
-    """The lowest and the highest difference, first minus second."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +123,10 @@ BOUNDED = tuple(_HIGHEST)
 """The measures of which differences have bounds."""
 
 
-def difference_bounds(measure: str, pair: OpenPair) -> DifferenceBounds:
+def difference_bounds(measure: str, pair: OpenPair) -> Interval:
     """Return the bounds of one question's difference in a metric of ``BOUNDED``."""
     highest = _HIGHEST[measure]
-    return DifferenceBounds(-highest(pair.swapped), highest(pair))
+    return Interval(-highest(pair.swapped), highest(pair))
 
 
 def _discounts(k: int) -> Floats:

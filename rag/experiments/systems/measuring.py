@@ -196,9 +196,9 @@ class SystemRuns:
         question_set, questions = Evaluator(self._services, self._base_id).questions(
             set_name, refusals_alone=True
         )
-        matched = match_questions(retrievals, questions)
-        others = match_questions(matched.unmatched, self._questions(question_set.id))
-        answered = [item for item in questions if complete or item.id in matched.by_question]
+        matched, rest = match_questions(retrievals, questions)
+        others, unmatched = match_questions(rest, self._questions(question_set.id))
+        answered = [item for item in questions if complete or item.id in matched]
         if not answered:
             raise InvalidInput(
                 f"None of the retrievals is for a question of {set_name!r}.",
@@ -209,7 +209,7 @@ class SystemRuns:
         recalls, tokens = dict[str, dict[str, float]](), list[int]()
         for number, question in enumerate(answered):
             on_progress(number, len(answered))
-            retrieved = matched.by_question.get(question.id, ())
+            retrieved = matched.get(question.id, ())
             texts = [text for hop in retrieved for text in hop.texts]
             tokens.append(sum(estimates.tokens(text.text) for text in texts))
             aligned = [locator.locate(text) for text in texts]
@@ -276,10 +276,10 @@ class SystemRuns:
         texts_of_run = partial(_store_texts, ranked=ranked)
         return SystemEvaluation(
             store_run(self._services.database, run, question_set, results, texts_of_run),
-            tuple(item.id for item in questions if item.id not in matched.by_question),
-            tuple(item.question or item.question_id for item in others.unmatched),
+            tuple(item.id for item in questions if item.id not in matched),
+            tuple(item.question or item.question_id for item in unmatched),
             summary,
-            tuple(others.by_question),
+            tuple(others),
         )
 
     @operation("editor", audit="evaluation")
@@ -485,19 +485,12 @@ def _name(text: ReturnedText, place: AlignedText, *, by_document: bool) -> str:
     return f"{chunk_key(place.document_id, place.start, place.end):016x}"
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedRetrievals:
-    """Retrievals by question id, hops in their order, and those of no question of the set."""
-
-    by_question: dict[str, tuple[Returned, ...]]
-    unmatched: tuple[Returned, ...]
-
-
 def match_questions(
     retrievals: Iterable[Returned], questions: Sequence[Question]
-) -> MatchedRetrievals:
+) -> tuple[dict[str, tuple[Returned, ...]], list[Returned]]:
     """Match by the text of a question, else by its id.
 
+    Returns retrievals by question id, hops in their order, and those of no question of the set.
     Where a file has the request that a trace serves, its text counts before that of a retrieval:
     agents search for other words than they are asked. White space, case and punctuation of a text
     make no difference. A text that several questions have is matched by its id alone.
@@ -524,4 +517,4 @@ def match_questions(
         question: tuple(sorted(items, key=lambda item: item.hop))
         for question, items in matched.items()
     }
-    return MatchedRetrievals(ordered, tuple(unmatched))
+    return ordered, unmatched
