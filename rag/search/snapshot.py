@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,6 +29,14 @@ class SearchState:
     version: int
     threshold_rule: ThresholdRule
     filter_digest: str
+
+    def parts(self) -> tuple[Hashable, ...]:
+        """All that a search depends on, besides its question, its tools and models elsewhere."""
+        index, search, rule = self.recipe.index, self.recipe.search, self.threshold_rule
+        return (
+            *(str(self.services.settings.home), self.base_id, self.version, self.filter_digest),
+            *(index.hash, search.hash, rule.digest, rule.threshold),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
 """Evaluations as jobs: one run each, whatever happens to the process, the set and the base."""
 
+from typing import Any
+
 import pytest
 
-from rag import Cancelled, InvalidInput, JobRow, KnowledgeBase, NotFound, Workspace
+from rag import Cancelled, InvalidInput, JobRow, KnowledgeBase, NotFound, Trace, Workspace
 from rag.experiments.runs.evaluate_job import evaluate
 from rag.experiments.runs.quality import failing
 from rag.services.services import Services
 from rag.storage import jobs as rows
 from tests.jobs import Heard
 from tests.runs import SET, VECTORS, WORDS
-from tests.workspaces import workspace_at
+from tests.workspaces import add, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -138,3 +140,22 @@ def test_what_cannot_be_evaluated_is_not_queued(workspace, base):
     with pytest.raises(NotFound):
         base.runs.start_evaluation("unknown", WORDS)
     assert [job.kind for job in workspace.jobs.recent(base.id)] == ["ingest"]
+
+
+def test_an_answer_is_judged_again_when_documents_change(workspace, base, monkeypatch):
+    def doubt() -> float:
+        return base.runs.evaluate(SET, WORDS).run.metrics["correct_doubt"]
+
+    asked, retrieve = list[str](), failing.retrieve
+
+    def noted(question: str, *rest: Any) -> Trace:
+        asked.append(question)
+        return retrieve(question, *rest)
+
+    monkeypatch.setattr(failing, "retrieve", noted)
+    assert (doubt(), doubt(), len(asked)) == (1.0, 1.0, 1)
+    add(workspace, base, {"cup.md": "Germany won the cup in 1954."})
+    assert (doubt(), doubt(), len(asked)) == (0.0, 0.0, 2)
+    other = WORDS.with_fields({"search.top_k": 3})
+    assert base.runs.evaluate(SET, other).run.metrics["correct_doubt"] == 0.0
+    assert asked == ["Who won the cup in 1954?"] * 3

@@ -144,11 +144,9 @@ class _Searching:
         return take_snapshot(self._services, self.id, recipe)
 
     def _state(self, state: SearchState, beside: Sequence[FederatedBase] = ()) -> str:
-        recipe, rule = state.recipe, state.threshold_rule
-        search, answer = recipe.search, recipe.answer
+        search, answer = state.recipe.search, state.recipe.answer
         parts = [
-            *(str(self._services.settings.home), self.id, state.version, state.filter_digest),
-            *(recipe.index.hash, search.hash, rule.digest, rule.threshold),
+            *state.parts(),
             (answer.provider, answer.model) if search.asks_chat else (),
             *(tool.model_dump_json() for tool in named_tools(self._services, search)),
             *((further.weight, further.base.state(further.recipe)) for further in beside),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from rag import answering, providers
 from rag.evaluation.answers import CONTAINMENT, has_expected, lacks_expected
+from rag.library.documents.stored import documents_hash
 from rag.recipe import AnswerRecipe, Recipe
 from rag.results import QuestionResult, Run
 from rag.retrieval import retrieve
+from rag.retrieval.caches import Cache
 from rag.search.corpus import StoredSources
 from rag.search.snapshot import SearchSnapshot
 from rag.services.services import Services
@@ -25,6 +27,8 @@ CONFLICT = "conflicting_sources"
 """Of all questions: 1 where the answer says that its sources disagree."""
 FLAGGED = ("doubtful", "refused")
 """States that tell the reader not to rely on an answer."""
+_STATES: Cache[Hashable, str] = Cache(most=10_000)
+"""States by question and all that decides them; each verb opens its workspace anew."""
 
 
 def correct_doubts(
@@ -50,7 +54,9 @@ def answer_states(
 ) -> Mapping[str, str]:
     """The state of the answer to each question by its id.
 
-    Answers are quotes. There is no state where that would ask a model or service outside.
+    What this process answered of the same documents by the same recipe, as for a gate after an
+    evaluation, is not answered again. Answers are quotes. There is no state where that would ask a
+    model or service outside.
     """
     recipe = snapshot.recipe
     if (
@@ -64,13 +70,20 @@ def answer_states(
     words = answering.Vocabulary(index.lexical, len(index.passages))
     embedder = services.remembering(recipe.index.embedder)
     corpus, threshold = snapshot.corpus(), snapshot.threshold_rule.threshold
+    searched = *snapshot.parts(), documents_hash(index.keys), len(index.without_vector)
 
     def state(question: Question) -> str:
+        key = question.text, *searched
+        known = _STATES.get(key)
+        if known is not None:
+            return known
         trace = retrieve(question.text, recipe, corpus, threshold)
         quoted = answering.answer(
             trace, AnswerRecipe(), embedder=embedder, chat=None, sources=sources, words=words
         )
-        return quoted.answer.state or ""
+        answered = quoted.answer.state or ""
+        _STATES.put(key, answered)
+        return answered
 
     states = dict[str, str]()
     for place, question in enumerate(questions):
