@@ -67,7 +67,7 @@ def test_back_from_another_page_returns_to_the_set_and_the_tab(serve, warm_home,
 
 
 def _settled(page: Page) -> None:
-    page.get_by_text("Click a question to open it in the inspector").wait_for()
+    page.get_by_text("Click a question to inspect it").wait_for()
     expect(page.get_by_test_id("stMetricLabel")).to_have_text(CARDS)
     expect(page.get_by_test_id("stMetricValue")).to_have_count(len(CARDS))
     idle(page)

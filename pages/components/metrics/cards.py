@@ -373,7 +373,7 @@ def _expected_card(results: Sequence[QuestionResult]) -> Card:
 
 def _decisions_card(run: Run) -> Card:
     """The first card; runs of earlier versions have decisions only by the status of answers."""
-    note = "answered if answerable, else not; wrong answers count too"
+    note = "wrong answers count too"
     card = replace(ANSWER_CARDS[0], note=note)
     if DECISIONS in run.metrics or BY_STATUS not in run.metrics:
         return card

@@ -52,7 +52,7 @@ def failures_table(
     counts = None if depth is None else _counts(results, depth)
     st.header("Questions, failures first", divider="gray", help=counts)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Click a question to open it in the inspector.", width="content")
+        st.caption("Click a question to inspect it.", width="content")
         filtered = _filtered(results)
     worst, ks = worst_first(filtered, depth or _TEN), cutoffs(run)
     wrapped = row_height((result.text for result in worst), PINNED_WIDTH)
@@ -89,7 +89,7 @@ def _click() -> None:
 
 
 _MOST_FAIL = {
-    "low": "the {unit} ranks low or is not found",
+    "low": "the {unit} ranks low or not at all",
     "parts": "parts of the answer are missing among the first {k}",
     "answered": "answered, though no document has the answer",
     "not refused": "not refused, though no document has the answer",

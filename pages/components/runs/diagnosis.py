@@ -374,7 +374,7 @@ def _questions(diagnosis: Diagnosis) -> None:
         for question in diagnosis.questions
         if title == _ALL or question.cause == titles[str(title)]
     ]
-    st.caption("Click a question to open it in the inspector.")
+    st.caption("Click a question to inspect it.")
     scored = f"nDCG@{diagnosis.recipe.search.top_k}"
     event = st.dataframe(
         [_row(question, scored) for question in questions],
