@@ -429,6 +429,7 @@ from .workspace.schemas.schema import Schema as Schema
 from .workspace.schemas.schema import Timestamp as Timestamp
 from .workspace.schemas.schema import VerbData as VerbData
 from .workspace.schemas.schema import attribute as attribute
+from .workspace.schemas.schema import optional as optional
 from .workspace.scoped import ScopedWorkspace as ScopedWorkspace
 from .workspace.workspace import SAMPLE as SAMPLE
 from .workspace.workspace import BaseInfo as BaseInfo

@@ -30,6 +30,7 @@ from rag import (
     VerbData,
     attribute,
     counted,
+    optional,
     searches,
     spanning,
     unsearched,
@@ -41,9 +42,10 @@ ACTIONS = ("list", "show", "rename", "delete", "export")
 
 
 class TurnData(VerbData, AnswerData):
-    """The answer to a question of a conversation."""
+    """An answer in a conversation, with its question or its session."""
 
-    question: str
+    question: str | None = optional()
+    session: int | None = optional()
 
 
 class ChatData(VerbData):
@@ -51,12 +53,6 @@ class ChatData(VerbData):
 
     session: int
     turns: list[TurnData]
-
-
-class SessionAnswerData(VerbData, AnswerData):
-    """An answer that continues a session."""
-
-    session: int
 
 
 class FeedbackData(VerbData):
@@ -135,7 +131,7 @@ def ask_in_session(args: argparse.Namespace) -> Output:
     talk = _Talk(args)
     stream = talk.ask(args.question, lambda _piece: None)
     output = printing.answer(stream.answer, stream.error)
-    return replace(output, data=output.data.extend(SessionAnswerData, session=talk.id))
+    return replace(output, data=output.data.extend(TurnData, session=talk.id))
 
 
 def sessions(args: argparse.Namespace) -> Output:

@@ -19,6 +19,7 @@ from rag import (
     counted,
     operation_figures,
     operation_periods,
+    optional,
     slowest_turns,
     total_seconds,
     worst_turns,
@@ -60,7 +61,7 @@ class DeletedInteractionData(VerbData):
 
 
 class TurnMetricsData(VerbData):
-    """A question in use: its status, times and metrics."""
+    """A question in use: its status, times and metrics, and what is wrong with its answer."""
 
     id: int
     question: str | None
@@ -68,12 +69,7 @@ class TurnMetricsData(VerbData):
     status: str
     seconds: float
     metrics: dict[str, Any]
-
-
-class FaultyTurnData(TurnMetricsData):
-    """A question in use, and what is wrong with its answer."""
-
-    fault: str
+    fault: str | None = optional()
 
 
 def memory(args: argparse.Namespace) -> Output:
@@ -114,7 +110,7 @@ def operations(args: argparse.Namespace) -> Output:
             for period in operation_periods(turns)
         ],
         slowest=list(map(_turn, slowest_turns(turns))),
-        worst=[_turn(turn).extend(FaultyTurnData, fault=wrong) for turn, wrong in bad],
+        worst=[_turn(turn, wrong) for turn, wrong in bad],
     )
     if not turns:
         return Output(data, "No questions in this period.")
@@ -149,7 +145,7 @@ def _line(remembered: Remembered) -> str:
     return f"{interaction.turn:5}  {alike}{remembered.standing:12}  {question}"
 
 
-def _turn(turn: TurnRow) -> TurnMetricsData:
+def _turn(turn: TurnRow, fault: str | None = None) -> TurnMetricsData:
     return TurnMetricsData(
         id=turn.id,
         question=turn.question,
@@ -157,6 +153,7 @@ def _turn(turn: TurnRow) -> TurnMetricsData:
         status=turn.status,
         seconds=total_seconds(turn),
         metrics=dict(turn.metrics),
+        fault=fault,
     )
 
 

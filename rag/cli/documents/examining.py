@@ -14,9 +14,9 @@ from rag import (
     KnowledgeBase,
     StoredEdit,
     VerbData,
-    attribute,
     counted,
     examination_data,
+    optional,
 )
 from rag.cli import inputs
 from rag.cli.printing import Output, snippet
@@ -76,7 +76,7 @@ _MEANING = {
 
 
 class EditData(VerbData):
-    """An edit of passages, at its place in a document."""
+    """An edit of passages, at its place in a document; ``document`` had it if its text is lost."""
 
     id: int
     kind: str
@@ -84,12 +84,7 @@ class EditData(VerbData):
     end: int
     quote: str
     words: str
-
-
-class LostEditData(EditData):
-    """An edit whose text is in no document, with the name of the document that had it."""
-
-    document: str = attribute("document_name")
+    document: str | None = optional()
 
 
 class EditsData(VerbData):
@@ -97,7 +92,7 @@ class EditsData(VerbData):
 
     document: str
     edits: list[EditData]
-    lost: list[LostEditData]
+    lost: list[EditData]
 
 
 def edit_passages(args: argparse.Namespace) -> Output:
@@ -116,7 +111,7 @@ def edit_passages(args: argparse.Namespace) -> Output:
     data = EditsData(
         document=args.document,
         edits=[EditData.of(edit) for edit in edits],
-        lost=[LostEditData.of(edit) for edit in lost],
+        lost=[EditData.of(edit, document=edit.document_name) for edit in lost],
     )
     lines = [_line(edit) for edit in edits] or [f"No edit of {args.document}."]
     if lost:

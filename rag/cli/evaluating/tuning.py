@@ -24,6 +24,7 @@ from rag import (
     VerbData,
     attribute,
     counted,
+    optional,
     percent,
 )
 from rag.cli.printing import Output
@@ -44,28 +45,24 @@ class MismatchData(VerbData):
     evaluated: float
 
 
-class SweptBaseData(VerbData):
-    """The saved recipe in a sweep."""
+class SweptRecipeData(VerbData):
+    """A recipe of a sweep by its fields of the grid, with its index if that varies.
+
+    The saved recipe has no fields of the grid.
+    """
 
     recipe: str = attribute("recipe", "hash")
     metrics: dict[str, float]
-
-
-class SweptRecipeData(SweptBaseData):
-    """A recipe of a sweep, by its fields of the grid."""
-
-    set: dict[str, Any] = attribute("changes")
-
-
-class SweptBuildData(SweptRecipeData):
-    """A recipe of a sweep with its index."""
-
-    passages: int
-    mean_tokens: float
+    set: dict[str, Any] | None = optional("changes")
+    passages: int | None = optional()
+    mean_tokens: float | None = optional()
 
 
 class BestData(VerbData):
-    """The best recipe of a sweep; ``attempt`` is its number in the log of the question set."""
+    """The best recipe of a sweep; ``attempt`` is its number in the log of the question set.
+
+    ``agreement`` is the share of folds that chose it.
+    """
 
     recipe: str
     by: str
@@ -80,12 +77,7 @@ class BestData(VerbData):
     attempt: int
     split: int
     lead: float
-
-
-class CrossValidatedBestData(BestData):
-    """The best recipe of a sweep, with the share of folds that chose it."""
-
-    agreement: float
+    agreement: float | None = optional()
 
 
 class SweepData(VerbData):
@@ -101,11 +93,11 @@ class SweepData(VerbData):
     processor_seconds: float
     verified: int | None
     mismatches: list[MismatchData]
-    base: SweptBaseData
-    best: CrossValidatedBestData | BestData | None
+    base: SweptRecipeData
+    best: BestData | None
     skipped: list[dict[str, Any]]
     cautions: list[str]
-    results: list[SweptBuildData] | list[SweptRecipeData]
+    results: list[SweptRecipeData]
 
 
 class ThresholdPointData(VerbData):
@@ -188,11 +180,11 @@ def sweep(
         processor_seconds=result.processor_seconds,
         verified=verified,
         mismatches=[MismatchData.of(mismatch) for mismatch in mismatches],
-        base=SweptBaseData(recipe=result.grid.base.hash, metrics=dict(result.base)),
+        base=SweptRecipeData(recipe=result.grid.base.hash, metrics=dict(result.base)),
         best=None if best is None else _best(best),
         cautions=list(result.cautions),
         skipped=[dict(changes) for changes in (*result.grid.skipped, *result.grid.repeated)],
-        results=list(map(SweptBuildData.of, rows)) if rows else _results(result),
+        results=list(map(SweptRecipeData.of, rows)) if rows else _results(result),
     )
     lines = _sweep_lines(result, mismatches, verified, by)
     if best is not None:
@@ -205,7 +197,7 @@ def sweep(
 def _best(best: Best) -> BestData:
     selection, compared = best.selection, best.selection.comparison
     is_split = isinstance(selection, SplitSelection)
-    data = BestData(
+    return BestData(
         recipe=best.recipe.hash,
         by="held-out questions" if is_split else "cross-validation",
         metric=compared.metric,
@@ -219,10 +211,8 @@ def _best(best: Best) -> BestData:
         attempt=best.attempt.number,
         split=best.attempt.split,
         lead=selection.tuning_lead if isinstance(selection, SplitSelection) else selection.lead,
+        agreement=None if isinstance(selection, SplitSelection) else selection.agreement,
     )
-    if isinstance(selection, SplitSelection):
-        return data
-    return data.extend(CrossValidatedBestData, agreement=selection.agreement)
 
 
 def _best_lines(best: Best) -> list[str]:

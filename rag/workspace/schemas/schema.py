@@ -76,6 +76,12 @@ def attribute(*path: str, description: str | None = None) -> Any:
     return Field(validation_alias=AliasPath(*path), description=description)
 
 
+def optional(*path: str) -> Any:
+    """Declare a field that is left out of the JSON where a result has no such attribute."""
+    alias = AliasPath(*path) if path else None
+    return Field(default=None, validation_alias=alias, exclude_if=lambda value: value is None)
+
+
 def isoformat(at: datetime) -> str:
     """Return a time in ISO 8601; SQLite returns times without their zone, which is UTC."""
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
