@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from urllib.parse import quote
 
 import streamlit as st
 
-from pages.components.shell.charts import Palette, palette
 from pages.components.shell.session import cache_data, guest, to_url
 from pages.components.shell.tables import pick_rows, row_height
 from pages.components.shell.text import clipped
@@ -27,59 +25,6 @@ from rag import (
     metric_title,
     plain_run_name,
 )
-
-WIDTH, HEIGHT = 150, 24
-_EDGE = 8
-_MIDDLE = HEIGHT / 2
-
-
-def scale(intervals: Sequence[Interval | None]) -> tuple[float, float]:
-    """The least and the greatest end of all intervals; (0, 1) without any."""
-    present = [interval for interval in intervals if interval is not None]
-    if not present:
-        return 0.0, 1.0
-    return min(interval.low for interval in present), max(interval.high for interval in present)
-
-
-def interval_picture(
-    row: LeaderboardRow,
-    bounds: tuple[float, float],
-    baseline: float | None,
-    colours: Palette,
-) -> str | None:
-    """The interval of a run as a data address of an SVG, with the baseline's mean as a line."""
-    if row.interval is None or row.value is None:
-        return None
-    low, high, dot = (_x(value, bounds) for value in (*row.interval, row.value))
-    ink = colours.threshold if row.is_baseline else colours.accent
-    if not row.comparable:
-        ink = colours.not_relevant
-    parts = [_line(_EDGE, WIDTH - _EDGE, colours.grid, 1), _line(low, high, ink, 4)]
-    if baseline is not None and row.comparable:
-        x = _x(baseline, bounds)
-        parts.append(
-            f'<path d="M{x:.1f} 1V{HEIGHT - 1}" stroke="{colours.muted}" stroke-dasharray="3 2"/>'
-        )
-    parts.append(
-        f'<circle cx="{dot:.1f}" cy="{_MIDDLE}" r="5" fill="{ink}" stroke="{colours.page}"/>'
-    )
-    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
-    return f"data:image/svg+xml;utf8,{quote(svg)}"
-
-
-def _x(value: float, bounds: tuple[float, float]) -> float:
-    low, high = bounds
-    share = (value - low) / (high - low) if high > low else 0.5
-    return _EDGE + min(max(share, 0.0), 1.0) * (WIDTH - 2 * _EDGE)
-
-
-def _line(start: float, end: float, colour: str, width: int) -> str:
-    return (
-        f'<path d="M{start:.1f} {_MIDDLE}H{end:.1f}" stroke="{colour}" stroke-width="{width}" '
-        'stroke-linecap="round"/>'
-    )
-
 
 SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
 _TALLEST = 446  # pixels: half a row at the end says that there are more
@@ -177,9 +122,7 @@ def table(
 def _cells(
     leaderboard: Sequence[LeaderboardRow], metric: str, spent: Mapping[str, tuple[int, str]]
 ) -> list[dict[str, object]]:
-    label, colours = metric_title(metric), palette()
-    bounds = scale([row.interval for row in leaderboard])
-    ahead = next((row.value for row in leaderboard if row.is_baseline), None)
+    label = metric_title(metric)
     apart = any(row.differs for row in leaderboard)
     noted = any(row.run.note not in ("", row.name) for row in leaderboard)
     purposes = any(row.run.purpose for row in leaderboard)
@@ -192,7 +135,7 @@ def _cells(
             label: row.value,
             "Run": row.name,
             "When": row.run.created,
-            "95% interval": interval_picture(row, bounds, ahead, colours),
+            "95% interval": _ends(row.interval),
             **({"Tokens for a model": _whole(row.run.context_tokens)} if sized else {}),
             **({"Made for": row.run.purpose or None} if purposes else {}),
             **(_spent(spent.get(row.run.id)) if spent else {}),
@@ -204,6 +147,10 @@ def _cells(
         | ({"Other data": list(row.differs) or None} if apart else {})
         for row in leaderboard
     ]
+
+
+def _ends(interval: Interval | None) -> str | None:
+    return None if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
 
 
 def _spent(paid: tuple[int, str] | None) -> dict[str, object]:
@@ -228,10 +175,9 @@ def _columns(metric: str) -> dict[str, object]:
             help="The first line of its note, else the name of its recipe or system.",
         ),
         metric_title(metric): st.column_config.NumberColumn(format="%.3f", width=78),
-        "95% interval": st.column_config.ImageColumn(
-            width=190,
-            help="What the mean over all questions of this kind may be, given how few were asked. "
-            "The dashed line is the baseline.",
+        "95% interval": st.column_config.TextColumn(
+            width=120,
+            help="What the mean over all questions of this kind may be, given how few were asked.",
         ),
         "Tokens for a model": st.column_config.NumberColumn(
             width=130,
