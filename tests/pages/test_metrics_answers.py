@@ -28,7 +28,7 @@ def test_answers_are_measured_beside_retrieval(labelled, open_page):
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
     assert plain(run.environment["answers"]) in texts(app)
     assert "on average search " in run.environment["answers"]
-    alone = f"by the search itself: {run.metrics['correct_refusal']:.0%}"
+    alone = f"rightly refused: {run.metrics['correct_refusal']:.0%}"
     assert alone in [one.value for one in app.caption]
     assert shown["Correct decisions"] == f"{run.metrics['correct_decision']:.0%}"
     assert "wrong answers count too" in texts(app)

@@ -116,8 +116,8 @@ def refusals_card(run: Run) -> Card:
         card,
         metric=DOUBTED,
         label=METRIC_TITLES[DOUBTED],
-        note=f"by the search itself: {percent(run.metrics.get(REFUSED, 0.0))}",
-        help=f"{METRIC_DEFINITIONS[DOUBTED]} *By the search itself* (*Rightly refused*) counts "
+        note=f"{METRIC_TITLES[REFUSED].lower()}: {percent(run.metrics.get(REFUSED, 0.0))}",
+        help=f"{METRIC_DEFINITIONS[DOUBTED]} *Rightly refused* counts "
         "only those for which the search returned nothing. A higher threshold refuses more, and so "
         "does a higher limit of *Off-topic questions*. In JSON and gates: `correct_doubt`.",
     )

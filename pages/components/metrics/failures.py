@@ -89,7 +89,7 @@ def _click() -> None:
 
 
 _MOST_FAIL = {
-    "low": "the {unit} ranks low or not at all",
+    "low": "relevant {unit}s rank low or are missing",
     "parts": "parts of the answer are missing among the first {k}",
     "answered": "answered, though no document has the answer",
     "not refused": "not refused, though no document has the answer",

@@ -146,7 +146,8 @@ class Diagnosis:
         kinds = " or ".join(names.get(one, one) for one in answers if one in self.causes)
         if by_answer := sum(self.causes.get(cause, 0) for cause in answers):
             which = f"{article} {kinds} answer of the last run that scored answers"
-            headline += f", {by_answer:,} of them only by {which}"
+            some = by_answer < len(self.questions)
+            headline += f", {f'{by_answer:,} of them only' if some else 'all'} by {which}"
         return f"{headline}."
 
 
