@@ -82,3 +82,23 @@ def test_a_guessed_encoding_can_be_another(filled, open_page):
     filled.jobs.run(filled.jobs.recent(base.id)[0].id)
     assert base.documents.document(info.id).text == "Das Boot kostet fƒnf Euro."
     assert "cp850" in first(open_page("documents.py", doc=info.id[:12]), "caption", "Read: ")
+
+
+def test_a_long_path_keeps_its_file_in_tables_and_on_chips(filled, open_page):
+    base = filled.create("deep", RECIPE)
+    folder = "docs/content/benefits-pay-perks/benefits-perks"
+    texts = {f"{folder}/bikes.md": "A bike costs 7 pounds.", f"{folder}/boats.md": "Boats are red."}
+    filled.jobs.run(
+        base.documents.add_files([Upload(n, BytesIO(t.encode())) for n, t in texts.items()])
+    )
+    tables = [one.value for one in open_page("documents.py", kb="deep").dataframe]
+    (names,) = [table["Name"] for table in tables if "Status" in table]
+    assert sorted(names) == ["…/benefits-perks/bikes.md", "…/benefits-perks/boats.md"]
+    reply = base.ask("What does a bike cost?", base.recipe())
+    turn = base.conversations.ask(
+        base.conversations.open(None), "What does a bike cost?", base.recipe()
+    )
+    base.conversations.conclude(turn, reply.answer)
+    talk = str(base.conversations.recent()[0].id)
+    chips = open_page("chat.py", kb="deep", talk=talk).get("button_group")
+    assert any("/bikes\\.md" in option for chip in chips for option in chip.options)

@@ -11,7 +11,15 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.text import SIGNS, budget_lines, lacking, lines, plain, shortened
+from pages.components.shell.text import (
+    SIGNS,
+    budget_lines,
+    lacking,
+    lines,
+    plain,
+    short_name,
+    shortened,
+)
 from rag import (
     STATE_TITLES,
     AnswerState,
@@ -284,7 +292,7 @@ def quotes_beside(turn: Turn) -> None:
 
 def _quote(quote: StoredCitation) -> str:
     page = page_name(quote.document, quote.page, before=", ", label=quote.page_label)
-    where = f"{plain(shortened(quote.document, 60))}{page}"
+    where = f"{plain(short_name(quote.document, 60))}{page}"
     text = " · ".join(filter(None, map(str.strip, (quote.quote or quote.text).split("\t"))))
     return f"- “{plain(text)}” :gray[{where}]"
 

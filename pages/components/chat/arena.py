@@ -11,7 +11,7 @@ from pages.components.inspector import retrieval
 from pages.components.recipe.working_recipe import recipe_choices
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import show_error
-from pages.components.shell.text import lines, plain, shortened
+from pages.components.shell.text import lines, plain, short_name
 from rag import (
     Answer,
     ArenaComparison,
@@ -143,7 +143,7 @@ def _answer(side: Side, *, timed: bool) -> None:
         return
     st.markdown(answer_text(answer["text"], quoted=answer["mode"] == _QUOTES))
     sources = [
-        f"**{citation['n']}** {plain(shortened(citation['document'], 40))}"
+        f"**{citation['n']}** {plain(short_name(citation['document'], 40))}"
         + (f" · p. {citation['page']}" if citation["page"] is not None else "")
         for citation in answer["citations"]
     ]

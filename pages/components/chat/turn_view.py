@@ -36,7 +36,7 @@ from pages.components.shell.session import (
     to_url,
     workspace,
 )
-from pages.components.shell.text import lines, plain, relevance, seconds, short_page, shortened
+from pages.components.shell.text import lines, plain, relevance, seconds, short_name, short_page
 from pages.components.source.places import cited_page, is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from pages.components.tours import tour_button, turn_stops
@@ -285,7 +285,7 @@ def _why(base: KnowledgeBase, turn: Turn) -> None:
 def _place(drop: Dropped) -> str:
     hit = drop.hit
     page = page_name(hit.document, hit.chunk.page, hit.chunk.heading, ", ")
-    return f"- {plain(shortened(hit.document, 60))}{plain(page)}"
+    return f"- {plain(short_name(hit.document, 60))}{plain(page)}"
 
 
 def _miss(drop: Dropped, name: str) -> str:
@@ -331,7 +331,7 @@ def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
     source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
     gone = " :orange[:material/delete: deleted]" if _gone(base, citation) else ""
     # A phone shows some 50 characters, and cuts the end.
-    name = f"{source}{plain(shortened(citation.document, 28))}"
+    name = f"{source}{plain(short_name(citation.document, 28))}"
     return f"**{citation.n}** {name}{page}{scan} {bar}{gone}"
 
 

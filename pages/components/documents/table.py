@@ -10,7 +10,7 @@ from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.guard import guard
 from pages.components.shell.session import offered, refusal, to_url
 from pages.components.shell.tables import pick_rows
-from pages.components.shell.text import kind, plain
+from pages.components.shell.text import FITS, kind, plain, short_name
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import (
     ENCODINGS,
@@ -71,7 +71,7 @@ def _unread(info: DocumentInfo) -> int:
 
 def _row(info: DocumentInfo, by_words: Set[str]) -> dict[str, object]:
     return {
-        "Name": visible(info.name),
+        "Name": short_name(visible(info.name), FITS),
         "Status": _status(info, by_words),
         "Type": kind(info.media_type),
         "Pages": info.pages or None,

@@ -21,7 +21,7 @@ from pages.components.shell.session import (
     offered,
     workspace,
 )
-from pages.components.shell.text import duration, plain
+from pages.components.shell.text import FITS, duration, plain, short_name
 from rag import BaseInfo, JobItem, JobRow, counted, percent, visible
 
 POLL_SECONDS = 1.0
@@ -198,7 +198,7 @@ def file_rows(
     """
     return [
         {
-            "File": visible(item.name),
+            "File": short_name(visible(item.name), FITS),
             "Stage": _stage(job, item, _at_work(job, item))
             + f"; {answers_by_words(job, 'it')}" * (job.active and item.name in by_words),
             "Passages": item.chunks or None,

@@ -224,9 +224,22 @@ def capitalised(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
+FITS = 36
+"""Characters of a document's name that a column of a table shows."""
+
+
 def shortened(name: str, most: int) -> str:
     """A file's name in at most so many characters, with its end."""
     return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"
+
+
+def short_name(document: str, most: int) -> str:
+    """A document's name in at most so many characters: its file, with the folders that fit."""
+    if len(document) <= most:
+        return document
+    start = document.find("/", len(document) + 1 - most)
+    file = document.rpartition("/")[2]
+    return shortened(file, most) if start < 0 else f"…{document[start:]}"
 
 
 def duration(seconds: float) -> str:
@@ -397,7 +410,7 @@ def _left_out(parts: Sequence[BudgetPart]) -> list[str]:
     for part in parts:
         if not part.left_out:
             continue
-        names = [plain(shortened(name, 40)) for name in part.left_out[:_NAMED]]
+        names = [plain(short_name(name, 40)) for name in part.left_out[:_NAMED]]
         more = len(part.left_out) - len(names)
         listed = ", ".join(names) + (f" and {more} more" if more else "")
         rows.append(f":gray[left out for want of room, {_part(part)}: {listed}]")

@@ -107,7 +107,8 @@ def answer_stops(
         document = documents[shown.document_id]
         place = _place(shown, document)
         page = _page(place, document, _quoted(document.text, shown))
-        title = f"{_PAGE_TITLES[state]}: {place}"
+        file = document.name.rpartition("/")[2]  # the page names its folders, too
+        title = f"{_PAGE_TITLES[state]}: {place.replace(document.name, file, 1)}"
         stops.append(TourStop("page", title, quotes=(page,), basis=basis))
     return stops
 
