@@ -60,6 +60,13 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
     assert not [each for each in app.caption if "begins after" in each.value]
 
 
+def test_the_sidebar_has_no_size_while_documents_are_read(labelled, open_page, at_work):
+    size = "3 documents · 4 passages"
+    assert size in [each.value for each in open_page("chat.py").sidebar.caption]
+    at_work(fill(labelled.base("notes"), {"long.md": "# Long\n\nMany words."}))
+    assert size not in [each.value for each in open_page("chat.py").sidebar.caption]
+
+
 def test_an_evaluation_that_failed_says_why_until_another_is_there(labelled, open_page):
     base = labelled.base("notes")
     job = base.runs.start_evaluation("checks", base.recipe())

@@ -11,6 +11,7 @@ from pages.components.shell.buttons import dialog, filled_button
 from pages.components.shell.cookies import COME_IN, LEAVE, SIGN_OUT, base_cookie, last_base
 from pages.components.shell.guard import guard, later, show_error
 from pages.components.shell.identity import SignedOut, SignInNeeded, VisitOver, is_here
+from pages.components.shell.job_progress import reading
 from pages.components.shell.session import (
     BASE,
     KEPT,
@@ -70,7 +71,7 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
         if workspace().principal.link is None:
             new_base_button("frame_new", "New", width="content" if names else "stretch")
     chosen = next((info for info in bases if info.name == st.session_state.get(BASE)), None)
-    if chosen is not None:
+    if chosen is not None and not reading(chosen.id):  # else the job says how far it is
         opened = chosen_base()
         out = 0 if refusal(opened, "documents.documents") else _left_out(opened)
         documents = counted(chosen.documents, "document") + (f" ({out:,} left out)" if out else "")
