@@ -30,6 +30,8 @@ passage_edit = sa.Table(
     sa.Column("words", sa.Text, nullable=False, server_default=""),
     sa.Index(None, "base_id", "document_id"),
 )
+_OF_BASE = passage_edit.c.base_id == sa.bindparam("base_id")
+_ONE = sa.select(passage_edit.c.id).where(_OF_BASE).limit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,11 @@ def remove(connection: sa.Connection, base_id: int, edit_id: int) -> None:
 
 def _gone() -> NotFound:
     return NotFound("This edit no longer exists.", "Someone removed it.")
+
+
+def has_edits(connection: sa.Connection, base_id: int) -> bool:
+    """Return whether a base has an edit, lost ones included."""
+    return connection.execute(_ONE, {"base_id": base_id}).first() is not None
 
 
 def of_document(connection: sa.Connection, base_id: int, document_id: str) -> list[StoredEdit]:

@@ -502,6 +502,8 @@ def _portions(cuttings: Cuttings) -> Iterator[Cuttings]:
 
 def with_edits(connection: Connection, base_id: int, document: Document) -> Document:
     """A document on its way in with the edits that it will have, or itself where it has none."""
+    if not passage_edits.has_edits(connection, base_id):
+        return document
     edits = list(_anchored(connection, base_id, document))
     return replace(document, edits=tuple(edit.edit for edit in edits)) if edits else document
 
@@ -513,6 +515,8 @@ def move_edits(
 
     Those whose words it does not have stay as they are: lost, until a document has them.
     """
+    if not passage_edits.has_edits(connection, base_id):
+        return
     moved_ids = {edit.id for edit in _moved(connection, base_id, document, replaced)}
     for edit in passage_edits.of_document(connection, base_id, document.id):
         if edit.id not in moved_ids:  # the same file, read into another text
