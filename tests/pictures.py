@@ -28,7 +28,7 @@ from tests.dashboard import serving
 from tests.sample import sample
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-QUESTION = "How long may unused leave be carried over?"
+QUESTION = "From which day of illness do I need a doctor's certificate?"
 LOST, ITS_WORDS = "Are pets allowed at work?", "May I bring a dog?"
 WIDTH, HEIGHT, TALL = 1280, 900, 1080
 SMOOTH = Image.Resampling.LANCZOS
@@ -66,7 +66,9 @@ def tuning(page: Page, address: str) -> None:
 def chat(page: Page, address: str) -> None:
     """Ask, and open the page of the first source."""
     page.goto(f"{address}/chat?kb={SAMPLE}")
-    page.get_by_role("radio", name=QUESTION).click()
+    box = page.get_by_placeholder("Ask your documents")
+    box.fill(QUESTION)
+    box.press("Enter")
     page.get_by_text("quotes, no language model").wait_for()
     page.locator("span.listening").wait_for(state="attached")
     page.get_by_role("link", name="[1]", exact=True).first.click()
