@@ -72,17 +72,21 @@ _LASTING = (
 )
 
 
-class _Duration(ValueKind):
-    """A time, or a length: "how long" asks for either. In running text a figure needs its unit."""
+_BARE = re.compile(r"(?<![\w.-])\d")
+"""The beginning of a figure that is no code: not of "GS-0408-11"."""
+
+
+class _Time(ValueKind):
+    """A date, or how long something is. In running text a figure needs its unit or form."""
 
     def is_in(self, text: str) -> bool:
-        """Whether a text says how long something is."""
+        """Whether a text has a time, or is a row with a figure."""
         if self.value.search(text):
             return True
-        return is_list_like(text) and any(map(str.isnumeric, text))
+        return is_list_like(text) and _BARE.search(text) is not None
 
 
-DURATION = _Duration(
+DURATION = _Time(
     "a duration",
     " ".join(listed("duration.words")),
     pattern("duration.asks"),
@@ -94,18 +98,28 @@ DURATION = _Duration(
         re.IGNORECASE,
     ),
 )
-DATE = ValueKind(
+_DAY = (
+    r"(?:19|20)\d\d[-./]\d{1,2}(?:[-./]\d{1,2})?|\d{1,2}[-./]\d{1,2}[-./](?:19|20)?\d\d"
+    r"|(?:19|20)\d\d ?[-–/] ?(?:19|20)?\d\d"
+)
+_DATED = (
+    rf"{TIME}|{_DAY}|(?<![\w.,-])[12]\d{{3}}(?![.,]?\d)|\d(?:{ORDINAL_ENDING})\b"
+    rf"|\d ?(?:h\b|{any_of('behind_figures')})"
+    rf"|{any_of('weekdays', 'months', *TIME_UNITS, 'date.values')}"
+)
+DATE = _Time(
     "a date or time",
     " ".join(listed("date.words")),
     re.compile(
-        rf"\A\W{{0,3}}{any_of('date.begins')}|{any_of('date.asks')}"
-        rf"|{WHICH} {any_of('date.nouns')}{ending('date.behind')}",
+        rf"\A\W{{0,3}}{any_of('date.begins')}(?!.*, {WHICH})|{any_of('date.asks')}",
         re.IGNORECASE,
     ),
-    re.compile(
-        rf"\d|{any_of('weekdays', 'months', *TIME_UNITS[3:], 'date.values')}|{SPELT_NUMBER}",
-        re.IGNORECASE,
-    ),
+    re.compile(rf"{_DATED}|{SPELT_NUMBER}|{any_of('date.conditions')}", re.IGNORECASE),
+)
+DAY = replace(
+    DATE,  # "when I am ill" answers "when", and not "on what date"
+    question=re.compile(rf"{WHICH} {any_of('date.nouns')}{ending('date.behind')}", re.IGNORECASE),
+    value=re.compile(_DATED, re.IGNORECASE),
 )
 
 _WORD = re.compile(r"[^\W_]+")
@@ -169,10 +183,6 @@ PERSON = Person(
     ),
 )
 
-_DAY = (
-    r"(?:19|20)\d\d[-./]\d{1,2}(?:[-./]\d{1,2})?|\d{1,2}[-./]\d{1,2}[-./](?:19|20)?\d\d"
-    r"|(?:19|20)\d\d ?[-–/] ?(?:19|20)?\d\d"
-)
 _AMOUNT = r"\d{1,12}(?:[ .,'’]\d{3}){0,4}(?:[.,]\d\d?)?"
 _CURRENCY = rf"[€$£¥₹元]|(?i:{any_of(*CURRENCIES)})"
 _NO_PHONE = re.compile(
@@ -233,16 +243,23 @@ PHONE_NUMBER = _PhoneNumber(
     _PHONE,
     exact=True,
 )
-EMAIL_ADDRESS = ValueKind(
-    "an e-mail address",
-    " ".join(listed("email_address.words")),
-    re.compile(
-        rf"{_ASKED}{any_of('email_address.nouns')}{_END}|{any_of('email_address.asks')}"
-        rf"|{WHICH} {any_of('email_address.nouns')}{_REACHED}",
-        re.IGNORECASE,
-    ),
-    re.compile(r"[\w.+-]@[\w-]", re.IGNORECASE),
-    exact=True,
+
+
+def _address(name: str, key: str, form: str) -> ValueKind:
+    """An address of a computer or at one, told by its form."""
+    nouns = any_of(f"{key}.nouns")
+    asked = rf"{_ASKED}{nouns}{_END}|{any_of(f'{key}.asks')}|{WHICH} {nouns}{_REACHED}"
+    words = " ".join(listed(f"{key}.words"))
+    return ValueKind(
+        *(name, words, re.compile(asked, re.IGNORECASE), re.compile(form, re.IGNORECASE)),
+        exact=True,
+    )
+
+
+EMAIL_ADDRESS = _address("an e-mail address", "email_address", r"[\w.+-]@[\w-]")
+WEB_ADDRESS = _address(
+    *("an address of a page or server", "web_address"),
+    r"://\w|\blocalhost\b|\b\d{1,3}(?:\.\d{1,3}){3}\b|\b[a-z\d-]+(?:\.[a-z\d-]+)*\.[a-z]{2,10}\b",
 )
 
 _MONEY = re.compile(
@@ -282,7 +299,7 @@ PRICE = _Price(
     "a price",
     " ".join(listed("price.words")),
     re.compile(
-        rf"\A\W{{0,3}}{any_of('price.opens')}|{any_of('price.asks')}"
+        rf"{any_of('price.asks')}"
         rf"|{any_of('price.is')} (?!.{{0,80}}{any_of('quantities')})"
         rf"|{any_of('price.begins')} (?:[\w'’-]{{1,30}} ){{1,4}}?{any_of('price.pays')}"
         rf"{ending('price.behind')}",
@@ -370,8 +387,8 @@ NUMBER = _Number(
 
 
 KINDS = (
-    *(PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS),
-    *(PRICE, FEE, DURATION, DATE, NUMBER),
+    *(PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS, WEB_ADDRESS),
+    *(PRICE, FEE, DURATION, DAY, DATE, NUMBER),
 )
 """The narrow ones first: "what is the phone number" asks for no number of something."""
 

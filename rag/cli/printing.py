@@ -10,7 +10,6 @@ from pathlib import Path
 from textwrap import shorten
 
 from rag import (
-    STATE_TITLES,
     Answer,
     AnswerData,
     Chunk,
@@ -337,9 +336,7 @@ def state(answer: Answer) -> list[str]:
     """The state of an answer with its reason; nothing where it was not assessed."""
     if answer.assessment is None:
         return []
-    title, reason = STATE_TITLES[answer.assessment.state], answer.assessment.reason
-    if answer.assessment.likely and answer.mode == "quotes":
-        title = f"{title}, {answer.assessment.likely}"
+    title, reason = answer.title, answer.assessment.reason
     return [f"{title}. {reason}" if answer.assessment.state != "refused" else f"{title}.", ""]
 
 

@@ -180,6 +180,8 @@ class Edition:
 
 LEAST_LIKELY, MOST_LIKELY = 50, 90
 """In percent: of the answers with less than 55%, 54% are right, of those with 85% or more 93%."""
+_SURE = 70
+"""In percent: of the answers with less, 58% are right, of the others 87%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +201,25 @@ class Assessment:
     missing: tuple[str, ...] = ()
     editions: tuple[Edition, ...] = ()
 
-    @property
-    def likely(self) -> str:
-        """Say how likely a quote without doubt is right: "80% likely to be right"; else "".
+    def likely(self, mode: str) -> int:
+        """How likely a quote without doubt is right, in tens of percent; 0 for other answers.
 
-        In tens of percent, and not beyond those whose share of right answers was measured.
+        Not beyond the percents whose share of right answers was measured.
         """
-        if self.state != "answered" or self.probability is None:
-            return ""
-        percent = 10 * half_up(10 * self.probability)
-        return f"{min(max(percent, LEAST_LIKELY), MOST_LIKELY)}% likely to be right"
+        if mode != "quotes" or self.state != "answered" or self.probability is None:
+            return 0
+        percent = 10 * int(half_up(10 * self.probability))
+        return min(max(percent, LEAST_LIKELY), MOST_LIKELY)
+
+    def is_unsure(self, mode: str) -> bool:
+        """Whether a quote without doubt may well be wrong: "probably answered"."""
+        return 0 < self.likely(mode) < _SURE
+
+    def title(self, mode: str) -> str:
+        """The state in words: "Answered, 80% likely to be right"."""
+        title = "Probably answered" if self.is_unsure(mode) else STATE_TITLES[self.state]
+        percent = self.likely(mode)
+        return f"{title}, {percent}% likely to be right" if percent else title
 
 
 AnswerStatus = Literal["complete", "interrupted", "refused", "failed"]
@@ -262,6 +273,11 @@ class Answer:
     def state(self) -> AnswerState | None:
         """Its state; None where that is not assessed."""
         return self.assessment.state if self.assessment else None
+
+    @property
+    def title(self) -> str:
+        """Its state in words; "" where that is not assessed."""
+        return self.assessment.title(self.mode) if self.assessment else ""
 
     @property
     def uncited(self) -> bool:

@@ -26,18 +26,23 @@ def test_an_answer_begins_with_its_state(base):
 
 
 @pytest.mark.parametrize(
-    ("probability", "said"), [(0.33, "50%"), (0.74, "70%"), (0.75, "80%"), (0.99, "90%")]
+    ("probability", "said", "unsure"),
+    [(0.33, "50%", True), (0.64, "60%", True), (0.74, "70%", False), (0.99, "90%", False)],
 )
-def test_a_quote_that_answers_says_how_likely_it_is_right(base, probability, said):
+def test_a_quote_that_answers_says_how_likely_it_is_right(base, probability, said, unsure):
     app = ask(visit("chat.py"), LEAVE)
     [turn] = base.conversations.turns(1)
-    assert turn.details.assessment.likely in texts(app)
+    assert turn.details.assessment.title("quotes") in texts(app)
 
     def heading(mode: str, state: AnswerState) -> str:
         details = replace(turn.details, assessment=Assessment(state, "", probability))
         return state_heading(replace(turn, mode=mode, details=details))
 
-    assert said in heading("quotes", "answered")
+    shown = heading("quotes", "answered")
+    assert said in shown
+    sure = heading("grounded", "answered")
+    # The sign and the words of a coin flip are not those of an answer
+    assert [part in shown for part in sure.split(" ")[1:]] == [not unsure] * 2
     # Of these it was not measured
     others = heading("grounded", "answered"), heading("quotes", "conflicting")
     assert ["%" in one for one in (*others, heading("quotes", "doubtful"))] == [False] * 3

@@ -200,7 +200,8 @@ def test_the_state_of_the_answer_stands_with_its_reason(base):
     assert found == base.answer(trace, recipe).answer.assessment
     assert found.state == "doubtful"
     assert found.reason
-    assert "**Answered.**" in texts(visit("inspector.py", q=LEAVE))
+    title = base.ask(LEAVE, recipe).answer.title
+    assert f"**{title}.**" in texts(visit("inspector.py", q=LEAVE))
     model = recipe.with_fields({"answer.provider": "ollama", "answer.model": "small"})
     assert base.explanations.explain_quotes(trace, model) is None
 

@@ -26,14 +26,23 @@ NAMED = {
         ¿Cuál es el correo electrónico de la escuela?
         体检中心的邮箱是多少?
     """,
+    "an address of a page or server": """
+        Which server address do I connect to?
+        What is the URL of the wiki?
+        What's the IP address?
+        Wie lautet die Internetadresse der Bücherei?
+    """,
     "a price": """
         What does a ceramic crown cost?
+        What was decided about the module, and what does it cost?
         What do I pay for a caravan?
         What does the company pay for meals?
         What is the highest fare per mile?
         How big is the security deposit?
         How much are the dues of a member?
         How much prize money comes with the award?
+        How much am I paid for a night shift?
+        What is the most expensive hotel that I may book?
         Was muss ich zahlen, wenn ich zu spät komme?
         Wie hoch ist die Pacht?
         ¿Cuánto cuesta el curso de pan?
@@ -47,6 +56,7 @@ NAMED = {
     """,
     "a date or time": """
         When do I have to close the valve?
+        By what date must I apply?
         Ab wann kann man anreisen?
         Wann stimmt der Vorstand zu?
     """,
@@ -55,6 +65,8 @@ NAMED = {
         How big is the garden?
         How heavy is the fine?
         How much is left?
+        How much paid vacation do I get?
+        What is the maximum reimbursement of books?
         How much is the holiday entitlement?
         How much is the maximum weight of a bag?
         What temperature does it need?
@@ -78,6 +90,10 @@ NAMED = {
         Which company policy is that?
         Which day trips are offered?
         Which port does the ferry leave from?
+        Which website may I use at work?
+        Which costs are covered on business trips?
+        What costs are covered?
+        What is the link between sleep and weight?
         What brand is the stove?
         What must contractors wear on site?
         What is the penalty for plagiarism?
@@ -161,6 +177,8 @@ WAIT, OPEN, PAY = "How long do I have to wait?", "When is it open?", "By when do
 COST, LAMP = "How much does it cost?", "How much does a lamp cost?"
 WATTS, METRES = "How many watts does the tube have?", "How many metres is the pier long?"
 RECORDINGS, LIBRARIES = "How long are recordings kept?", "How many libraries can I create?"
+DAY = "By what date must I apply?"
+SERVER = "Which server address do I connect to?"
 JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does it have?"
 
 
@@ -232,6 +250,18 @@ JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does 
         (PAY, "jusqu'au 5 mars", True),
         (PAY, "drei Monate zum Quartalsende", True),
         (PAY, "There is no deadline.", True),
+        (PAY, "Pay grades are in the schedule of series GS-0408-11 and GS-0408-12.", False),
+        (PAY, "Pay plan: GS-0408-11", False),
+        (PAY, "Pay 3 percent of the sum, and sign the form in the office of the dean.", False),
+        (PAY, "Pay it on the 15th, and sign the form in the office of the dean.", True),
+        (PAY, "Rent: 9-17", True),
+        (PAY, "Pay before you hand in the form at the office of the dean and the chair.", True),
+        (DAY, "Apply before you hand in the form at the office of the dean and the chair.", False),
+        (DAY, "Apply as early as you can, although there is no requirement to apply.", False),
+        (DAY, "Apply before 3 May at the office of the dean and the chair of the board.", True),
+        (SERVER, "Connect to the server of the lab, and sign in with your key.", False),
+        (SERVER, "Connect to vpn.lab.example, and sign in with your key.", True),
+        (SERVER, "Connect to 10.0.3.1", True),
     ],
 )
 def test_a_text_has_a_value_of_the_kind_that_is_asked_for(question, text, has_it):

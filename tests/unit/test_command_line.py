@@ -179,10 +179,10 @@ def test_an_answer_that_failed_says_why_and_what_to_do(workspace, capsys, monkey
 def test_an_answer_of_quotes_says_how_likely_it_is_right(workspace, capsys):
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": "Leave lapses in March."})
-    likely = base.ask("When does leave lapse?", QUICK).answer.assessment.likely
+    answer = base.ask("When does leave lapse?", QUICK).answer
     assert main(["ask", "handbook", "When does leave lapse?"]) == 0
-    assert likely
-    assert likely in capsys.readouterr().out
+    assert f"{answer.assessment.likely('quotes')}%" in answer.title
+    assert answer.title in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("reply", [" ", "[1] [1]."])

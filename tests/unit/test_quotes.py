@@ -266,9 +266,10 @@ def test_words_are_found_where_they_were_when_marks_are_gone(text):
         ("<item>a &amp; b</item>", "<item>a &amp; b</item>"),
         ("?a=1&copy=2, AT&T; &unheard; \\&amp;", "?a=1&copy=2, AT&T; &unheard; \\&amp;"),
         ("&amp;lt;", "&lt;"),
+        ("set max\\_run\\_time, or `a\\_b`", "set max_run_time, or a\\_b"),
     ],
 )
-def test_entities_are_shown_as_their_characters(text, shown):
+def test_entities_and_escapes_are_shown_as_their_characters(text, shown):
     assert unmarked(text) == shown
 
 
@@ -447,6 +448,17 @@ def test_under_an_answer_without_doubt_only_names_and_restrictions_are_missing()
     assert "".join(stream)
     assessment = stream.answer.assessment
     assert (assessment.state, assessment.missing) == ("answered", ())
+
+
+def test_a_doubt_names_no_degree_as_missing():
+    question = "What is the latest dress code for yoga employees?"
+    stream = answering.answer(
+        trace(hits(POLICY), question), AnswerRecipe(), embedder=MINILM, chat=None
+    )
+    assert "".join(stream)
+    missing = stream.answer.assessment.missing
+    assert "yoga" in missing
+    assert "latest" not in missing
 
 
 def test_lines_of_a_printed_page_flow_but_those_of_code_do_not():

@@ -12,16 +12,15 @@ from typing import Any
 import streamlit as st
 
 from pages.components.shell.text import (
-    SIGNS,
     budget_lines,
     lacking,
     lines,
     plain,
     short_name,
     shortened,
+    state_sign,
 )
 from rag import (
-    STATE_TITLES,
     AnswerState,
     CodeBlock,
     Decision,
@@ -202,9 +201,7 @@ def state_heading(turn: Turn) -> str:
     assessment = turn.details.assessment
     if assessment is None:
         return ""
-    heading = f"##### {SIGNS[assessment.state]} {STATE_TITLES[assessment.state]}"
-    if assessment.likely and turn.mode == "quotes":
-        heading += f" :small[:gray[· {assessment.likely}]]"
+    heading = f"##### {state_sign(assessment, turn.mode)} {assessment.title(turn.mode)}"
     if assessment.state == "refused":
         return heading  # what came nearest, and why, stands below
     reason = plain(assessment.reason)

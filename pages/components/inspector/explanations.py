@@ -8,7 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.shell.session import question_sets, refusal
-from pages.components.shell.text import SIGNS, lacking, plain
+from pages.components.shell.text import lacking, plain, state_sign
 from rag import (
     STATE_TITLES,
     Assessment,
@@ -172,20 +172,23 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
 
     Raises TouchstoneError.
     """
-    lines, sign = list[str](), ":material/help:"
+    lines = list[str]()
     explanation = quotes_explanation(base, trace, recipe)
     found = (explanation and explanation.assessment) or _of_turn(base, trace, recipe)
     if not trace.context and recipe.answer.mode == "strict":
-        lines.append(f"**{STATE_TITLES['refused']}:** no passage is given to the answer.")
+        lines.append(
+            f":material/help: **{STATE_TITLES['refused']}:** no passage is given to the answer."
+        )
     elif found is not None and found.state != "refused":
-        sign = SIGNS[found.state]
-        lines += [f"**{STATE_TITLES[found.state]}.**", plain(found.reason), lacking(found)]
+        mode = "quotes" if explanation else recipe.answer.mode
+        lines += [f"{state_sign(found, mode)} **{found.title(mode)}.**"]
+        lines += [plain(found.reason), lacking(found)]
     said = found.reason if found else ""
     unknown = [word for word in base.explanations.unknown_words(trace, recipe) if word not in said]
     if unknown:
         lines.append(f"No passage has {' or '.join(f'“{plain(word)}”' for word in unknown)}.")
     if lines:
-        st.caption(" ".join(filter(None, (sign, *lines))))
+        st.caption(" ".join(filter(None, lines)))
     if cause := first_cause(base, trace, recipe, found):
         title, fix = cause.title.lower(), cause.advice.partition(". ")[0].rstrip(".")
         st.caption(f"**Cause: {plain(title)}.** {plain(fix)}.", help=cause_line(cause))

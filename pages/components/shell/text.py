@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from rag import (
-    AnswerState,
     Assessment,
     BudgetPart,
     Comparison,
@@ -181,8 +180,9 @@ VERDICT_BADGES = {
 """Label, colour and icon of the badge of a comparison's verdict."""
 WITHIN_NOISE = ("Within noise", *VERDICT_BADGES["undecided"][1:])
 """The badge of a change of the recipe whose gain decides nothing."""
-SIGNS: Mapping[AnswerState, str] = {
+_STATE_SIGNS: Mapping[str, str] = {
     "answered": ":green[:material/check_circle:]",
+    "unsure": ":yellow[:material/check:]",
     "doubtful": ":orange[:material/help:]",
     "refused": ":red[:material/block:]",
     "conflicting": ":violet[:material/compare_arrows:]",
@@ -338,6 +338,11 @@ def placed(hit: Hit) -> str:
 
 
 _MOST_LACKING = 2
+
+
+def state_sign(assessment: Assessment, mode: str) -> str:
+    """The sign of the state of an answer, as Markdown."""
+    return _STATE_SIGNS["unsure" if assessment.is_unsure(mode) else assessment.state]
 
 
 def lacking(assessment: Assessment) -> str:

@@ -13,7 +13,7 @@ from rag.answering.assessing.conflicts import (
     superseded_words,
 )
 from rag.answering.assessing.editions import moment_of
-from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
+from rag.answering.assessing.evidence import DEGREES, EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm, key_terms, nearest_code, unknown_terms
 from rag.answering.assessing.model import AnswerModel, answer_model
 from rag.answering.extractive import Dated
@@ -112,7 +112,11 @@ class Assessor:
             return None
         model = answer_model(self.embedder.id)
         probability = round(probability_of(evidence, model), 4)
-        missing_words = [one for one in evidence.missing if not UNSEGMENTED.search(one.text)]
+        missing_words = [
+            one
+            for one in evidence.missing
+            if not UNSEGMENTED.search(one.text) and one.text.casefold() not in DEGREES
+        ]
         shown = replace(evidence, missing=tuple(missing_words))
         missing = tuple(term.text for term in missing_words)
         # Quotations need no support: they are the documents' words.

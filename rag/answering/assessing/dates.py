@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from math import inf, nextafter
 
-from rag.answering.asked_values import DATE, asked_value
+from rag.answering.asked_values import DATE, DAY, asked_value
 from rag.answering.languages import alternatives, any_of, listed, numbered, pattern
 from rag.answering.words import base_unit, unit_of
 
@@ -238,7 +238,7 @@ def restrictions(question: str) -> list[Restriction]:
     if _YES_OR_NO.match(question):
         return []
     values = [one for one in _values(question) if one.kind]
-    if asked_value(question) is DATE:
+    if asked_value(question) in (DAY, DATE):
         values = [one for one in values if one.kind != "month"]  # the answer may be in another
     groups = groupby(sorted(values, key=lambda one: one.kind), key=lambda one: one.kind)
     rows = ([*group] for _, group in groups)

@@ -36,7 +36,7 @@ from rag.recipe.parts import phrase
 from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
 from rag.storage.conversations.turns import StoredCitation, Turn
-from rag.types import STATE_TITLES, AnswerState, Document, Span, Table, page_name
+from rag.types import AnswerState, Document, Span, Table, page_name
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""
@@ -93,7 +93,7 @@ def answer_stops(
     quotes += tuple(replace(one, source=f"More from the documents: {one.source}") for one in more)
     state, points = turn.state or "answered", list[str]()
     if assessment := turn.details.assessment:
-        points.append(f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip())
+        points.append(f"{assessment.title(turn.mode)}. {assessment.reason}".strip())
     if state == "doubtful" and turn.citations:
         points.append("The quotes are the nearest passages, probably not the answer.")
     text = "" if turn.mode == "quotes" and quotes else turn.answer or turn.note

@@ -133,6 +133,7 @@ class AnswerData(Schema):
     mode: str
     status: AnswerStatus
     state: AnswerState | None
+    title: str
     assessment: Assessment | None
     note: str
     unsupported: list[int]
