@@ -202,7 +202,7 @@ class Assessment:
     editions: tuple[Edition, ...] = ()
 
     def likely(self, mode: str) -> int:
-        """How likely a quote without doubt is right, in tens of percent; 0 for other answers.
+        """Return how likely a quote without doubt is right, in tens of percent; 0 for others.
 
         Not beyond the percents whose share of right answers was measured.
         """
