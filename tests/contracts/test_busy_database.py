@@ -14,9 +14,9 @@ import pytest
 from psycopg import sql
 
 from rag import Settings, StorageError, Upload, Workspace
-from rag.library.documents import remaining_time
 from rag.services.jobs import runner
 from rag.storage.shared import database_errors
+from rag.workspace import handlers
 from tests.api import client
 from tests.postgres import Server, serving
 from tests.workspaces import QUICK, add, found
@@ -149,7 +149,7 @@ def test_a_statement_that_always_takes_too_long_ends_its_job(postgres, tmp_path,
 @pytest.mark.slow
 def test_the_process_of_a_job_waits_for_its_connections(small, tmp_path, monkeypatch):
     """It starts when there is none, and none of what it was to read fails."""
-    monkeypatch.setattr(remaining_time, "LARGE", 10)
+    monkeypatch.setattr(handlers, "LARGE", 10)
     monkeypatch.setattr(runner, "_POLL_SECONDS", 0.1)
     ends: Queue[int] = Queue()
 

@@ -7,8 +7,9 @@ import time
 import pytest
 
 from rag import Upload
-from rag.library.documents import ingestion, remaining_time
+from rag.library.documents import ingestion
 from rag.library.documents.remaining_time import RemainingTime
+from rag.workspace import handlers
 from tests.clock import Clock
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -155,7 +156,7 @@ def test_a_large_document_is_cut_and_embedded_in_another_process(home, monkeypat
         raise AssertionError("those who share this process wait")
 
     monkeypatch.setattr(ingestion, "chunks", here)
-    monkeypatch.setattr(remaining_time, "LARGE", 10_000)
+    monkeypatch.setattr(handlers, "LARGE", 10_000)
     workspace = workspace_at(home)
     base = workspace.create("handbook", QUICK)
     text = "".join(f"Rule {number}: {TRAVEL}" for number in range(300))
