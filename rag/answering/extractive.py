@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rag.answering.asked_values import asked_value
 from rag.answering.assessing.editions import (
     asks_today,
     day_of,
@@ -22,8 +23,8 @@ from rag.answering.languages import pattern
 from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.reading import PassageReader
-from rag.answering.statements.sentences import Statement
-from rag.answering.vocabulary import Vocabulary
+from rag.answering.statements.sentences import Statement, list_of, plain_words
+from rag.answering.vocabulary import Vocabulary, terms_of
 from rag.answering.words import FIGURE
 from rag.lexical.references import Reference, reference_of
 from rag.protocols import Embedder
@@ -137,6 +138,7 @@ def select(
     if reference_of(question) and len(whole) < len(all_candidates):
         distinct = sorted(whole, key=lambda one: (one.n, one.statement.start))[:QUOTES]
     chosen = _with_others(distinct or _beginning(hits), whole, question, reader)
+    chosen = _with_list(chosen, question, reader, words)
     return QuoteSelection(reader, all_candidates, whole, scored, distinct, chosen)
 
 
@@ -179,6 +181,32 @@ def _is_repeated(one: Candidate, other: Candidate, reader: PassageReader) -> boo
         reader.repeats(a.hit, b.statement.quote, reader.heading(b.hit, b.statement))
         for a, b in ((one, other), (other, one))
     )
+
+
+def _with_list(
+    chosen: list[Candidate], question: str, reader: PassageReader, words: Vocabulary
+) -> list[Candidate]:
+    """The chosen statements, the best one with its whole list where the question is for that.
+
+    The list of an item is asked for if the item has no word of the question but those of the line
+    or heading above it, and the list behind a sentence if that has no value of the asked kind.
+    """
+    best, asked = chosen[0], asked_value(question)
+    statement = best.statement
+    if statement.kind not in ("item", "prose") or (asked and asked.is_in(statement.text)):
+        return chosen
+    if statement.kind == "item":
+        item = plain_words(statement.quote)
+        lead = statement.text.removesuffix(item)
+        above = words.terms(f"{lead} {reader.heading(best.hit, statement)}")
+        asked_words = words.terms(question) & (above | words.terms(item))
+        if not asked_words or not asked_words <= above:
+            return chosen
+    whole = list_of(best.hit.chunk.text, statement)
+    if whole is None:
+        return chosen
+    others = [one for one in chosen if one.statement.quote not in whole.quote]
+    return [replace(best, statement=whole, words=terms_of(whole, words)), *others]
 
 
 def _with_others(

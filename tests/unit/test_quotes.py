@@ -71,13 +71,49 @@ def test_a_table_row_is_quoted_with_its_columns():
     assert citations[0].quote == "| T30 | 910 EUR |"
 
 
-def test_a_list_item_is_quoted_with_what_introduces_it():
-    text, _ = quotes(
-        "Who may enter the laboratory?",
-        [hit("The laboratory may be entered by:\n\n- trained staff\n- visitors with a guide")],
-        MINILM,
-    )
-    assert "“The laboratory may be entered by: trained staff” [1]" in text
+RULES = """# Laboratory
+
+The laboratory may be entered by:
+
+- trained staff
+- visitors with a guide:
+  - press
+  - school classes
+
+## Parking
+
+Cars must have a sticker on the window. You get one:
+
+1. at the gate.
+2. from the caretaker.
+
+Bicycles are welcome.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "quote", "of_document"),
+    [
+        (
+            "Who may enter the laboratory?",
+            "The laboratory may be entered by: trained staff; visitors with a guide: press; "
+            "school classes",
+            "trained staff\n- visitors with a guide:\n  - press\n  - school classes",
+        ),
+        (
+            "Where do cars get a sticker for the window?",
+            "Cars must have a sticker on the window. You get one: at the gate; from the caretaker",
+            "Cars must have a sticker on the window. You get one:\n\n1. at the gate.\n"
+            "2. from the caretaker.",
+        ),
+    ],
+)
+def test_a_list_is_quoted_whole_where_its_items_have_no_word_of_the_question(
+    question, quote, of_document
+):
+    text, citations = quotes(question, [hit(RULES)], MINILM)
+    assert text == f"“{quote}” [1]"
+    assert citations[0].quote == of_document
 
 
 @pytest.mark.parametrize(

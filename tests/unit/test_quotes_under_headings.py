@@ -78,6 +78,27 @@ def _assessed(answer: Answer) -> Assessment:
     return answer.assessment
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "quote"),
+    [
+        (
+            "# Laptops of the technicians\n\n- A portable with 48 GB\n- Any other portable",
+            "Which laptops do technicians get?",
+            "A portable with 48 GB; Any other portable",
+        ),
+        (
+            "# Travel\n\nNobody may work in these countries.\n\n- Cuba\n- Iran\n\n- Syria",
+            "In which countries may nobody work?",
+            "Nobody may work in these countries. Cuba; Iran; Syria",
+        ),
+    ],
+)
+def test_a_list_is_quoted_whole_under_what_has_the_words_of_the_question(
+    tmp_path, text, question, quote
+):
+    assert ask(tmp_path, {"rules.md": text}, question).text == f"“{quote}” [1]"
+
+
 def test_a_line_is_quoted_by_its_own_heading(tmp_path):
     shown = ask(tmp_path, {"travel.md": BUS}, "What is the fee for bicycles?")
     assert _assessed(shown).state == "answered"

@@ -195,7 +195,7 @@ class Statement:
 
     Marks of Markdown are left out of it. ``quote`` is the passage's own words, ``start`` where they
     begin in the passage. ``kind`` is ``prose`` (running text, which a passage may cut anywhere),
-    ``item``, ``row``, or ``entry``: a code with what belongs to it. A row of a known
+    ``item``, ``list``, ``row``, or ``entry``: a code with what belongs to it. A row of a known
     table has a ``name``, its first cell, and the ``caption`` of the table. ``notes`` are the
     footnotes that end the text.
     """
@@ -232,6 +232,52 @@ def statements(passage: str) -> list[Statement]:
             announced = plain_words(text[_last_sentence(text) :]) if text.endswith(":") else ""
             leads.follow(announced, is_item=segment.kind == "item")
     return collected
+
+
+def list_of(passage: str, statement: Statement) -> Statement | None:
+    """Return the list that an item belongs to, or that follows a sentence, as one statement.
+
+    It begins with the line that announces the item, or with the sentence and the rest of its
+    paragraph. None where there is no list, only one item, or a list that is too long.
+    """
+    segments = list(segments_of(passage))
+    at = next(n for n, one in enumerate(segments) if statement.start < one.end)
+    is_item = segments[at].kind == "item"
+    first = last = at if is_item else at + 1
+    if first == len(segments) or segments[first].kind != "item":
+        return None
+    indent = _indent(passage, segments[first])
+    while is_item and first and _indent(passage, segments[first - 1]) >= indent:
+        first -= 1
+    while last + 1 < len(segments) and _indent(passage, segments[last + 1]) >= indent:
+        last += 1
+    items = [passage[one.start : one.end] for one in segments[first : last + 1]]
+    if is_item:
+        start = segments[first].start + _mark_end(items[0])
+        lead = statement.text.removesuffix(plain_words(statement.quote))
+    else:
+        start, lead = (
+            statement.start,
+            plain_words(passage[statement.start : segments[at].end]) + " ",
+        )
+    end = segments[last].end
+    if (is_item and first == last) or end - start > LONGEST_STATEMENT:
+        return None
+    words = (plain_words(one[_mark_end(one) :]).rstrip(".;,") for one in items)
+    return Statement(
+        lead + "; ".join(words).replace(":; ", ": "), passage[start:end], start, "list"
+    )
+
+
+def _indent(passage: str, segment: TextSegment) -> int:
+    """Return the spaces before an item; -1 for what is none."""
+    text = passage[segment.start : segment.end]
+    return len(text) - len(text.lstrip()) if segment.kind == "item" else -1
+
+
+def _mark_end(item: str) -> int:
+    match = ITEM.match(item)
+    return match.end() if match else 0
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -285,9 +331,7 @@ def spans_of(passage: str) -> list[tuple[int, int]]:
 
 
 def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement]:
-    marker = ITEM.match(text) if segment.kind == "item" else None
-    skip = marker.end() if marker else 0
-    before = skip
+    before = skip = _mark_end(text) if segment.kind == "item" else 0
     spans = _with_additions(text[skip:], segment.kind)
     for start, end in _limited(text, spans, skip):
         # "It must be taken by March" means nothing without the sentence before.
