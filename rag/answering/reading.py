@@ -32,6 +32,7 @@ from rag.answering.statements.sentences import (
     LONGEST_STATEMENT,
     NOTE_MARK,
     Statement,
+    list_of,
     statements,
 )
 from rag.chunking.contexts import title_of
@@ -195,7 +196,8 @@ class PassageReader:
     def quoted(self, citation: Citation) -> Statement:
         """The quote of a citation as a statement: a row with the names of its columns.
 
-        A quote that goes on behind a statement has what that one stands under.
+        A quote that goes on behind a statement has what that one stands under: a list has the line
+        that announces it.
         """
         quote = citation.quote or citation.hit.chunk.text
         own = self.statements(citation.hit)
@@ -213,6 +215,9 @@ class PassageReader:
         if not begun:
             return Statement(quote, quote, 0)
         first = max(begun, key=lambda one: len(one.quote))
+        whole = None if first.quote == quote else list_of(passage, first)
+        if whole and whole.quote == quote:
+            return whole
         rest = " ".join(unmarked(quote[len(first.quote) :]).split())
         return replace(first, text=f"{first.text} {rest}".strip(), quote=quote)
 

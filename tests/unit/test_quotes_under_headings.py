@@ -82,21 +82,34 @@ def _assessed(answer: Answer) -> Assessment:
     ("text", "question", "quote"),
     [
         (
-            "# Laptops of the technicians\n\n- A portable with 48 GB\n- Any other portable",
+            "# Laptops of the technicians\n\n- A portable with 48 GB\n- Any other portable of 2 kg",
             "Which laptops do technicians get?",
-            "A portable with 48 GB; Any other portable",
+            "A portable with 48 GB; Any other portable of 2 kg",
         ),
         (
             "# Travel\n\nNobody may work in these countries.\n\n- Cuba\n- Iran\n\n- Syria",
             "In which countries may nobody work?",
             "Nobody may work in these countries. Cuba; Iran; Syria",
         ),
+        (
+            "# Referral\n\nThe only groups of people who cannot be referred are candidates:\n"
+            "* That have applied and been unsuccessful in the past 6 months\n"
+            "* Who have terminated from employment with us for any reason within the last 18 "
+            "months (for example, including resignations).\n* Current contractors",
+            "Who cannot be referred?",
+            "The only groups of people who cannot be referred are candidates: That have applied "
+            "and been unsuccessful in the past 6 months; Who have terminated from employment with "
+            "us for any reason within the last 18 months (for example, including resignations); "
+            "Current contractors",
+        ),
     ],
 )
 def test_a_list_is_quoted_whole_under_what_has_the_words_of_the_question(
     tmp_path, text, question, quote
 ):
-    assert ask(tmp_path, {"rules.md": text}, question).text == f"“{quote}” [1]"
+    answer = ask(tmp_path, {"rules.md": text}, question)
+    assert answer.text == f"“{quote}” [1]"
+    assert [one.verdict for one in answer.sentences] == ["supported"]
 
 
 def test_a_line_is_quoted_by_its_own_heading(tmp_path):

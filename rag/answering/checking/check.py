@@ -167,7 +167,9 @@ class Evidence:
     def of(cls, citation: Citation, reader: PassageReader, words: Vocabulary) -> Evidence:
         """Return the evidence of a citation."""
         hit = citation.hit
-        statements = reader.statements(hit)
+        statements, quote = reader.statements(hit), reader.quoted(citation)
+        if quote.kind == "list":
+            statements = [*statements, quote]
         above = [
             *(hit.chunk.heading, hit.chunk.context, hit.document),
             *(_JOINED.sub(" ", hit.document), reader.context(hit), reader.labels(hit)),
