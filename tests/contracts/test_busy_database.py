@@ -4,7 +4,7 @@ import io
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from queue import Queue
@@ -47,11 +47,18 @@ def connected(server: Server, name: str = "postgres") -> psycopg.Connection:
 
 @contextmanager
 def nobody_gets_in(server: Server) -> Iterator[list[psycopg.Connection]]:
-    """Every connection that a server has left, until they are closed."""
-    taken: list[psycopg.Connection] = []
-    with suppress(psycopg.OperationalError):
-        while True:
+    """Every connection that a server has left, until they are closed.
+
+    Those that were closed just before end a moment later, and leave their places.
+    """
+    taken, tries_in_vain = list[psycopg.Connection](), 0
+    while tries_in_vain < 5:
+        try:
             taken.append(connected(server))
+            tries_in_vain = 0
+        except psycopg.OperationalError:
+            tries_in_vain += 1
+            time.sleep(0.1)
     yield taken
     for connection in taken:
         connection.close()
