@@ -23,7 +23,7 @@ from rag.answering.languages import pattern
 from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.reading import PassageReader
-from rag.answering.statements.sentences import Statement, list_of, plain_words
+from rag.answering.statements.sentences import Statement, plain_words
 from rag.answering.vocabulary import Vocabulary, terms_of
 from rag.answering.words import FIGURE
 from rag.lexical.references import Reference, reference_of
@@ -197,12 +197,12 @@ def _with_list(
         return chosen
     if statement.kind == "item":
         item = plain_words(statement.quote)
-        lead = statement.text.removesuffix(item)
+        lead = statement.text.rpartition(item)[0]
         above = words.terms(f"{lead} {reader.heading(best.hit, statement)}")
         asked_words = words.terms(question) & (above | words.terms(item))
         if not asked_words or not asked_words <= above:
             return chosen
-    whole = list_of(best.hit.chunk.text, statement)
+    whole = reader.list_of(best.hit, statement)
     if whole is None:
         return chosen
     others = [one for one in chosen if one.statement.quote not in whole.quote]

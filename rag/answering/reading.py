@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -215,11 +216,24 @@ class PassageReader:
         if not begun:
             return Statement(quote, quote, 0)
         first = max(begun, key=lambda one: len(one.quote))
-        whole = None if first.quote == quote else list_of(passage, first)
+        whole = None if first.quote == quote else self.list_of(citation.hit, first)
         if whole and whole.quote == quote:
             return whole
         rest = " ".join(unmarked(quote[len(first.quote) :]).split())
         return replace(first, text=f"{first.text} {rest}".strip(), quote=quote)
+
+    def list_of(self, hit: Hit, statement: Statement) -> Statement | None:
+        """Return the list of an item, or behind a sentence, with the notes of its marks.
+
+        None as in ``sentences.list_of``.
+        """
+        whole = list_of(hit.chunk.text, statement)
+        if whole is None:
+            return None
+        inside = range(whole.start, whole.start + len(whole.quote))
+        own = (one.notes for one in self.statements(hit) if one.start in inside)
+        notes = tuple(dict.fromkeys(itertools.chain.from_iterable(own)))
+        return replace(whole, text=BEFORE_NOTE.join((whole.text, *notes)), notes=notes)
 
     def document(self, hit: Hit) -> Document | None:
         """The document of a hit; None where it is gone, and for results of tools."""

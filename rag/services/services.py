@@ -34,7 +34,7 @@ from rag.providers import (
     RetryPolicy,
 )
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
-from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
+from rag.retrieval.caches import Cache, KnownResults, KnownVectors, RememberingEmbedder
 from rag.services.indexing.indexes import Background, Indexes
 from rag.services.indexing.servers import Servers
 from rag.settings import Settings
@@ -302,6 +302,8 @@ class Services:
     deletion: Deletion
     queries: KnownVectors = field(default_factory=KnownVectors)
     results: KnownResults = field(default_factory=KnownResults)
+    answer_states: Cache[Hashable, str] = field(default_factory=partial(Cache, 10_000))
+    """States of answers of quotes, by question and all that decides them."""
     on_forgotten: list[Forget] = field(default_factory=list)
 
     @classmethod

@@ -112,6 +112,22 @@ def test_a_list_is_quoted_whole_under_what_has_the_words_of_the_question(
     assert [one.verdict for one in answer.sentences] == ["supported"]
 
 
+def test_a_list_keeps_the_notes_of_its_items_and_of_the_line_above(tmp_path):
+    cards = "# Cards\n\nThese cards are taken:\n\n- Visa¹\n- Amex\n\n¹ Not in July."
+    shown = ask(tmp_path / "cards", {"rules.md": cards}, "Which cards are taken?")
+    assert shown.text == "“These cards are taken: Visa¹; Amex … ¹ Not in July.” [1]"
+    ferry = "# Ferry\n\nThe ferry takes these animals.¹\n\n- dogs\n- cats\n\n¹ Not in July."
+    shown = ask(tmp_path / "ferry", {"rules.md": ferry}, "Which animals does the ferry take?")
+    assert shown.text == "“The ferry takes these animals.¹ dogs; cats … ¹ Not in July.” [1]"
+    assert {one.verdict for one in shown.sentences} == {"supported"}
+
+
+def test_what_is_announced_alone_is_no_list(tmp_path):
+    text = "# Desks\n\nWe can build a workspace for you.\n\n1. Meetings:"
+    shown = ask(tmp_path, {"rules.md": text}, "Can you build a workspace for me?")
+    assert shown.text == "“We can build a workspace for you.” [1]"
+
+
 def test_a_line_is_quoted_by_its_own_heading(tmp_path):
     shown = ask(tmp_path, {"travel.md": BUS}, "What is the fee for bicycles?")
     assert _assessed(shown).state == "answered"

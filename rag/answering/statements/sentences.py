@@ -238,7 +238,7 @@ def list_of(passage: str, statement: Statement) -> Statement | None:
     """Return the list that an item belongs to, or that follows a sentence, as one statement.
 
     It begins with the line that announces the item, or with the sentence and the rest of its
-    paragraph. None where there is no list, only one item, or a list that is too long.
+    paragraph. None where there is no list, one of a single item, or one that is too long.
     """
     segments = list(segments_of(passage))
     at = next(n for n, one in enumerate(segments) if statement.start < one.end)
@@ -254,19 +254,16 @@ def list_of(passage: str, statement: Statement) -> Statement | None:
     items = [passage[one.start : one.end] for one in segments[first : last + 1]]
     if is_item:
         start = segments[first].start + _mark_end(items[0])
-        lead = statement.text.removesuffix(plain_words(statement.quote))
+        lead = statement.text.rpartition(plain_words(statement.quote))[0].rstrip()
     else:
-        start, lead = (
-            statement.start,
-            plain_words(passage[statement.start : segments[at].end]) + " ",
-        )
-    end = segments[last].end
-    if (is_item and first == last) or end - start > LONGEST_STATEMENT:
+        start = statement.start
+        lead = plain_words(passage[start : segments[at].end])
+    quote = passage[start : segments[last].end]
+    if len(items) == 1 or len(quote) > LONGEST_STATEMENT:
         return None
     words = (plain_words(one[_mark_end(one) :]).rstrip(".;,") for one in items)
-    return Statement(
-        lead + "; ".join(words).replace(":; ", ": "), passage[start:end], start, "list"
-    )
+    listed_words = "; ".join(words).replace(":; ", ": ")
+    return Statement(f"{lead} {listed_words}".lstrip(), quote, start, "list")
 
 
 def _indent(passage: str, segment: TextSegment) -> int:

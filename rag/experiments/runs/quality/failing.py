@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -12,7 +12,6 @@ from rag.library.documents.stored import documents_hash
 from rag.recipe import AnswerRecipe, Recipe
 from rag.results import QuestionResult, Run
 from rag.retrieval import retrieve
-from rag.retrieval.caches import Cache
 from rag.search.corpus import StoredSources
 from rag.search.snapshot import SearchSnapshot
 from rag.services.services import Services
@@ -27,8 +26,6 @@ CONFLICT = "conflicting_sources"
 """Of all questions: 1 where the answer says that its sources disagree."""
 FLAGGED = ("doubtful", "refused")
 """States that tell the reader not to rely on an answer."""
-_STATES: Cache[Hashable, str] = Cache(most=10_000)
-"""States by question and all that decides them; each verb opens its workspace anew."""
 
 
 def correct_doubts(
@@ -54,7 +51,7 @@ def answer_states(
 ) -> Mapping[str, str]:
     """The state of the answer to each question by its id.
 
-    What this process answered of the same documents by the same recipe, as for a gate after an
+    What a workspace answered of the same documents by the same recipe, as for a diagnosis after an
     evaluation, is not answered again. Answers are quotes. There is no state where that would ask a
     model or service outside.
     """
@@ -74,15 +71,14 @@ def answer_states(
 
     def state(question: Question) -> str:
         key = question.text, *searched
-        known = _STATES.get(key)
-        if known is not None:
+        if (known := services.answer_states.get(key)) is not None:
             return known
         trace = retrieve(question.text, recipe, corpus, threshold)
         quoted = answering.answer(
             trace, AnswerRecipe(), embedder=embedder, chat=None, sources=sources, words=words
         )
         answered = quoted.answer.state or ""
-        _STATES.put(key, answered)
+        services.answer_states.put(key, answered)
         return answered
 
     states = dict[str, str]()
