@@ -9,7 +9,7 @@ from itertools import chain
 from math import log
 
 from rag.answering.languages import named, numbered
-from rag.lexical.languages import likeliest
+from rag.languages import likeliest
 
 WORD, LETTERS = re.compile(r"\w+"), re.compile(r"[^\W\d_]+")
 DIGITS, FIGURE = re.compile(r"\d+"), re.compile(r"\d[\d.,]*")

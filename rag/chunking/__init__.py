@@ -19,7 +19,7 @@ from rag.chunking.contexts import Contexts
 from rag.chunking.estimates import EstimatedTokens
 from rag.chunking.spans import Embed as Embed
 from rag.chunking.spans import Policy, added_words, apply_edits, cut, topics
-from rag.lexical.languages import document_language
+from rag.languages import document_language
 from rag.protocols import Tokenizer
 from rag.recipe import Chunker, IndexRecipe
 from rag.types import Chunk, Document, Span, Vectors, chunk_key

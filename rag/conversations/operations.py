@@ -10,12 +10,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from rag.errors import InvalidInput
-from rag.experiments.runs.quality.model_calls import cost_text
 from rag.operation import operation
 from rag.storage import Database
 from rag.storage.conversations import sessions as rows
 from rag.storage.conversations.sessions import Scope, TurnRow
-from rag.types import Cost
+from rag.types import Cost, cost_text
 
 HOURLY = timedelta(days=3)
 """Up to this long a span is drawn by the hour, a longer one by the day."""

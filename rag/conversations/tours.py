@@ -22,12 +22,12 @@ from rag.answering.markup import (
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.report import html_page
 from rag.evaluation.report.words import Markup, element, join, table
-from rag.experiments.runs.version import code_version
 from rag.input_rules import find_fault, mend
 from rag.library.documents.stored import documents_hash_now
 from rag.operation import ALL, operation
 from rag.readers.markdown import front_matter_length
 from rag.recipe import Recipe
+from rag.settings.version import code_version
 from rag.storage import Connection, Database, bases, documents
 from rag.storage.access import links
 from rag.storage.access.links import TourRow

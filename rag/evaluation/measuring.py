@@ -26,8 +26,8 @@ from rag.evaluation import retrieved_text
 from rag.evaluation.judging import Judged
 from rag.evaluation.metrics import MEASURES, Ranked, evaluate
 from rag.evaluation.relevance import nuggets_of
-from rag.results import QuestionResult
 from rag.types import MISLEADING
+from rag.types.results import QuestionResult
 
 SpanFigures = Mapping[str, Mapping[str, float]]
 MISLEADING_WEIGHT = 1 / 3

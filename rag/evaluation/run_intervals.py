@@ -19,8 +19,8 @@ from rag.evaluation.relevance import (
     relevant_chunks,
     uncovered_labels,
 )
-from rag.results import FOREIGN, QuestionResult
 from rag.types import Floats, Question, percent
+from rag.types.results import FOREIGN, QuestionResult
 
 _REFUSALS = {"correct_refusal": False, "false_refusal": True}
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rag.errors import InvalidRecipe
-from rag.lexical.languages import ANALYZERS, NO_STEMMER, language, likeliest
+from rag.languages import ANALYZERS, NO_STEMMER, UNSPACED, language, likeliest
 
 Token = tuple[str, int, int]
 """A term and the characters it stands for: ``(term, start, end)``."""
@@ -34,11 +34,6 @@ _APOSTROPHES = "'’ʼ"
 _HYPHENS = "\\-‐‑"
 _JOINERS = f"{_HYPHENS}.{_APOSTROPHES}"
 _WORD = re.compile(f"{WORD_CHARACTERS}(?:[{_JOINERS}]{WORD_CHARACTERS})*")
-# Thai, Lao, Myanmar, Khmer, kana, Han (with its extensions and compatibility forms).
-UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003134f"
-)
 _PART = re.compile(f"(?P<unspaced>[{UNSPACED}]+)|[^{_JOINERS}_{UNSPACED}]+")
 _INVISIBLE = re.compile("[\u200c\u200d\u00ad]")
 # Exponents of units are part of the unit; other raised signs are marks of notes, or exponents of

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from rag.languages import ANALYZERS, NO_STEMMER, likeliest
 from rag.lexical.analyzers import function_words
 from rag.lexical.index import LexicalIndex
-from rag.lexical.languages import ANALYZERS, NO_STEMMER, likeliest
 from rag.lexical.surfaces import Spelling, surface
 
 _VOCABULARY = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rag import providers, readers
 from rag.errors import NotFound
-from rag.lexical.languages import language_name
+from rag.languages import language_name
 from rag.library.documents.library import Library, Upload
 from rag.library.documents.passage_edits import PassageEdits
 from rag.library.documents.reading_again import ReadingAgain

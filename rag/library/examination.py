@@ -38,7 +38,6 @@ from rag.input_rules import storable
 from rag.library.documents.passage_edits import PassageEdits
 from rag.library.documents.reading_again import SURE, broken_characters, unread_words
 from rag.operation import ALL, operation
-from rag.results import Run
 from rag.services.services import SizedCache
 from rag.storage import (
     Connection,
@@ -58,6 +57,7 @@ from rag.storage.documents import DocumentInfo
 from rag.storage.quality import decisions as settlements
 from rag.storage.quality.decisions import SettlementRow
 from rag.types import Chunk, Document, page_name, percent
+from rag.types.results import Run
 
 FindingKind = Literal[
     "editions", "copies", "hub", "unanswered", "unreached", "unreadable", "unread"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import MissingDependency
-from rag.lexical.analyzers import UNSPACED
+from rag.languages import UNSPACED
 
 if TYPE_CHECKING:
     import tokenizers

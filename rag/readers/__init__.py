@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rag.errors import TouchstoneError, UnreadableDocument
-from rag.lexical.languages import document_language
+from rag.languages import document_language
 from rag.readers.characters import normalise
 from rag.readers.content import FRESH_COPY, Content, Source, silent
 from rag.readers.content import Limits as Limits

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from rag.errors import InvalidInput, UnreadableDocument
-from rag.lexical.languages import likeliest
+from rag.languages import likeliest
 
 # Controls other than tab and newline, lone surrogates (no database stores them), non-characters.
 _UNWANTED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")

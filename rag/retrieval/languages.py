@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rag.languages import ANALYZERS, NO_STEMMER, language, language_name, likeliest
 from rag.lexical import LexicalIndex
-from rag.lexical.languages import ANALYZERS, NO_STEMMER, language, language_name, likeliest
 from rag.recipe import SearchRecipe
 from rag.retrieval.timeline import Timeline
 

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from rag.errors import NotFound
 from rag.recipe import Recipe
-from rag.results import QuestionResult, Run, SystemSource
 from rag.storage.rows import insert_for, insert_or_replace, listable, read, values
 from rag.storage.tables import base_id as owned
 from rag.storage.tables import baseline, cut, foreign_text, metadata, run, run_question
+from rag.types.results import QuestionResult, Run, SystemSource
 
 # What was tried on a question set, once each: ``look`` names what makes it the same as before, and
 # those of one ``family`` share the risk of a false winner in the order of their ids.

@@ -24,6 +24,8 @@ from rag.types.answers import (
     SentenceVerdict,
     StatedProbability,
     Usage,
+    cost_text,
+    money,
 )
 from rag.types.arrays import (
     Floats,
@@ -119,7 +121,9 @@ __all__ = [
     "WordCorrection",
     "chosen_encoding",
     "chunk_key",
+    "cost_text",
     "half_up",
+    "money",
     "name_stem",
     "page_name",
     "percent",

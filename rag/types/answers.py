@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -64,6 +64,28 @@ class Cost:
 
     amount: float
     currency: str
+
+
+def money(amount: float, currency: str) -> str:
+    """``0.0042 USD``: two digits that count, and cents at least."""
+    digits = 2 if amount == 0 or amount >= 1 else 4 if amount >= 0.001 else 6
+    return f"{amount:,.{digits}f} {currency}"
+
+
+def cost_text(costs: Iterable[Cost | None]) -> str:
+    """Describe the total cost of answers and the number of unknown costs; "" for none."""
+    prices = list(costs)
+    prices_given = [price for price in prices if price is not None]
+    if not prices:
+        return ""
+    if not prices_given:
+        return "cost unknown"
+    totals: dict[str, float] = {}
+    for price in prices_given:
+        totals[price.currency] = totals.get(price.currency, 0.0) + price.amount
+    amounts = " and ".join(money(amount, currency) for currency, amount in sorted(totals.items()))
+    missing = len(prices) - len(prices_given)
+    return f"{amounts}, not known for {missing:,}" if missing else amounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from rag import language_name
 from rag.answering import Vocabulary, key_terms
 from rag.answering.languages import languages
 from rag.chunking.estimates import EstimatedTokens, tokens
+from rag.languages import document_language, language, likeliest
 from rag.lexical import LexicalIndex, analyzer, synonyms
-from rag.lexical.languages import document_language, language, likeliest
 from tests.unit.test_shown_quotes import RECIPE
 from tests.workspaces import add, workspace_at
 

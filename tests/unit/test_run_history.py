@@ -10,7 +10,7 @@ from pages.components.metrics.cards import style
 from pages.components.runs.questions import sorted_by_gain, takeaway
 from rag import VERSION, InvalidInput, KnowledgeBase, NotFound, Recipe, comparison_stop
 from rag.experiments.runs.differences import differences, recipe_chips
-from rag.results import EDITED, EDITS
+from rag.types.results import EDITED, EDITS
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
 from tests.workspaces import QUICK, add
 

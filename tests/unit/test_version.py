@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag import VERSION
-from rag.experiments.runs.version import code_version
+from rag.settings.version import code_version
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMIT = "1a2b3c4d5e6f" + "0" * 28
@@ -26,7 +26,7 @@ def test_the_package_takes_its_version_from_the_one_place():
     assert "version" in project["project"]["dynamic"]
     assert "version" not in project["project"]
     attribute = project["tool"]["setuptools"]["dynamic"]["version"]["attr"]
-    assert attribute == "rag.experiments.runs.version.VERSION"
+    assert attribute == "rag.settings.version.VERSION"
 
 
 def test_the_changelog_has_an_open_section_and_then_this_release():

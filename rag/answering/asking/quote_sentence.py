@@ -28,7 +28,7 @@ from rag.answering.vocabulary import Vocabulary
 from rag.answering.words import names_unit
 from rag.errors import ProviderError
 from rag.fences import neutral
-from rag.lexical.languages import SUREST, likeliest
+from rag.languages import SUREST, likeliest
 from rag.protocols import ChatModel, Embedder
 from rag.recipe import AnswerRecipe
 from rag.types import (

@@ -22,7 +22,7 @@ from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary
 from rag.errors import ProviderError
 from rag.fences import fenced, mark
-from rag.lexical.languages import UNSEGMENTED
+from rag.languages import UNSEGMENTED
 from rag.protocols import DecisionModel, Embedder
 from rag.types import Answer, AnswerStatus, Assessment, Usage, percent
 

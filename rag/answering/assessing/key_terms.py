@@ -12,8 +12,8 @@ from rag.answering.asked_values import asked_value
 from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import unit_of
+from rag.languages import language
 from rag.lexical.analyzers import WORD_CHARACTERS
-from rag.lexical.languages import language
 from rag.types import Trace
 
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")

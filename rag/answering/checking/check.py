@@ -16,7 +16,7 @@ from rag.answering.statements.sentences import spans_of
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Terms, Vocabulary, terms_of
 from rag.answering.words import WORD
-from rag.lexical.languages import language
+from rag.languages import language
 from rag.protocols import Embedder
 from rag.types import Answer, AnswerStatus, Citation, SentenceCheck, Span, Usage, percent
 

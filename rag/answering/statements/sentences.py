@@ -11,8 +11,8 @@ from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.markup import unmarked
 from rag.answering.statements.rows import named_cells
 from rag.answering.words import LETTERS
+from rag.languages import UNSEGMENTED
 from rag.lexical.analyzers import function_words
-from rag.lexical.languages import UNSEGMENTED
 
 ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\(?#[.)])\s+(?=\S)")
 """An item of a list and its mark. "#." is the next number of a list, as Pandoc writes it."""

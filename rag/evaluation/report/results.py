@@ -19,7 +19,8 @@ from rag.evaluation.report.words import (
     recipe_sentences,
 )
 from rag.recipe import Recipe
-from rag.results import (
+from rag.types import percent
+from rag.types.results import (
     CONTEXT,
     EDITED,
     EDITS,
@@ -28,7 +29,6 @@ from rag.results import (
     QuestionResult,
     Run,
 )
-from rag.types import percent
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
 _OF_ANSWERS = ("answer_containment", "correct_decision")

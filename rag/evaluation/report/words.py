@@ -13,8 +13,8 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import Quality, ReliabilityBin
 from rag.evaluation.run_intervals import TagFigures, UnjudgedShare, by_tag, intervals
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import QuestionResult, Run
 from rag.types import percent
+from rag.types.results import QuestionResult, Run
 
 _VOID = frozenset({"meta", "br", "hr"})
 

@@ -32,7 +32,6 @@ from rag.experiments.runs.evaluator import USERS
 from rag.library.documents.stored import documents_hash
 from rag.library.questions.sets import QuestionSets
 from rag.recipe import Recipe, SearchRecipe
-from rag.results import QuestionResult, Run
 from rag.retrieval.filters import filter_digest
 from rag.search.corpus import as_fitted
 from rag.services.services import Services
@@ -42,6 +41,7 @@ from rag.storage.passage_edits import StoredEdit
 from rag.storage.registries import CalibrationRow
 from rag.storage.rows import in_utc
 from rag.types import Document, Heading, Page, Receipt, Table
+from rag.types.results import QuestionResult, Run
 
 FORMAT = 1
 RECIPE = "recipe.json"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag.experiments.bundles.contents import BundledResult, Results
 from rag.experiments.runs.evaluator import Evaluation
-from rag.results import GATE, PIPELINE
+from rag.types.results import GATE, PIPELINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from rag.library.questions.judging_queue import HitToJudge, JudgingPool, Place, 
 from rag.library.questions.label_edits import label_span, store_label
 from rag.library.questions.sets import counted_edit
 from rag.operation import operation
-from rag.results import FOREIGN, Run
 from rag.storage import Connection, Database, documents, runs
 from rag.storage.quality import answers, decisions
 from rag.storage.quality.decisions import StoredDecision, StoredHit
+from rag.types.results import FOREIGN, Run
 
 
 @dataclass(frozen=True, slots=True)

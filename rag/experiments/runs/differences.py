@@ -12,9 +12,9 @@ from rag.evaluation.report.words import counted, setting
 from rag.library.documents.stored import documents_hash
 from rag.recipe import Recipe
 from rag.recipe.parts import phrase
-from rag.results import CONTEXT, EDITED, EDITS, GATE, PIPELINE, PROMPTS, RANKABLE, Run
 from rag.retrieval.filters import OF_DOCUMENTS
 from rag.storage import Connection, documents, passage_edits
+from rag.types.results import CONTEXT, EDITED, EDITS, GATE, PIPELINE, PROMPTS, RANKABLE, Run
 
 DocumentChange = Literal["left out", "put back", "edited"]
 

@@ -26,20 +26,20 @@ from rag.evaluation.span_metrics import by_tokens
 from rag.experiments.runs.differences import edits_environment
 from rag.experiments.runs.quality.failing import METRIC as DOUBT
 from rag.experiments.runs.quality.failing import correct_doubts
-from rag.experiments.runs.version import code_version
 from rag.library.documents.stored import documents_hash
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import CONTEXT, EDITS, PIPELINE, RANKABLE, QuestionResult, Run
 from rag.retrieval import Nearness, Timeline, gather, select
 from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
 from rag.services.indexing.index import Index
 from rag.services.services import Services
 from rag.settings import Settings
+from rag.settings.version import code_version
 from rag.storage import Connection, Database, bases, documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 from rag.types import Keys, ProgressCallback, Question, Vectors
+from rag.types.results import CONTEXT, EDITS, PIPELINE, RANKABLE, QuestionResult, Run
 
 # Packages whose arithmetic decides the figures.
 _DECIDING = ("numpy", "faiss-cpu", "openvino", "onnxruntime", "tokenizers", "PyStemmer")

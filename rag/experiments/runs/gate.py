@@ -21,10 +21,10 @@ from rag.experiments.runs.leaderboard import looked
 from rag.experiments.runs.stored import StoredRuns
 from rag.operation import operation
 from rag.recipe import Recipe
-from rag.results import GATE, RANKABLE, Run, blind_metrics
 from rag.services.services import Services
 from rag.storage import Database
 from rag.types import ProgressCallback
+from rag.types.results import GATE, RANKABLE, Run, blind_metrics
 
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
 _ROUNDING = 1e-9

@@ -38,10 +38,10 @@ from rag.experiments.runs.stored import (
 from rag.library.questions.trial_log import Attempt
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
-from rag.results import QuestionResult, Run
 from rag.storage import Connection, registries, runs
 from rag.storage.quality import answers
 from rag.types import Question
+from rag.types.results import QuestionResult, Run
 
 LEADING = "ndcg@10"
 """The metric that runs are ranked by, unless another is asked for."""

@@ -25,9 +25,9 @@ from rag.experiments.runs.differences import (
 from rag.experiments.runs.recipe_names import run_name
 from rag.experiments.runs.stored import Loaded, by_labels_of_today, split_of_set
 from rag.library.questions.trial_log import Attempt, TrialLog, name_of
-from rag.results import Run
 from rag.storage import Connection, Database, runs
 from rag.storage.runs import Trial
+from rag.types.results import Run
 
 Figures = Mapping[str, Mapping[str, float]]
 """Metrics by question id."""

@@ -14,9 +14,9 @@ from rag.evaluation.pooling.difference import JudgedRankings, PooledDifference, 
 from rag.evaluation.run_intervals import graded, highest_grade, with_zeros
 from rag.experiments.runs.stored import Loaded, StoredRuns, questions_of_set
 from rag.operation import operation
-from rag.results import FOREIGN, QuestionResult, Run
 from rag.storage import Connection, builds, documents, passages, runs
 from rag.types import Chunk, Question
+from rag.types.results import FOREIGN, QuestionResult, Run
 
 DEPTH = 10
 

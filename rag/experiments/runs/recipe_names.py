@@ -10,8 +10,8 @@ from rag.experiments.runs.stored import StoredRuns
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.recipe.parts import chunker_name, model_name
-from rag.results import Run
 from rag.storage import registries
+from rag.types.results import Run
 
 _LONGEST = 80
 _MOST_NAMED = 3  # fields beside mode, top-k and embedder

@@ -40,7 +40,6 @@ from rag.experiments.runs.stored import DEPTH, Loaded, StoredRuns, groups_of_set
 from rag.library.documents.stored import documents_hash
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
-from rag.results import FOREIGN, QuestionResult, Run
 from rag.retrieval.filters import filter_digest
 from rag.search.corpus import fitted, threshold_rule
 from rag.services.services import Services
@@ -58,6 +57,7 @@ from rag.storage import (
 from rag.storage import questions as question_rows
 from rag.storage.quality import answers as answer_rows
 from rag.storage.questions import LabelledQuestion
+from rag.types.results import FOREIGN, QuestionResult, Run
 
 _LATEST = 6
 """Runs of a set whose differences tell what the next one will differ by."""

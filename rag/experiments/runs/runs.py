@@ -26,11 +26,11 @@ from rag.experiments.runs.reporting import Reports
 from rag.experiments.runs.stored import Loaded, StoredRuns
 from rag.experiments.runs.unseen import UnseenQuestions
 from rag.operation import operation
-from rag.results import QuestionResult, Run
 from rag.services.jobs import Jobs
 from rag.services.services import Services
 from rag.storage import Connection, passages, runs
 from rag.storage.conversations import SessionOwner
+from rag.types.results import QuestionResult, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from rag.evaluation.relevance import judged_by_document
 from rag.experiments.runs.differences import RunDifferences, differences
 from rag.library.documents.stored import documents_hash_now
 from rag.library.questions.groups import groups_of
-from rag.results import QuestionResult, Run
 from rag.services.services import SizedCache
 from rag.storage import Connection, Database, bases, builds, passages, questions, runs
 from rag.storage.questions import QuestionSet
 from rag.types import Question
+from rag.types.results import QuestionResult, Run
 
 
 class StoredRuns:

@@ -19,10 +19,10 @@ from rag.experiments.runs.stored import Loaded, by_labels_of_today, questions_of
 from rag.library.questions.groups import groups_of, split_questions
 from rag.library.questions.trial_log import Attempt, TrialLog, name_of
 from rag.operation import operation
-from rag.results import Run
 from rag.storage.access import tokens
 from rag.storage.access.tokens import AgentCall
 from rag.storage.runs import Trial
+from rag.types.results import Run
 
 _SHOWN = 200
 

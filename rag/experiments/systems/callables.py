@@ -17,8 +17,8 @@ from rag.errors import InvalidInput, TouchstoneError
 from rag.experiments.systems.formats.shapes import result_of, results_of
 from rag.experiments.systems.formats.tables import Returned
 from rag.input_rules import storable
-from rag.results import SystemSource
 from rag.types import ProgressCallback, Question
+from rag.types.results import SystemSource
 
 _METHODS = ("invoke", "retrieve", "run", "get_relevant_documents")
 _PAIR, _TRIPLE = 2, 3

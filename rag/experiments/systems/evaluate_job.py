@@ -18,11 +18,11 @@ from rag.experiments.systems.measuring import SystemRuns
 from rag.experiments.systems.registry import Systems, asking
 from rag.input_rules import storable
 from rag.operation import ALL, operation
-from rag.results import SystemSource
 from rag.services.jobs import Job, JobRow, Jobs, Reporter
 from rag.services.services import Services
 from rag.storage import runs
 from rag.types import ProgressCallback, Question
+from rag.types.results import SystemSource
 
 MOST_FAILURES = 5
 """Failures of the first questions that end an evaluation: the system doesn't work at all."""

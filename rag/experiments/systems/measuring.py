@@ -34,11 +34,11 @@ from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.lexical.letters import letters_of
 from rag.library.documents.stored import documents_hash
 from rag.operation import operation
-from rag.results import CONTEXT, EDITS, FOREIGN, GATE, RANKABLE, Run, SystemSource
 from rag.services.services import Services
 from rag.storage import Connection, bases, builds, documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.types import Chunk, ProgressCallback, Question, chunk_key
+from rag.types.results import CONTEXT, EDITS, FOREIGN, GATE, RANKABLE, Run, SystemSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,13 @@ from rag.experiments.systems.formats.tables import Returned, ReturnedText
 from rag.experiments.systems.mcp_endpoints import ask_mcp, started
 from rag.experiments.systems.measuring import Locator
 from rag.operation import ALL, operation
-from rag.results import SystemSource
 from rag.retrieval import retrieve
 from rag.search.corpus import check_question
 from rag.search.snapshot import take_complete_snapshot
 from rag.services.services import Services
 from rag.storage import bases, documents, registries
 from rag.storage.registries import SystemRow
+from rag.types.results import SystemSource
 
 _AROUND = 2  # lines before and after a line, as `grep -C 2` prints them
 _DEPTH = 100  # passages whose documents are returned

@@ -21,13 +21,13 @@ from rag.experiments.runs.evaluator import Evaluator, deepened, measurable_quest
 from rag.experiments.tuning.candidates import CandidateSource, alike, pipeline_figures
 from rag.library.questions.groups import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import blind_metrics, blindness
 from rag.retrieval.stages import measured_by_pipeline
 from rag.search.corpus import FittedCalibration, fitted, rule_with
 from rag.search.snapshot import take_snapshot
 from rag.search.tools import refuse_tools
 from rag.services.services import Services
 from rag.types import Floats, ProgressCallback, Question
+from rag.types.results import blind_metrics, blindness
 
 PER_RECIPE = 1 / 2000
 """What a recipe of a sweep takes, in searches of as many questions: arithmetic is that quick."""

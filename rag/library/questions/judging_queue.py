@@ -22,11 +22,11 @@ from rag.lexical.explain import term_spans
 from rag.library.questions.sets import StoredQuestions
 from rag.operation import operation
 from rag.recipe import IndexRecipe
-from rag.results import Run
 from rag.storage import Connection, builds, documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.labels import SAMPLED
 from rag.types import Question
+from rag.types.results import Run
 
 _SHOWN = 1500  # characters of a document that is judged whole
 

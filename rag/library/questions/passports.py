@@ -11,7 +11,7 @@ from datetime import datetime
 from rag.evaluation.formats.question_files import folded
 from rag.evaluation.report.words import counted
 from rag.input_rules import storable
-from rag.lexical.languages import language_name, languages
+from rag.languages import language_name, languages
 from rag.library.questions.groups import SAME_WORDS, similar_sets
 from rag.library.questions.sets import StoredQuestions
 from rag.operation import operation

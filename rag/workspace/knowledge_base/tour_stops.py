@@ -33,10 +33,10 @@ from rag.experiments.explanation.standing import Passing, Standing
 from rag.experiments.runs.history import RunComparison
 from rag.recipe import Recipe
 from rag.recipe.parts import phrase
-from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
 from rag.storage.conversations.turns import StoredCitation, Turn
 from rag.types import AnswerState, Document, Span, Table, page_name
+from rag.types.results import QuestionResult, Run
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""

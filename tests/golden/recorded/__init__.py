@@ -21,7 +21,7 @@ from typing import Any
 
 from rag import SAMPLE, Answer, Recipe
 from rag.__main__ import main
-from rag.experiments.runs.version import code_version
+from rag.settings.version import code_version
 from tests.api import client
 from tests.golden.answer_sets import KEPT, SETS, SetQuestion, read_set
 from tests.sample import sample

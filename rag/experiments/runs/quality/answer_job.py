@@ -20,12 +20,10 @@ from rag.experiments.runs.quality.model_calls import (
     Budget,
     BudgetedJob,
     ModelCalls,
-    cost_text,
 )
 from rag.experiments.runs.stored import StoredRuns
 from rag.operation import operation
 from rag.recipe import Recipe
-from rag.results import PROMPTS
 from rag.search.model_fit import settled
 from rag.search.tools import refuse_tools
 from rag.services.jobs import JobRow, Jobs, Reporter, StoredRecipe
@@ -34,7 +32,8 @@ from rag.storage import runs
 from rag.storage.conversations import SessionOwner
 from rag.storage.quality import answers as rows
 from rag.storage.quality.answers import RunAnswer
-from rag.types import Answer, Cost, Question, Usage
+from rag.types import Answer, Cost, Question, Usage, cost_text
+from rag.types.results import PROMPTS
 
 _TRIED = ("complete", "refused")
 

@@ -10,12 +10,12 @@ from rag import answering, providers
 from rag.evaluation.answers import CONTAINMENT, has_expected, lacks_expected
 from rag.library.documents.stored import documents_hash
 from rag.recipe import AnswerRecipe, Recipe
-from rag.results import QuestionResult, Run
 from rag.retrieval import retrieve
 from rag.search.corpus import StoredSources
 from rag.search.snapshot import SearchSnapshot
 from rag.services.services import Services
 from rag.types import ProgressCallback, Question
+from rag.types.results import QuestionResult, Run
 
 METRIC = "correct_doubt"
 FALSE_DOUBT = "false_doubt"

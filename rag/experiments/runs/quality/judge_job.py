@@ -14,10 +14,10 @@ from rag.experiments.runs.quality.estimates import CUTOFF, RELEVANT
 from rag.experiments.runs.quality.judges import judge_calibration, passage_judge
 from rag.experiments.runs.quality.model_calls import UNLIMITED, Budget, BudgetedJob, ModelCalls
 from rag.experiments.runs.stored import StoredRuns
-from rag.experiments.runs.version import code_version
 from rag.operation import operation
 from rag.services.jobs import JobRow, Jobs, Reporter
 from rag.services.services import Services
+from rag.settings.version import code_version
 from rag.storage import documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.labels import PROPOSED, of_model

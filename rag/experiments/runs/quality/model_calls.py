@@ -5,7 +5,7 @@ Answers, judges and preferences run by it, so all three pause, spend and go on a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from rag.errors import InvalidInput, ProviderError
 from rag.services.jobs import Job
 from rag.storage.jobs import PAUSED
 from rag.storage.quality.answers import Bill
-from rag.types import Cost
+from rag.types import money
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,6 @@ class BudgetedJob(Job[None]):
         return Budget(self.most, self.most_tokens, self.most_money)
 
 
-def money(amount: float, currency: str) -> str:
-    """``0.0042 USD``: two digits that count, and cents at least."""
-    digits = 2 if amount == 0 or amount >= 1 else 4 if amount >= 0.001 else 6
-    return f"{amount:,.{digits}f} {currency}"
-
-
 def bills_text(bills: Sequence[Bill]) -> str:
     """Describe the cost of a run in the format of ``cost_text``."""
     paid = [money(bill.money, bill.currency) for bill in bills if bill.money is not None]
@@ -71,22 +65,6 @@ def bills_text(bills: Sequence[Bill]) -> str:
         return "cost unknown" if bills else ""
     missing = sum(bill.unpriced for bill in bills)
     return " and ".join(paid) + (f", not known for {missing:,}" if missing else "")
-
-
-def cost_text(costs: Iterable[Cost | None]) -> str:
-    """Describe the total cost of answers and the number of unknown costs; "" for none."""
-    prices = list(costs)
-    prices_given = [price for price in prices if price is not None]
-    if not prices:
-        return ""
-    if not prices_given:
-        return "cost unknown"
-    totals: dict[str, float] = {}
-    for price in prices_given:
-        totals[price.currency] = totals.get(price.currency, 0.0) + price.amount
-    amounts = " and ".join(money(amount, currency) for currency, amount in sorted(totals.items()))
-    missing = len(prices) - len(prices_given)
-    return f"{amounts}, not known for {missing:,}" if missing else amounts
 
 
 Item = TypeVar("Item")

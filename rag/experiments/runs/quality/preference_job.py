@@ -18,18 +18,17 @@ from rag.experiments.runs.quality.model_calls import (
     Budget,
     BudgetedJob,
     ModelCalls,
-    cost_text,
 )
 from rag.experiments.runs.stored import StoredRuns, groups_of_set
-from rag.experiments.runs.version import code_version
 from rag.operation import operation
-from rag.results import QuestionResult, Run
 from rag.services.jobs import JobRow, Jobs, Reporter
 from rag.services.services import Services
+from rag.settings.version import code_version
 from rag.storage import Connection, passages, runs
 from rag.storage.quality import answers as answer_rows
 from rag.storage.quality.answers import StoredPreference
-from rag.types import Cost, Usage, percent
+from rag.types import Cost, Usage, cost_text, percent
+from rag.types.results import QuestionResult, Run
 
 SHOWN = 3
 """Passages of each run that the judge sees beside the two answers."""

@@ -13,9 +13,9 @@ from rag.evaluation.anchoring import Haystack
 from rag.evaluation.intervals import signed
 from rag.experiments.tuning.diagnosis.case import Case
 from rag.experiments.tuning.diagnosis.causes import Cause, Finding
+from rag.languages import language_name, likeliest
 from rag.lexical import synonyms
 from rag.lexical.analyzers import function_words
-from rag.lexical.languages import language_name, likeliest
 from rag.library.documents.reading_again import SURE, broken_characters, unknown_words
 from rag.retrieval.filters import describe_filters
 from rag.types import LOST, SYNONYM_SEPARATOR, Evidence, page_name, percent

@@ -40,7 +40,6 @@ from rag.experiments.tuning.diagnosis.checks import cause_of, lost_label
 from rag.experiments.tuning.sweeper import Sweeper
 from rag.library.documents.stored import documents_hash_now
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import QuestionResult
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
 from rag.search.corpus import corpus, threshold_rule
@@ -51,6 +50,7 @@ from rag.storage import runs as run_rows
 from rag.storage.quality import answers as answer_rows
 from rag.storage.quality.answers import RunAnswer
 from rag.types import LOST, Chunk, Document, Evidence, Floats, Keys, ProgressCallback, Question
+from rag.types.results import QuestionResult
 
 _Place = tuple[str, str, int | None]
 """The id of a passage, its document and page; "" where there is none."""

@@ -20,7 +20,6 @@ from rag.experiments.tuning.tuner import read_measured, state
 from rag.library.documents.stored import documents_hash_now
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import Run
 from rag.services.jobs import Job, JobRow, Jobs, Reporter, StoredRecipe
 from rag.services.jobs.reporter import TurnOver
 from rag.services.services import Services
@@ -28,6 +27,7 @@ from rag.storage import jobs as rows
 from rag.storage import questions as question_rows
 from rag.storage import runs
 from rag.types import Assessment, Question, Trace
+from rag.types.results import Run
 
 _FIRST, _BUILT = 0.1, 0.9
 """Shares of a job that builds: when its first diagnosis is done, and when its builds are."""

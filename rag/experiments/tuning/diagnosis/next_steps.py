@@ -23,13 +23,13 @@ from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import signed
 from rag.evaluation.metrics import metric_name
 from rag.evaluation.report.words import counted
-from rag.experiments.runs.quality.model_calls import money
 from rag.experiments.tuning.diagnosis.causes import CAUSES, Cause, FailedQuestion, untried_advice
 from rag.experiments.tuning.diagnosis.fixes import Changes, Fix, Trials, described_changes
 from rag.experiments.tuning.diagnosis.trial_builds import Rebuild
 from rag.recipe import Recipe
 from rag.storage import Connection
 from rag.storage.access import audit
+from rag.types import money
 
 _LEAST_CEILING = 20
 _TIMES = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 
 VERSION = "1.0.0"
 
-_PROJECT = Path(__file__).resolve().parents[3]
+_PROJECT = Path(__file__).resolve().parents[2]
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 

@@ -74,6 +74,12 @@ _BY_SCRIPT: Mapping[str, str] = {
     "km": "\u1780-\u17ff",
 }
 _SCRIPTS = {code: re.compile(f"[{signs}]") for code, signs in _BY_SCRIPT.items()}
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003134f"
+)
+"""Thai, Lao, Myanmar, Khmer, kana, Han with its extensions and compatibility forms: for a class of
+characters."""
 UNSEGMENTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 """Letters and signs of scripts that part neither words nor, mostly, sentences."""
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
