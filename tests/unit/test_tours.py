@@ -180,7 +180,8 @@ def test_a_run_and_a_comparison_show_their_values(base):
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
     names = {first.id: "Words", second.id: "Vectors"}
     stop = comparison_stop(compared, names, WORDS)
-    assert compared.figures.evidence in stop.points[0]
+    assert stop.text.startswith(compared.figures.headline)  # what it rests on comes last
+    assert compared.figures.evidence in stop.points[-1]
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]

@@ -366,21 +366,21 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Re
         ),
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
-    points = [f"How it was tested: {figures.evidence}"] if figures.evidence else []
-    if compared.chips:
-        points.append(f"What the recipe changes: {', '.join(compared.chips)}.")
+    changes = f"What the recipe changes: {', '.join(compared.chips)}." if compared.chips else ""
+    scale = "" if figures.obstacle else _scale(figures.metric)
+    tested = f"How it was tested: {figures.evidence}" if figures.evidence else ""
     decides = figures.differences and not figures.obstacle and not figures.all_tied
     if as_percent(figures.confidence) != as_percent(LEVEL) and decides:
-        points.append(
-            f"The interval of the difference has the level {figures.level}. Ranges of single runs "
+        tested += (
+            f" The interval of the difference has the level {figures.level}. Ranges of single runs "
             f"have the level {as_percent(LEVEL)}."
         )
     return TourStop(
         "comparison",
         f"Is it better? {_apart(compared, names)}",
-        _counted_questions(compared, names) + _in_plain_words(compared, names, saved),
+        f"{_in_plain_words(compared, names, saved)} {_counted_questions(compared, names)}".rstrip(),
         values=(*means, *(() if figures.obstacle else change)),
-        points=(*points, *compared.caveats),
+        points=tuple(filter(None, [changes, *compared.caveats, scale, tested])),
     )
 
 
@@ -418,18 +418,10 @@ def _counted_questions(compared: RunComparison, names: Mapping[str, str]) -> str
     k, other = (_returned(run, int(cutoff)) for run in (compared.run, compared.baseline))
     found = sum((row.first_after or k + 1) <= k for row in compared.rows)
     before = sum((row.first_before or other + 1) <= other for row in compared.rows)
-    run = _named(compared.run, names)
-    deeper = (
-        f"{metric_title(compared.figures.metric)} also counts ranks that a recipe with a smaller "
-        "top-k does not return. "
-        if other != k
-        else ""
-    )
     return (
-        f"{run[0].upper()}{run[1:]} finds a right passage {_among(k)} for {found:,} of "
-        f"{counted(len(compared.rows), 'question')}, {_named(compared.baseline, names)} "
-        f"{f'{_among(other)} ' if other != k else ''}for {before:,}. "
-        f"{deeper}"
+        f"“{names[compared.run.id]}” finds a right passage {_among(k)} for {found:,} of "
+        f"{counted(len(compared.rows), 'question')}, “{names[compared.baseline.id]}” "
+        f"{f'{_among(other)} ' if other != k else ''}for {before:,}."
     )
 
 
@@ -451,21 +443,25 @@ def _in_plain_words(compared: RunComparison, names: Mapping[str, str], saved: Re
     """The verdict for a reader who knows no statistics."""
     figures = compared.figures
     run, baseline = _named(compared.run, names), _named(compared.baseline, names)
-    title, says = metric_title(figures.metric), metric_meaning(figures.metric)
-    if lower_is_better(figures.metric):
-        scale = f" {title}: lower is better."
-    else:
-        scale = f" {title} is a score between 0 and 1; higher is better. {says}".rstrip()
     match figures.verdict:
         case "better":
-            return f"Yes: {run} is better than {baseline}, by more than chance explains.{scale}"
+            return f"Yes: {run} is better than {baseline}, by more than chance explains."
         case "worse":
-            return f"No: {run} is worse than {baseline}, by more than chance explains.{scale}"
+            return f"No: {run} is worse than {baseline}, by more than chance explains."
         case "undecided" if figures.won or figures.lost:
             step = compared.recommendation(names, saved)
-            return f"{figures.headline} {step}{scale}"  # as *Runs* has it
+            return f"{figures.headline} {step}"  # as *Runs* has it
         case _:
             return figures.headline
+
+
+def _scale(metric: str) -> str:
+    """A sentence on the scale of a metric."""
+    title = metric_title(metric)
+    if lower_is_better(metric):
+        return f"{title}: lower is better."
+    says = metric_meaning(metric)
+    return f"{title} is a score between 0 and 1; higher is better. {says}".rstrip()
 
 
 def _place(citation: StoredCitation, document: Document | None) -> str:
