@@ -65,7 +65,7 @@ def _verb(*arguments: str) -> None:
 
 
 def _stops(base: KnowledgeBase, before: str, after: str) -> list[TourStop]:
-    """An answer with its page, the way of its first passage, a run, and its comparison."""
+    """An answer with its page, the way of its first quote, a run, and its comparison."""
     recipe = base.recipe()
     asked = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
     base.conversations.conclude(asked, base.ask(QUESTION, recipe).answer)
@@ -75,7 +75,11 @@ def _stops(base: KnowledgeBase, before: str, after: str) -> list[TourStop]:
         for citation in turn.citations
     }
     explainer = base.explanations.explain(QUESTION, recipe)
-    standing = explainer.standing(explainer.trace.hits[0].chunk.key)
+    cited = turn.citations[0]
+    place = (cited.document_id, cited.start)
+    chunks = (hit.chunk for hit in explainer.trace.hits)
+    key = next(chunk.key for chunk in chunks if (chunk.document_id, chunk.start) == place)
+    standing = explainer.standing(key)
     document = base.documents.document(standing.chunk.document_id)
     names = {before: "By meaning alone", after: "By meaning and words"}
     run, results = base.runs.get(after), base.runs.results(after)

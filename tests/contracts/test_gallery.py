@@ -33,6 +33,9 @@ def test_the_gallery_is_small_and_says_what_it_would_say_today(tmp_path):
     make_pages(tmp_path / "new", tmp_path / "home")
     for page in PAGES:
         assert _said(tmp_path / "new" / page) == _said(GALLERY / page), page
+    tour = (tmp_path / "new" / "sample-tour.html").read_text("utf-8")
+    *_, cited, explained = re.findall("<h3>(.+?)</h3>", tour)
+    assert explained == cited
 
 
 @pytest.mark.thorough
