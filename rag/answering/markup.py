@@ -42,7 +42,8 @@ _NOTE = re.compile(
 )
 """The mark of a footnote, and attributes at the end of a line, as in "{.is-warning}"."""
 _BLOCK = re.compile(
-    r"^[ \t]*(?:(?:>[ \t]?)+(?:#{1,6}[ \t]+)?|#{1,6}[ \t]+)"  # quotes, headings
+    # Quotes, with what makes them a callout ("> [!NOTE]"), and headings.
+    r"^[ \t]*(?:(?:>[ \t]?)+(?:#{1,6}[ \t]+|\\?\[![A-Za-z]{3,12}\][+-]?[ \t]*+)?|#{1,6}[ \t]+)"
     r"|^[ \t]*[-*+•‣▪●○◦]++[ \t]++(?=\S)"  # bullets
     r"|(?<![ \t])[ \t]++#++[ \t]*$"  # what closes a heading
     r"|^[ \t]*+(?:\|?[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)*+\|?|={3,}+|[*_]{3,}+)"

@@ -178,6 +178,11 @@ def test_sentences(text, sentences):
             ["One is held.", "Two are.", "Do: this", "Three are.", "See: that"],
         ),
         ("```md\n:::note\nSay this.\n```", [":::note Say this."]),
+        (
+            "> [!NOTE]\n> One is held.\n\n> \\[!TIP] Two\n> are.\n\n>[!warning]- Mind: this.",
+            ["One is held.", "Two are.", "Mind: this."],
+        ),
+        ("See > [!NOTE] in the guide.", ["See > [!NOTE] in the guide."]),
         ('```xml\n<Note to="Ann">Call.</Note>\n```', ['<Note to="Ann">Call.</Note>']),
         (
             'Go to <NavPath path="Settings > Camera" />, not to `<NavPath path="Help" />`.',
