@@ -424,12 +424,10 @@ from .workspace.schemas.runs import SystemTrialData as SystemTrialData
 from .workspace.schemas.runs import answers_spent_data as answers_spent_data
 from .workspace.schemas.runs import decision_entry_data as decision_entry_data
 from .workspace.schemas.runs import diagnosis_data as diagnosis_data
-from .workspace.schemas.schema import DocumentData as DocumentData
 from .workspace.schemas.schema import Schema as Schema
 from .workspace.schemas.schema import Timestamp as Timestamp
-from .workspace.schemas.schema import VerbData as VerbData
 from .workspace.schemas.schema import attribute as attribute
-from .workspace.schemas.schema import optional as optional
+from .workspace.schemas.schema import isoformat as isoformat
 from .workspace.scoped import ScopedWorkspace as ScopedWorkspace
 from .workspace.workspace import SAMPLE as SAMPLE
 from .workspace.workspace import BaseInfo as BaseInfo

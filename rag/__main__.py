@@ -31,7 +31,6 @@ _DENIED = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno
 
 
 def mcp(args: argparse.Namespace) -> Output:
-    from rag import DocumentData
     from rag.api.mcp_server import over_stdio  # slow to import, and for this verb alone
 
     # A thread waits for standard input, and no exception would end it.
@@ -40,7 +39,7 @@ def mcp(args: argparse.Namespace) -> Output:
     over_stdio(inputs.workspace(args), tuple(args.scope or ("read", "ask")))
     from rag.cli.printing import Output
 
-    return Output(DocumentData(), "", silent=True)
+    return Output({}, "", silent=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,16 +89,18 @@ def _tell(text: str) -> None:
 
 def _printable(output: Output, *, as_json: bool) -> str:
     """The result in characters that standard output has: not every terminal or pipe is UTF-8."""
-    from rag.cli.printing import harmless
+    from rag.cli.printing import encodable, harmless
 
-    data = output.data.dump() if as_json else None
-    text = json.dumps(data, ensure_ascii=False) if as_json else harmless(output.text)
+    if as_json:
+        text = json.dumps(output.data, ensure_ascii=False, default=encodable)
+    else:
+        text = harmless(output.text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
         lossy = text.encode(encoding, "replace").decode(encoding)
-        return json.dumps(data) if as_json else lossy
+        return json.dumps(output.data, default=encodable) if as_json else lossy
     return text
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
 from pathlib import Path
 from textwrap import shorten
+from typing import Any
+
+from pydantic import BaseModel
 
 from rag import (
     Answer,
@@ -34,10 +38,10 @@ from rag import (
     Trace,
     TraceData,
     UnjudgedShare,
-    VerbData,
     answer_and_more,
     counted,
     failure_words,
+    isoformat,
     metric_title,
     money,
     page_name,
@@ -50,60 +54,6 @@ _CONTROLS = {*range(0x20), *range(0x7F, 0xA0)}
 _OBEYED = dict.fromkeys(_CONTROLS - set(map(ord, "\n\t")), "\N{REPLACEMENT CHARACTER}")
 
 
-class AddedDocumentData(VerbData):
-    """The outcome of one document of a job that adds documents.
-
-    ``receipt`` is None for a document that could not be read.
-    """
-
-    name: str
-    status: str
-    reason: str
-    chunks: int
-    receipt: ReceiptData | None = None
-
-
-class AddedDocumentsData(VerbData):
-    """The outcome of a job that adds documents to a knowledge base."""
-
-    knowledge_base: str
-    documents: list[AddedDocumentData]
-
-
-class RemovedData(VerbData):
-    """The name or hash of what was deleted."""
-
-    removed: str
-
-
-class ExportedData(VerbData):
-    """An exported text, or the file that it was written to."""
-
-    file: str | None
-    content: str | None
-
-
-class LostLabelData(VerbData):
-    """A label of a question whose text is in no document."""
-
-    question: str
-    document: str
-    page: int | None
-    quote: str
-
-
-class EvaluationData(VerbData, MeasuredData):
-    """A run with its uncertainty: intervals, unjudged passages, lost labels, every question."""
-
-    plan: Plan
-    intervals: dict[str, list[float]]
-    unjudged: UnjudgedShare | None
-    by_tag: list[TagFigures]
-    lost_labels: list[LostLabelData]
-    per_question: list[ResultData]
-    seconds: float
-
-
 @dataclass(frozen=True, slots=True)
 class Output:
     """One result: the object for ``--json``, and the same for a reader.
@@ -114,7 +64,7 @@ class Output:
     A ``silent`` one was printed already, by what served standard output.
     """
 
-    data: Schema
+    data: Schema | Mapping[str, Any]
     text: str
     passed: bool = True
     failing: int = 1
@@ -137,7 +87,20 @@ def follow(jobs: Jobs, job_id: int) -> None:
         raise TouchstoneError(f"{job.title}: {job.message or job.status}")
 
 
-def paused(data: Schema, jobs: Sequence[JobRow], lines: Sequence[str] = ()) -> Output:
+def encodable(value: Any) -> Any:
+    """Return a part of a result as what ``json`` encodes, with parts that may need this again."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, datetime):
+        return isoformat(value)
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return dict(value) if isinstance(value, Mapping) else list(value)
+
+
+def paused(
+    data: Schema | Mapping[str, Any], jobs: Sequence[JobRow], lines: Sequence[str] = ()
+) -> Output:
     """The outcome of a verb whose work paused: exit code 1, with the reason on standard error."""
     reason = " ".join(job.message for job in jobs if job.paused)
     return Output(data, "\n".join(lines), passed=False, problem=(reason, ""))
@@ -216,23 +179,23 @@ def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
     infos = base.documents.documents(base.recipe().index)
     receipts = {key: info.receipt for info in infos for key in (info.source, info.name)}
     rows = [
-        AddedDocumentData(
-            name=item.name,
-            status=item.status,
-            reason=item.reason,
-            chunks=item.chunks,
-            receipt=receipt and ReceiptData.of(receipt),
-        )
+        {
+            "name": item.name,
+            "status": item.status,
+            "reason": item.reason,
+            "chunks": item.chunks,
+            "receipt": receipt and ReceiptData.of(receipt),
+        }
         for item in items
         for receipt in [None if item.status == "failed" else receipts.get(item.name)]
     ]
-    data = AddedDocumentsData(knowledge_base=base.name, documents=rows)
+    data = {"knowledge_base": base.name, "documents": rows}
     return Output(data, "\n".join(lines), problem=problem)
 
 
 def exported(content: str, path: Path | None) -> Output:
     where = str(path) if path else None
-    data = ExportedData(file=where, content=None if path else content)
+    data = {"file": where, "content": None if path else content}
     return Output(data, where or content.rstrip())
 
 
@@ -362,13 +325,12 @@ def evaluation(
     plan: Plan,
 ) -> Output:
     data = MeasuredData.of(measured.run).extend(
-        EvaluationData,
         plan=plan,
-        intervals={name: list(pair) for name, pair in intervals.items()},
+        intervals=dict(intervals),
         unjudged=open_hits,
-        by_tag=list(tags),
+        by_tag=tags,
         lost_labels=lost_data(lost),
-        per_question=[ResultData.of(result) for result in measured.results],
+        per_question=list(map(ResultData.of, measured.results)),
         seconds=measured.run.seconds,
     )
     ceiling = precision_ceiling(measured.results, 5)
@@ -432,11 +394,14 @@ Lost = Sequence[tuple[str, Label]]
 """(question id, label) of labels that no present document holds."""
 
 
-def lost_data(lost: Lost) -> list[LostLabelData]:
+def lost_data(lost: Lost) -> list[dict[str, Any]]:
     return [
-        LostLabelData(
-            question=question, document=label.document_name, page=label.page, quote=label.quote
-        )
+        {
+            "question": question,
+            "document": label.document_name,
+            "page": label.page,
+            "quote": label.quote,
+        }
         for question, label in lost
     ]
 

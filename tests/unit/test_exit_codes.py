@@ -1,16 +1,13 @@
-"""How verbs end: each exit code that they declare; and their results are types."""
+"""How verbs end: each exit code that they declare."""
 
-import ast
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import rag.cli
 from rag import VERSION, KnowledgeBase
 from rag.__main__ import main
 from tests.answer_runs import Chat, with_chat
@@ -119,36 +116,3 @@ def test_ctrl_c_while_modules_load_prints_no_traceback():
 def test_the_table_of_exit_codes_is_that_of_the_declarations():
     page = (ROOT / "docs" / "command-line.md").read_text()
     assert exit_codes() in page
-
-
-VERBS = Path(rag.cli.__file__).parent
-
-
-def _dictionaries(source: str) -> Iterator[str]:
-    """Dictionaries that ``source`` hands to ``Output``, and functions that return rows untyped."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Output":
-            written = isinstance(node.args[0], ast.Dict | ast.DictComp | ast.BinOp)
-            yield from [ast.unparse(node.args[0])] if written else []
-        elif isinstance(node, ast.FunctionDef) and node.returns:
-            yield from [node.name] if "dict[str, Any]" in ast.unparse(node.returns) else []
-
-
-def test_no_verb_writes_its_fields_by_hand():
-    written = {
-        f"{path.stem}: {line}"
-        for path in VERBS.rglob("*.py")
-        for line in _dictionaries(path.read_text("utf-8"))
-    }
-    # Settings to store, and a question of another tool with its words blotted out.
-    assert written == {"conversing: _settings", "sharing: _redacted_question"}
-
-
-def test_a_dictionary_written_by_hand_is_seen():
-    source = """
-def row() -> dict[str, Any]: ...
-Output({"removed": 1}, "")
-Output(data | {"file": ""}, "")
-Output(RemovedData(removed=1), "")
-"""
-    assert sorted(_dictionaries(source)) == ["data | {'file': ''}", "row", "{'removed': 1}"]

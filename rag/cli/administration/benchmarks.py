@@ -10,16 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from rag import InvalidInput, VerbData
+from rag import InvalidInput
 from rag.cli.printing import Output
 
 BENCHMARKS = Path(__file__).resolve().parents[3] / "tests" / "bench"
-
-
-class BenchmarksData(VerbData):
-    """The figures of each benchmark, by name."""
-
-    benchmarks: dict[str, dict[str, float | int]]
 
 
 def bench(args: argparse.Namespace) -> Output:
@@ -72,8 +66,7 @@ def _ratios(measured: Mapping[str, Mapping[str, float]]) -> Output:
         lines += _crossed(figures) or [
             f"  {what:60} {value:10.3f}" for what, value in figures.items()
         ]
-    data = BenchmarksData(benchmarks={name: dict(measured[name]) for name in measured})
-    return Output(data, "\n".join(lines))
+    return Output({"benchmarks": measured}, "\n".join(lines))
 
 
 def _crossed(figures: Mapping[str, float]) -> list[str]:

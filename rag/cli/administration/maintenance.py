@@ -5,61 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from typing import Any
 
-from rag import Backup, DocumentData, Problem, Recipe, Settings, VerbData, counted, restore_backup
+from rag import Backup, Problem, Recipe, Settings, counted, restore_backup
 from rag.cli import inputs, printing
 from rag.cli.printing import Output
 
 
-class RenamedBaseData(VerbData):
-    """The former and the new name of a knowledge base."""
-
-    renamed: str
-    name: str
-
-
-class DuplicatedBaseData(VerbData):
-    """A copy of a knowledge base."""
-
-    duplicated: str
-    name: str
-    documents: int
-
-
-class CheckData(VerbData):
-    """The problems of a home, the number of those that are left, and the bytes that were freed."""
-
-    problems: list[Problem]
-    left: int
-    freed: int
-
-
-class BackupContentsData(VerbData):
-    """The contents of a backup; ``lost`` are files that were missing or damaged."""
-
-    knowledge_bases: int
-    documents: int
-    files: int
-    lost: list[str]
-
-
-class BackupData(BackupContentsData):
-    """A backup that was written."""
-
-    file: str
-    bytes: int
-
-
-class RestoredData(BackupContentsData):
-    """A home that was filled from a backup; ``set_aside`` has its previous contents."""
-
-    home: str
-    set_aside: str | None
-
-
 def rename(args: argparse.Namespace) -> Output:
     inputs.workspace(args).rename(args.kb, args.name)
-    data = RenamedBaseData(renamed=args.kb, name=args.name.strip())
+    data = {"renamed": args.kb, "name": args.name.strip()}
     return Output(data, f"renamed to {args.name}")
 
 
@@ -68,13 +23,13 @@ def duplicate(args: argparse.Namespace) -> Output:
     copy, job = workspace.duplicate(args.kb, args.name)
     printing.follow(workspace.jobs, job)
     number = len(copy.documents.documents(copy.recipe().index))
-    data = DuplicatedBaseData(duplicated=args.kb, name=copy.name, documents=number)
+    data = {"duplicated": args.kb, "name": copy.name, "documents": number}
     return Output(data, f"{copy.name}: {counted(number, 'document')}, copied from {args.kb}")
 
 
 def schema(args: argparse.Namespace) -> Output:
     definition = Recipe.model_json_schema()
-    return Output(DocumentData(**definition), json.dumps(definition, indent=2))
+    return Output(definition, json.dumps(definition, indent=2))
 
 
 def completion(args: argparse.Namespace) -> Output:
@@ -83,7 +38,7 @@ def completion(args: argparse.Namespace) -> Output:
     root = args.complete()
     root.prog = "rag"
     script = shtab.complete(root, args.shell)
-    return Output(DocumentData(shell=args.shell, script=script), script)
+    return Output({"shell": args.shell, "script": script}, script)
 
 
 def check(args: argparse.Namespace) -> Output:
@@ -91,7 +46,7 @@ def check(args: argparse.Namespace) -> Output:
     problems = workspace.check(repair=args.repair)
     freed = workspace.compact() if args.compact else 0
     unrepaired = [problem for problem in problems if not problem.repaired]
-    data = CheckData(problems=problems, left=len(unrepaired), freed=freed)
+    data = {"problems": problems, "left": len(unrepaired), "freed": freed}
     lines = [_line(problem) for problem in problems]
     lines += [f"the database is {freed / 1000:,.0f} kB smaller"] if args.compact else []
     counts = Counter("repaired" if problem.repaired else problem.kind for problem in problems)
@@ -108,7 +63,7 @@ def _line(problem: Problem) -> str:
 def backup(args: argparse.Namespace) -> Output:
     backup = inputs.workspace(args).back_up(args.file, allow_empty=args.allow_empty)
     size = args.file.stat().st_size
-    data = _contents(backup).extend(BackupData, file=str(args.file), bytes=size)
+    data = {**_contents(backup), "file": str(args.file), "bytes": size}
     return Output(data, f"{args.file}, {size / 1000:,.0f} kB\n{_report(backup)}", not backup.lost)
 
 
@@ -116,19 +71,21 @@ def restore(args: argparse.Namespace) -> Output:
     settings = Settings.from_env(home=args.home)
     backup, aside = restore_backup(settings, args.file, force=args.force)
     moved = f"\nthe previous contents are in {aside}" if aside else ""
-    data = _contents(backup).extend(
-        RestoredData, home=str(settings.home), set_aside=str(aside or "") or None
-    )
+    data = {
+        **_contents(backup),
+        "home": str(settings.home),
+        "set_aside": str(aside or "") or None,
+    }
     return Output(data, f"{settings.home}\n{_report(backup)}{moved}")
 
 
-def _contents(backup: Backup) -> BackupContentsData:
-    return BackupContentsData(
-        knowledge_bases=backup.knowledge_bases,
-        documents=backup.documents,
-        files=len(backup.files),
-        lost=list(backup.lost),
-    )
+def _contents(backup: Backup) -> dict[str, Any]:
+    return {
+        "knowledge_bases": backup.knowledge_bases,
+        "documents": backup.documents,
+        "files": len(backup.files),
+        "lost": backup.lost,
+    }
 
 
 def _report(backup: Backup) -> str:

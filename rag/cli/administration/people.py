@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime, timedelta
-
-from pydantic import ConfigDict
+from typing import Any
 
 from rag import (
     BUDGETS,
@@ -16,67 +15,14 @@ from rag import (
     MemberData,
     NewLinkData,
     PersonData,
-    Timestamp,
     TokenData,
     TokenRow,
-    VerbData,
     audit_actor,
     audit_csv,
     share_path,
 )
 from rag.cli import inputs
 from rag.cli.printing import Output
-
-
-class MembersData(VerbData):
-    """The members of a knowledge base."""
-
-    members: list[MemberData]
-
-
-class PeopleData(VerbData):
-    """All people who signed in or were invited."""
-
-    people: list[PersonData]
-
-
-class DeletedPersonData(VerbData):
-    """The e-mail address of a deleted person, with the numbers of what was deleted, by kind."""
-
-    model_config = ConfigDict(extra="allow")
-
-    deleted: str
-
-
-class LinksData(VerbData):
-    """The links to a knowledge base."""
-
-    links: list[LinkData]
-
-
-class AuditEntryData(VerbData):
-    """An entry of the audit log."""
-
-    at: Timestamp
-    who: str
-    via: str
-    key: str
-    knowledge_base: str
-    kind: str
-    action: str
-    detail: str
-
-
-class AuditData(VerbData):
-    """Entries of the audit log, newest first."""
-
-    entries: list[AuditEntryData]
-
-
-class WrittenAuditData(VerbData):
-    """The number of entries that were written to a file."""
-
-    entries: int
 
 
 def members(args: argparse.Namespace) -> Output:
@@ -89,10 +35,11 @@ def members(args: argparse.Namespace) -> Output:
             access.add_member(email, args.role)
         else:
             access.change_member(email, args.role)
-    listed = access.members()
-    data = MembersData(members=[MemberData.of(member) for member in listed])
-    lines = [f"{row.email:40} {row.role}" for row in data.members]
-    return Output(data, "\n".join(lines) or "No members: only the command line has access.")
+    rows = list(map(MemberData.of, access.members()))
+    lines = [f"{row.email:40} {row.role}" for row in rows]
+    return Output(
+        {"members": rows}, "\n".join(lines) or "No members: only the command line has access."
+    )
 
 
 def people(args: argparse.Namespace) -> Output:
@@ -101,10 +48,10 @@ def people(args: argparse.Namespace) -> Output:
         email = _needed(args.email, "Say who.", "Give the e-mail address after delete.")
         removed = accounts.forget(accounts.by_email(email))
         counts = ", ".join(f"{number} {what}" for what, number in removed.items())
-        return Output(DeletedPersonData(deleted=email, **removed), f"deleted {email}: {counts}")
+        return Output({"deleted": email, **removed}, f"deleted {email}: {counts}")
     rows = [PersonData.of(person) for person in accounts.list_all()]
     lines = [f"{row.email:40} {row.name}" + ", administrator" * row.administrator for row in rows]
-    return Output(PeopleData(people=rows), "\n".join(lines) or "No one has signed in yet.")
+    return Output({"people": rows}, "\n".join(lines) or "No one has signed in yet.")
 
 
 def link(args: argparse.Namespace) -> Output:
@@ -124,8 +71,7 @@ def link(args: argparse.Namespace) -> Output:
         )
     rows = [row for row in access.links() if args.tour in (None, row.tour_id)]
     lines = [_link_line(row) for row in rows]
-    links_data = LinksData(links=[LinkData.of(row) for row in rows])
-    return Output(links_data, "\n".join(lines) or "No link yet.")
+    return Output({"links": list(map(LinkData.of, rows))}, "\n".join(lines) or "No link yet.")
 
 
 def audit(args: argparse.Namespace) -> Output:
@@ -135,11 +81,9 @@ def audit(args: argparse.Namespace) -> Output:
     )
     if args.output is not None:
         inputs.write(args.output, audit_csv(lines).encode("utf-8", "replace"))
-        written = WrittenAuditData(entries=len(lines))
-        return Output(written, f"{len(lines)} entries in {args.output}")
-    rows = [_entry(line) for line in lines]
-    data = AuditData(entries=rows)
-    return Output(data, "\n".join(map(_entry_line, rows)) or "No entry.")
+        return Output({"entries": len(lines)}, f"{len(lines)} entries in {args.output}")
+    text = "\n".join(map(_entry_line, lines))
+    return Output({"entries": list(map(_entry, lines))}, text or "No entry.")
 
 
 def _needed(value: str | None, message: str, hint: str) -> str:
@@ -157,41 +101,24 @@ def _link_line(row: LinkRow) -> str:
     return f"{row.id}  {row.name:20} {state}{tour}"
 
 
-def _entry(line: AuditLine) -> AuditEntryData:
+def _entry(line: AuditLine) -> dict[str, Any]:
     entry = line.entry
-    return AuditEntryData(
-        at=entry.at,
-        who=audit_actor(line),
-        via=entry.via,
-        key=entry.key_id,
-        knowledge_base=entry.base,
-        kind=entry.kind,
-        action=entry.action,
-        detail=entry.detail,
-    )
+    return {
+        "at": entry.at,
+        "who": audit_actor(line),
+        "via": entry.via,
+        "key": entry.key_id,
+        "knowledge_base": entry.base,
+        "kind": entry.kind,
+        "action": entry.action,
+        "detail": entry.detail,
+    }
 
 
-def _entry_line(row: AuditEntryData) -> str:
-    about = " ".join(filter(None, (row.action, row.detail)))
-    return f"{row.at:%Y-%m-%dT%H:%M:%S}  {row.who:30} {row.knowledge_base:20} {about}"
-
-
-class TokensData(VerbData):
-    """The tokens of the API."""
-
-    tokens: list[TokenData]
-
-
-class RevokedTokenData(VerbData):
-    """The id of a revoked token."""
-
-    revoked: str
-
-
-class CreatedTokenData(VerbData, TokenData):
-    """A new token with its secret."""
-
-    token: str
+def _entry_line(line: AuditLine) -> str:
+    entry = line.entry
+    about = " ".join(filter(None, (entry.action, entry.detail)))
+    return f"{entry.at:%Y-%m-%dT%H:%M:%S}  {audit_actor(line):30} {entry.base:20} {about}"
 
 
 def token(args: argparse.Namespace) -> Output:
@@ -200,8 +127,9 @@ def token(args: argparse.Namespace) -> Output:
     if args.action == "list":
         rows = tokens.list_all()
         lines = [_line(row) for row in rows]
-        data = TokensData(tokens=[TokenData.of(row) for row in rows])
-        return Output(data, "\n".join(lines) or "No token yet.")
+        return Output(
+            {"tokens": list(map(TokenData.of, rows))}, "\n".join(lines) or "No token yet."
+        )
     if not args.name:
         raise InvalidInput(
             "Specify the token.",
@@ -209,14 +137,14 @@ def token(args: argparse.Namespace) -> Output:
         )
     if args.action == "revoke":
         tokens.revoke(args.name)
-        return Output(RevokedTokenData(revoked=args.name), f"revoked {args.name}")
+        return Output({"revoked": args.name}, f"revoked {args.name}")
     days = None if args.forever else args.days
     owner = access.people.by_email(args.owner).id if args.owner else ""
     limits = {name: getattr(args, f"most_{name}") for name in BUDGETS}
     budget = {name: most for name, most in limits.items() if most is not None}
     secret, row = tokens.create(args.name, args.scope or ["read"], days, owner, budget)
     text = f"{secret}\n\nThis is shown once. {_line(row)}"
-    return Output(TokenData.of(row).extend(CreatedTokenData, token=secret), text)
+    return Output(TokenData.of(row).extend(token=secret), text)
 
 
 def _line(row: TokenRow) -> str:

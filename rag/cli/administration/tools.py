@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from rag import HttpTool, InvalidInput, LocalServer, ToolResult, VerbData, Workspace
+from rag import HttpTool, InvalidInput, LocalServer, Workspace
 from rag.cli import inputs, printing
-from rag.cli.printing import Output, RemovedData
+from rag.cli.printing import Output, encodable
 
 _PLACES = ("results", "text", "title", "link", "score")
-
-
-class ToolData(HttpTool, VerbData):
-    """A tool, and the variables of its headers that are not set."""
-
-    unset: list[str]
-
-
-class ToolsData(VerbData):
-    """The tools that recipes may name."""
-
-    tools: list[ToolData]
-
-
-class ToolOutcomeData(VerbData):
-    """The results of a tool for a question; ``empty`` counts those without a text."""
-
-    tool: str
-    results: list[ToolResult]
-    empty: int
-    seconds: float
 
 
 def tools(args: argparse.Namespace) -> Output:
@@ -38,10 +18,10 @@ def tools(args: argparse.Namespace) -> Output:
     rows = [_row(workspace, tool) for tool in registered]
     lines = [
         f"{tool.name:20} {tool.method} {tool.url}"
-        + (f"  not set: {', '.join(row.unset)}" if row.unset else "")
+        + (f"  not set: {', '.join(row['unset'])}" if row["unset"] else "")
         for tool, row in zip(registered, rows, strict=True)
     ]
-    return Output(ToolsData(tools=rows), "\n".join(lines) or "There is no tool yet.")
+    return Output({"tools": rows}, "\n".join(lines) or "There is no tool yet.")
 
 
 def add_tool(args: argparse.Namespace) -> Output:
@@ -54,19 +34,14 @@ def add_tool(args: argparse.Namespace) -> Output:
     workspace.tools.save(tool)
     row = _row(workspace, tool)
     use = f'use it with --set search.tools=["{tool.name}"]'
-    needs = [f"set {name} in the environment" for name in row.unset]
+    needs = [f"set {name} in the environment" for name in row["unset"]]
     return Output(row, "\n".join([f"kept {tool.name}", *needs, use]))
 
 
 def test_tool(args: argparse.Namespace) -> Output:
     registry = inputs.workspace(args).tools
     outcome = registry.ask(registry.named(args.name), args.question)
-    data = ToolOutcomeData(
-        tool=args.name,
-        results=list(outcome.results),
-        empty=outcome.empty,
-        seconds=outcome.seconds,
-    )
+    data = {"tool": args.name, **encodable(outcome)}
     lines = [
         f"{rank:3}  {result.title or '(no title)'}  {result.url}"
         + ("" if result.score is None else f"  score {result.score:g}")
@@ -78,11 +53,11 @@ def test_tool(args: argparse.Namespace) -> Output:
 
 def remove_tool(args: argparse.Namespace) -> Output:
     inputs.workspace(args).tools.remove(args.name)
-    return Output(RemovedData(removed=args.name), f"deleted {args.name}")
+    return Output({"removed": args.name}, f"deleted {args.name}")
 
 
-def _row(workspace: Workspace, tool: HttpTool) -> ToolData:
-    return ToolData(**dict(tool), unset=workspace.tools.unset(tool))
+def _row(workspace: Workspace, tool: HttpTool) -> dict[str, Any]:
+    return {**tool.model_dump(mode="json"), "unset": workspace.tools.unset(tool)}
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -94,17 +69,11 @@ def _header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-class ModelsData(VerbData):
-    """The model servers that run."""
-
-    servers: list[LocalServer]
-
-
 def models(args: argparse.Namespace) -> Output:
     servers = inputs.workspace(args).local_servers()
     lines = [line for server in servers for line in _lines(server)]
     none = "No model server runs here. To get one, install Ollama and run: ollama pull qwen3:1.7b"
-    return Output(ModelsData(servers=servers), "\n".join(lines) or none)
+    return Output({"servers": servers}, "\n".join(lines) or none)
 
 
 def _lines(server: LocalServer) -> list[str]:

@@ -17,20 +17,15 @@ from rag import (
     AnswerStream,
     Conversation,
     ConversationRow,
-    DocumentData,
     InvalidInput,
     InvalidRecipe,
     KnowledgeBase,
     Message,
     NotFound,
     Recipe,
-    Timestamp,
     TouchstoneError,
     Trace,
-    VerbData,
-    attribute,
     counted,
-    optional,
     searches,
     spanning,
     unsearched,
@@ -41,59 +36,6 @@ from rag.cli.printing import Output
 ACTIONS = ("list", "show", "rename", "delete", "export")
 
 
-class TurnData(VerbData, AnswerData):
-    """An answer in a conversation, with its question or its session."""
-
-    question: str | None = optional()
-    session: int | None = optional()
-
-
-class ChatData(VerbData):
-    """The questions and answers that one chat added to a session."""
-
-    session: int
-    turns: list[TurnData]
-
-
-class FeedbackData(VerbData):
-    """Turns with thumbs, reasons and corrections, and the file that has them."""
-
-    knowledge_base: str
-    file: str | None
-    feedback: list[DocumentData]
-
-
-class SessionData(VerbData):
-    """A session of a knowledge base, by its first question."""
-
-    id: int
-    name: str
-    question: str
-    questions: int = attribute("turns")
-    asked: Timestamp
-    visitor: str
-
-
-class SessionsData(VerbData):
-    """The sessions of a knowledge base."""
-
-    knowledge_base: str
-    sessions: list[SessionData]
-
-
-class RenamedSessionData(VerbData):
-    """A session and its new name."""
-
-    id: int
-    name: str
-
-
-class DeletedSessionData(VerbData):
-    """The id of a deleted session, null if it was not deleted."""
-
-    deleted: int | None
-
-
 _LISTED = 1000
 _END = ("/quit", "/exit")
 
@@ -101,7 +43,7 @@ _END = ("/quit", "/exit")
 def chat(args: argparse.Namespace) -> Output:
     talk = _Talk(args)
     out = sys.stderr if args.json else sys.stdout
-    turns = list[TurnData]()
+    turns = list[dict[str, Any]]()
 
     def say(piece: str) -> None:
         print(printing.harmless(piece), end="", file=out, flush=True)
@@ -116,13 +58,12 @@ def chat(args: argparse.Namespace) -> Output:
         except TouchstoneError as error:
             print(f"Error: {error.message} {error.hint}".strip(), file=sys.stderr)
             continue
-        output = printing.answer(stream.answer, stream.error)
         if stream.answer.written:
             say(f"\n\n{stream.answer.text}")
         below = [*printing.state(stream.answer), *printing.below_answer(stream.answer)]
         print(printing.harmless("\n".join(["\n", *below, ""])), file=out, flush=True)
-        turns.append(output.data.extend(TurnData, question=question))
-    data = ChatData(session=talk.id, turns=turns)
+        turns.append(AnswerData.of(stream.answer).extend(question=question))
+    data = {"session": talk.id, "turns": turns}
     return Output(data, f"session {talk.id}, {counted(len(turns), 'question')}")
 
 
@@ -131,7 +72,7 @@ def ask_in_session(args: argparse.Namespace) -> Output:
     talk = _Talk(args)
     stream = talk.ask(args.question, lambda _piece: None)
     output = printing.answer(stream.answer, stream.error)
-    return replace(output, data=output.data.extend(TurnData, session=talk.id))
+    return replace(output, data=AnswerData.of(stream.answer).extend(session=talk.id))
 
 
 def sessions(args: argparse.Namespace) -> Output:
@@ -152,9 +93,7 @@ def feedback(args: argparse.Namespace) -> Output:
     if args.output:
         inputs.write(args.output, lines.encode("utf-8", "replace"))
     where = str(args.output) if args.output else None
-    data = FeedbackData(
-        knowledge_base=args.kb, file=where, feedback=[DocumentData(**row) for row in rows]
-    )
+    data = {"knowledge_base": args.kb, "file": where, "feedback": rows}
     return Output(data, where or lines.rstrip() or "No feedback yet.")
 
 
@@ -251,20 +190,30 @@ def _typed() -> str | None:
 
 
 def _listed(base: KnowledgeBase, conversations: Sequence[ConversationRow]) -> Output:
-    rows = list(map(SessionData.of, conversations))
+    rows = [
+        {
+            "id": conversation.id,
+            "name": conversation.name,
+            "question": conversation.question,
+            "questions": conversation.turns,
+            "asked": conversation.asked,
+            "visitor": conversation.visitor,
+        }
+        for conversation in conversations
+    ]
     lines = [
         f"{conversation.id:5}  {conversation.asked:%Y-%m-%d %H:%M}  "
         f"{counted(conversation.turns, 'question'):>13}  "
         f"{printing.snippet(conversation.title, 80)}"
         for conversation in conversations
     ]
-    data = SessionsData(knowledge_base=base.name, sessions=rows)
+    data = {"knowledge_base": base.name, "sessions": rows}
     return Output(data, "\n".join(lines) or "None yet.")
 
 
 def _show(base: KnowledgeBase, conversation: Conversation, _args: argparse.Namespace) -> Output:
     data = json.loads(base.conversations.export(conversation.id, "json"))
-    return Output(DocumentData(**data), base.conversations.export(conversation.id).rstrip())
+    return Output(data, base.conversations.export(conversation.id).rstrip())
 
 
 def _rename(base: KnowledgeBase, conversation: Conversation, args: argparse.Namespace) -> Output:
@@ -272,7 +221,7 @@ def _rename(base: KnowledgeBase, conversation: Conversation, args: argparse.Name
         raise InvalidInput("sessions rename needs a name.", 'Like: sessions KB rename 3 "Leave".')
     name = base.conversations.rename(conversation.id, args.name)
     return Output(
-        RenamedSessionData(id=conversation.id, name=name),
+        {"id": conversation.id, "name": name},
         f"session {conversation.id} is called {name or 'no name'}",
     )
 
@@ -289,10 +238,9 @@ def _delete(base: KnowledgeBase, conversation: Conversation, args: argparse.Name
             file=sys.stderr,
         )
         if input().strip().lower() not in ("y", "yes"):
-            return Output(DeletedSessionData(deleted=None), "Nothing was deleted.")
+            return Output({"deleted": None}, "Nothing was deleted.")
     base.conversations.delete(conversation.id)
-    data = DeletedSessionData(deleted=conversation.id)
-    return Output(data, f"session {conversation.id} is deleted")
+    return Output({"deleted": conversation.id}, f"session {conversation.id} is deleted")
 
 
 def _export(base: KnowledgeBase, conversation: Conversation, args: argparse.Namespace) -> Output:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from rag import (
     Attribution,
     Explainer,
     Finding,
-    FindingsData,
     InvalidInput,
     KnowledgeBase,
-    PassageData,
     RankedPassage,
     Recipe,
     RetrievalComparison,
+    Schema,
     Standing,
     VectorsData,
-    VerbData,
     compared_data,
     findings_data,
     passage_data,
@@ -33,18 +30,6 @@ from rag.cli.printing import Output, indexed_with, located, progress, snippet
 _SNIPPET = 110
 
 
-class ExplainedPassageData(VerbData, PassageData):
-    """One passage, and the vector index that was searched."""
-
-    vectors: VectorsData
-
-
-class ExplainedFindingsData(VerbData, FindingsData):
-    """The passages that match, and the vector index that was searched."""
-
-    vectors: VectorsData
-
-
 def explain(
     base: KnowledgeBase, recipe: Recipe, args: argparse.Namespace, changes: Mapping[str, Any]
 ) -> Output:
@@ -54,14 +39,13 @@ def explain(
         return _beside(base, args.question, recipe, start.with_fields(changes))
     explainer = base.explanations.explain(args.question, recipe)
     if args.chunk:
-        kind: type[ExplainedPassageData | ExplainedFindingsData] = ExplainedPassageData
-        output = _passage(explainer, passage_key(args.chunk), args.attribution)
+        data, text = _passage(explainer, passage_key(args.chunk), args.attribution)
     elif args.find:
-        kind = ExplainedFindingsData
-        output = _finding(explainer, explainer.find(args.find))
+        data, text = _finding(explainer, explainer.find(args.find))
     elif args.document:
-        kind = ExplainedFindingsData
-        output = _finding(explainer, explainer.in_document(explainer.document_id(args.document)))
+        data, text = _finding(
+            explainer, explainer.in_document(explainer.document_id(args.document))
+        )
     else:
         raise InvalidInput(
             "Specify what to explain.",
@@ -71,8 +55,7 @@ def explain(
     choice = base.documents.vector_index(recipe.index)
     vectors = f"\n\nVectors, {choice.kind}: {choice.headline} {choice.details}"
     line = "" if choice.kind == "flat" else vectors
-    data = output.data.extend(kind, vectors=VectorsData.of(choice))
-    return replace(output, data=data, text=output.text + line)
+    return Output(data.extend(vectors=VectorsData.of(choice)), text + line)
 
 
 def _recipe_of(base: KnowledgeBase, run_id: str) -> Recipe:
@@ -103,7 +86,7 @@ def _set_with(base: KnowledgeBase, question: str) -> str | None:
     return None
 
 
-def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
+def _passage(explainer: Explainer, key: int, attributed: bool) -> tuple[Schema, str]:
     standing, changes = explainer.standing(key), explainer.changes(key)
     attribution = explainer.attribution(key, progress) if attributed else None
     lines = [
@@ -113,11 +96,10 @@ def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
     ]
     lines += [f"  {change.words}" for change in changes]
     lines += ["", *_attribution_lines(attribution)] if attribution else []
-    data = passage_data(explainer, standing, changes, attribution)
-    return Output(data, "\n".join(lines))
+    return passage_data(explainer, standing, changes, attribution), "\n".join(lines)
 
 
-def _finding(explainer: Explainer, findings: Sequence[Finding]) -> Output:
+def _finding(explainer: Explainer, findings: Sequence[Finding]) -> tuple[Schema, str]:
     changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
     lines = []
     for finding, finding_changes in zip(findings, changes, strict=True):
@@ -127,8 +109,8 @@ def _finding(explainer: Explainer, findings: Sequence[Finding]) -> Output:
             *_gap_lines(finding),
         ]
         lines += [*(f"  {change.words}" for change in finding_changes), ""]
-    data = findings_data(explainer, findings, changes)
-    return Output(data, "\n".join(lines).rstrip() or "The document has no passage.")
+    text = "\n".join(lines).rstrip() or "The document has no passage."
+    return findings_data(explainer, findings, changes), text
 
 
 def _standing_lines(standing: Standing) -> Iterator[str]:

@@ -7,19 +7,13 @@ from typing import Any
 
 from rag import (
     EVERYBODY,
-    CitedSpan,
-    DocumentData,
     InvalidInput,
     Remembered,
-    Timestamp,
     TurnRow,
-    VerbData,
-    attribute,
     cost_text,
     counted,
     operation_figures,
     operation_periods,
-    optional,
     slowest_turns,
     total_seconds,
     worst_turns,
@@ -28,48 +22,6 @@ from rag.cli import inputs
 from rag.cli.printing import Output, snippet
 
 ACTIONS = ("list", "search", "show", "correct", "delete")
-
-
-class InteractionData(VerbData):
-    """A past interaction, and whether its sources still say the same."""
-
-    id: int = attribute("interaction", "turn")
-    question: str = attribute("interaction", "question")
-    answer: str = attribute("interaction", "answer")
-    outcome: str = attribute("interaction", "outcome")
-    follow_up: bool = attribute("interaction", "follow_up")
-    thumb: int = attribute("interaction", "thumb")
-    corrected: bool = attribute("interaction", "corrected")
-    asked: Timestamp = attribute("interaction", "asked")
-    standing: str
-    changed_documents: list[str] = attribute("gone")
-    cosine: float | None
-    sources: tuple[CitedSpan, ...] = attribute("interaction", "sources")
-
-
-class InteractionsData(VerbData):
-    """Past interactions, and the number of all that are stored."""
-
-    held: int
-    interactions: list[InteractionData]
-
-
-class DeletedInteractionData(VerbData):
-    """The id of a deleted interaction."""
-
-    deleted: int
-
-
-class TurnMetricsData(VerbData):
-    """A question in use: its status, times and metrics, and what is wrong with its answer."""
-
-    id: int
-    question: str | None
-    asked: Timestamp
-    status: str
-    seconds: float
-    metrics: dict[str, Any]
-    fault: str | None = optional()
 
 
 def memory(args: argparse.Namespace) -> Output:
@@ -88,30 +40,29 @@ def memory(args: argparse.Namespace) -> Output:
     turn = inputs.number(args.value[0], "an interaction", "memory KB list shows them.")
     if args.action == "delete":
         interactions.delete(turn)
-        data = DeletedInteractionData(deleted=turn)
-        return Output(data, f"forgot {turn}; its turn stays in its conversation")
+        return Output({"deleted": turn}, f"forgot {turn}; its turn stays in its conversation")
     if args.action == "correct":
         if args.question is None and args.answer is None:
             raise InvalidInput("The correction is missing.", "Give --question or --answer.")
         interactions.correct(turn, question=args.question, answer=args.answer)
     past = interactions.get(turn)
     text = "\n".join([_line(past), "", past.interaction.answer])
-    return Output(InteractionData.of(past), text)
+    return Output(_interaction(past), text)
 
 
 def operations(args: argparse.Namespace) -> Output:
     turns = inputs.workspace(args).base(args.kb, EVERYBODY).conversations.all_turns(args.days)
     whole, bad = operation_figures(turns), worst_turns(turns)
-    data = DocumentData(
+    data = {
         **whole.public(),
-        days=args.days,
-        periods=[
+        "days": args.days,
+        "periods": [
             period.figures.public() | {"start": period.start.isoformat()}
             for period in operation_periods(turns)
         ],
-        slowest=list(map(_turn, slowest_turns(turns))),
-        worst=[_turn(turn, wrong) for turn, wrong in bad],
-    )
+        "slowest": list(map(_turn, slowest_turns(turns))),
+        "worst": [{**_turn(turn), "fault": wrong} for turn, wrong in bad],
+    }
     if not turns:
         return Output(data, "No questions in this period.")
     lines = [
@@ -134,8 +85,27 @@ def _expect(args: argparse.Namespace, count: int, what: str = "") -> None:
 
 
 def _listed(interactions: list[Remembered], total: int) -> Output:
-    data = InteractionsData(held=total, interactions=list(map(InteractionData.of, interactions)))
+    data = {"held": total, "interactions": list(map(_interaction, interactions))}
     return Output(data, "\n".join(map(_line, interactions)) or "The memory is empty.")
+
+
+def _interaction(remembered: Remembered) -> dict[str, Any]:
+    """A past interaction, and whether its sources still say the same."""
+    past = remembered.interaction
+    return {
+        "id": past.turn,
+        "question": past.question,
+        "answer": past.answer,
+        "outcome": past.outcome,
+        "follow_up": past.follow_up,
+        "thumb": past.thumb,
+        "corrected": past.corrected,
+        "asked": past.asked,
+        "standing": remembered.standing,
+        "changed_documents": remembered.gone,
+        "cosine": remembered.cosine,
+        "sources": past.sources,
+    }
 
 
 def _line(remembered: Remembered) -> str:
@@ -145,16 +115,15 @@ def _line(remembered: Remembered) -> str:
     return f"{interaction.turn:5}  {alike}{remembered.standing:12}  {question}"
 
 
-def _turn(turn: TurnRow, fault: str | None = None) -> TurnMetricsData:
-    return TurnMetricsData(
-        id=turn.id,
-        question=turn.question,
-        asked=turn.asked,
-        status=turn.status,
-        seconds=total_seconds(turn),
-        metrics=dict(turn.metrics),
-        fault=fault,
-    )
+def _turn(turn: TurnRow) -> dict[str, Any]:
+    return {
+        "id": turn.id,
+        "question": turn.question,
+        "asked": turn.asked,
+        "status": turn.status,
+        "seconds": total_seconds(turn),
+        "metrics": turn.metrics,
+    }
 
 
 def _seconds(value: float | None) -> str:

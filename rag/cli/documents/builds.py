@@ -11,27 +11,18 @@ from rag import (
     KnowledgeBase,
     NotFound,
     VectorsData,
-    VerbData,
     build_data,
     counted,
 )
 from rag.cli import inputs
-from rag.cli.printing import Output, RemovedData
-
-
-class BuildsData(VerbData):
-    """The index builds of a knowledge base."""
-
-    knowledge_base: str
-    builds: list[BuildData]
+from rag.cli.printing import Output
 
 
 def builds(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
     active = base.recipe().index.hash
     rows = [build_data(base.documents, build, active) for build in base.documents.builds()]
-    data = BuildsData(knowledge_base=base.name, builds=rows)
-    return Output(data, "\n".join(map(_line, rows)))
+    return Output({"knowledge_base": base.name, "builds": rows}, "\n".join(map(_line, rows)))
 
 
 def remove_build(args: argparse.Namespace) -> Output:
@@ -39,7 +30,7 @@ def remove_build(args: argparse.Namespace) -> Output:
     build = _named(base, args.build)
     base.documents.delete_build(build.hash)
     message = f"deleted build {build.hash}: {build.recipe.cut} with {build.recipe.embedder}"
-    return Output(RemovedData(removed=build.hash), message)
+    return Output({"removed": build.hash}, message)
 
 
 def _named(base: KnowledgeBase, beginning: str) -> BuildRow:

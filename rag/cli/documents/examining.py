@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import Any
 
 from rag import (
     EVERYBODY,
@@ -13,10 +14,8 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     StoredEdit,
-    VerbData,
     counted,
     examination_data,
-    optional,
 )
 from rag.cli import inputs
 from rag.cli.printing import Output, snippet
@@ -75,26 +74,6 @@ _MEANING = {
 }
 
 
-class EditData(VerbData):
-    """An edit of passages, at its place in a document; ``document`` had it if its text is lost."""
-
-    id: int
-    kind: str
-    start: int
-    end: int
-    quote: str
-    words: str
-    document: str | None = optional()
-
-
-class EditsData(VerbData):
-    """The edits of a document, and all whose text is lost."""
-
-    document: str
-    edits: list[EditData]
-    lost: list[EditData]
-
-
 def edit_passages(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
     for number in args.remove:
@@ -108,16 +87,27 @@ def edit_passages(args: argparse.Namespace) -> Output:
         )
     edits = base.documents.passage_edits(args.document)
     lost = base.documents.lost_edits()
-    data = EditsData(
-        document=args.document,
-        edits=[EditData.of(edit) for edit in edits],
-        lost=[EditData.of(edit, document=edit.document_name) for edit in lost],
-    )
+    data = {
+        "document": args.document,
+        "edits": list(map(_edit, edits)),
+        "lost": [{**_edit(edit), "document": edit.document_name} for edit in lost],
+    }
     lines = [_line(edit) for edit in edits] or [f"No edit of {args.document}."]
     if lost:
         lines.append(f"{counted(len(lost), 'edit')} whose text is in no document:")
         lines += [f"{_line(edit)}  in {edit.document_name}" for edit in lost]
     return Output(data, "\n".join(lines))
+
+
+def _edit(edit: StoredEdit) -> dict[str, Any]:
+    return {
+        "id": edit.id,
+        "kind": edit.kind,
+        "start": edit.start,
+        "end": edit.end,
+        "quote": edit.quote,
+        "words": edit.words,
+    }
 
 
 def _span(base: KnowledgeBase, document: str, quote: str) -> tuple[int, int]:

@@ -28,54 +28,12 @@ from rag import (
     StorePreview,
     StorePreviewData,
     UnreadableDocument,
-    VerbData,
     VersionData,
     Workspace,
     counted,
 )
 from rag.cli import inputs, printing, targets
-from rag.cli.printing import AddedDocumentsData, LostLabelData, Output, lost_data, lost_lines
-
-
-class StoreImportData(VerbData):
-    """A knowledge base with the passages of an existing store."""
-
-    knowledge_base: str
-    documents: int
-    embedder: str
-    message: str
-
-
-class VersionsData(VerbData):
-    """The replaced versions of a question set, and the one that was restored."""
-
-    set: str
-    version: int
-    restored: int | None
-    versions: list[VersionData]
-
-
-class DocumentTagsData(VerbData):
-    """The tags of a document."""
-
-    document: str
-    tags: list[str]
-
-
-class ImportedQuestionsData(VerbData):
-    """An imported question set, and what of its file could not be used."""
-
-    knowledge_base: str
-    documents: int
-    set: str
-    questions: int
-    lost_labels: list[LostLabelData]
-    skipped: list[str]
-    unused_columns: list[str]
-    replaced_version: int | None
-    repeated_quotes: list[str]
-    unlabelled_questions: int
-    problems: list[str]
+from rag.cli.printing import Output, lost_data, lost_lines
 
 
 def demo(args: argparse.Namespace) -> Output:
@@ -110,7 +68,7 @@ def read_again(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
     if not base.documents.outdated():
-        data = AddedDocumentsData(knowledge_base=base.name, documents=[])
+        data = {"knowledge_base": base.name, "documents": []}
         return Output(data, "All documents were read by the current readers.")
     job = base.documents.read_again()
     printing.follow(workspace.jobs, job)
@@ -152,12 +110,12 @@ def _from_store(
     job = base.documents.import_store(store, args.embedder)
     printing.follow(workspace.jobs, job)
     recipe, message = base.recipe(), workspace.jobs.get(job).message
-    data = StoreImportData(
-        knowledge_base=base.name,
-        documents=len(base.documents.documents(recipe.index)),
-        embedder=recipe.index.embedder,
-        message=message,
-    )
+    data = {
+        "knowledge_base": base.name,
+        "documents": len(base.documents.documents(recipe.index)),
+        "embedder": recipe.index.embedder,
+        "message": message,
+    }
     return Output(data, f"{message}\nembedder: {recipe.index.embedder}")
 
 
@@ -212,12 +170,12 @@ def question_versions(args: argparse.Namespace) -> Output:
         lines.append(f"version {args.restore} of {args.set_name!r} is back")
         lines += [_kept(args.kb, args.set_name, replaced)] if replaced is not None else []
     versions = questions.kept_versions(args.set_name)
-    data = VersionsData(
-        set=args.set_name,
-        version=questions.named(args.set_name).version,
-        restored=args.restore,
-        versions=[VersionData.of(version) for version in versions],
-    )
+    data = {
+        "set": args.set_name,
+        "version": questions.named(args.set_name).version,
+        "restored": args.restore,
+        "versions": list(map(VersionData.of, versions)),
+    }
     lines += [
         f"{version.version:4}  replaced {version.replaced:%Y-%m-%d %H:%M}  "
         f"{counted(version.questions, 'question')}, {counted(version.labels, 'label')}"
@@ -260,7 +218,7 @@ def export_questions(args: argparse.Namespace) -> Output:
 
 def tag(args: argparse.Namespace) -> Output:
     tags = inputs.workspace(args).base(args.kb).documents.tag(args.document, args.tag)
-    data = DocumentTagsData(document=args.document, tags=list(tags))
+    data = {"document": args.document, "tags": tags}
     return Output(data, f"{args.document}: {', '.join(tags) or 'no tag'}")
 
 
@@ -312,19 +270,19 @@ def _imported(
     lost = base.questions.lost_labels(question_set.name)
     problems = base.questions.check(question_set.name).problems
     number = len(base.documents.documents(base.recipe().index))
-    data = ImportedQuestionsData(
-        knowledge_base=base.name,
-        documents=number,
-        set=question_set.name,
-        questions=question_set.questions,
-        lost_labels=lost_data(lost),
-        skipped=list(came.skipped) if came else [],
-        unused_columns=list(came.unused) if came else [],
-        replaced_version=came.replaced if came else None,
-        repeated_quotes=list(came.repeated) if came else [],
-        unlabelled_questions=came.unlabelled if came else 0,
-        problems=list(problems),
-    )
+    data = {
+        "knowledge_base": base.name,
+        "documents": number,
+        "set": question_set.name,
+        "questions": question_set.questions,
+        "lost_labels": lost_data(lost),
+        "skipped": came.skipped if came else [],
+        "unused_columns": came.unused if came else [],
+        "replaced_version": came.replaced if came else None,
+        "repeated_quotes": came.repeated if came else [],
+        "unlabelled_questions": came.unlabelled if came else 0,
+        "problems": problems,
+    }
     questions = counted(question_set.questions, "question")
     text = f"{questions} in {question_set.name!r}, {counted(number, 'document')}"
     lines = [text, *lost_lines(lost)]

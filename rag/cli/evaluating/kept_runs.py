@@ -4,184 +4,33 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-
-from pydantic import AliasPath, ConfigDict, Field, field_validator
+from typing import Any
 
 from rag import (
     EVERYBODY,
     LOCAL,
-    AnswersSpentData,
     Budget,
     DecisionData,
-    DocumentData,
     Evaluation,
     GateResult,
-    JudgeCalibration,
     KnowledgeBase,
     LeaderboardRow,
     MeasuredData,
     NotFound,
-    OpenHits,
     PairedGate,
     Recipe,
     Run,
-    RunAnswer,
-    SystemSource,
-    Timestamp,
-    TrafficTrace,
-    VerbData,
     Workspace,
     answers_spent_data,
-    attribute,
     counted,
 )
 from rag.cli import printing
-from rag.cli.printing import EvaluationData, Output
-
-
-class RunRowData(VerbData):
-    """A stored run, with its name and place on the leaderboard of its question set."""
-
-    run: str = attribute("run", "id")
-    name: str
-    set: str = attribute("run", "question_set")
-    recipe: str | None = attribute("run", "recipe_hash")
-    system: str | None = attribute("run", "system")
-    place: int | None
-    differs: list[str]
-    questions: int = attribute("run", "questions")
-    metrics: dict[str, float] = attribute("run", "metrics")
-    context_tokens: float | None = attribute("run", "context_tokens")
-    created: Timestamp = attribute("run", "created")
-    seconds: float = attribute("run", "seconds")
-    prompts: str = attribute("run", "prompts")
-
-    @field_validator("system", mode="before")
-    @classmethod
-    def _label(cls, system: SystemSource | None) -> str | None:
-        return system.label if system else None
-
-
-class RunsData(VerbData):
-    """The stored runs of a knowledge base."""
-
-    runs: list[RunRowData]
-
-
-class MinimumData(VerbData):
-    """A minimum of a metric."""
-
-    metric: str
-    value: float
-    required: float
-    passed: bool
-
-
-class FailureData(VerbData):
-    """A metric below its minimum, or below the baseline."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    metric: str
-    value: float
-    required: float
-    source: str = Field(
-        validation_alias=AliasPath("baseline"),
-        serialization_alias="of",
-        description="`min` or `baseline`, which requires the value",
-    )
-
-    @field_validator("source", mode="before")
-    @classmethod
-    def _name(cls, is_of_baseline: bool) -> str:
-        return "baseline" if is_of_baseline else "min"
-
-
-class RegressionData(VerbData):
-    """A question that does worse than in the baseline."""
-
-    id: str = attribute("question_id")
-    question: str = attribute("text")
-    before: float
-    after: float
-    first_before: int | None
-    first_after: int | None
-
-
-class PairedGateData(VerbData):
-    """The test of a metric against the baseline, over the questions of both."""
-
-    outcome: str
-    difference: float
-    interval: tuple[float, float]
-    confidence: float
-    p: float
-    questions: int
-    left_out: int
-    tolerance: float
-    unjudged: tuple[float, float] | None
-
-
-class GateData(VerbData, MeasuredData):
-    """A run against minimums and a baseline."""
-
-    passed: bool
-    failures: list[FailureData]
-    minimums: list[MinimumData]
-    regressions: dict[str, list[RegressionData]]
-    comparable: bool | None
-    differences: str | None
-    outcome: str
-    paired: dict[str, PairedGateData]
-    decisions: list[DecisionData]
-    blind: list[str]
-    too_many_calls: Sequence[TrafficTrace]
-
-
-class PausedAnswersData(VerbData):
-    """An evaluation with answers that paused, and the number of answers it has."""
-
-    run: str | None
-    answers: int
-    paused: str
-
-
-class AnsweredEvaluationData(EvaluationData):
-    """A run with its answers by question, and their time, tokens and costs."""
-
-    answers: dict[str, RunAnswer]
-    answers_spent: AnswersSpentData
-
-
-class JudgedData(VerbData):
-    """The outcome of a judge's grades of the hits of a run."""
-
-    run: str
-    judged: str
-    open_hits: OpenHits
-    calibration: JudgeCalibration | None
-
-
-class JudgeTrialData(VerbData):
-    """A judge on passages that people graded."""
-
-    judge: str
-    agreed: int = attribute("agreement", "agreed")
-    hits: int = attribute("agreement", "hits")
-    kappa: float | None = attribute("agreement", "kappa")
-    relevant: int
-    irrelevant: int
-    missed: int
-    invented: int
-    failed: int
-    tokens: int
-    models: list[str]
-    sentence: str
+from rag.cli.printing import Output
 
 
 def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
     """``boards`` has each run as its question set's leaderboard has it, by id."""
-    rows = [RunRowData.of(boards[run.id]) for run in runs]
+    rows = [_row(boards[run.id]) for run in runs]
     lines = [
         f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} {run.source}"
         f"  {_leading(run)}  {boards[run.id].name}"
@@ -190,7 +39,26 @@ def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
         + (f"  made for {run.purpose}" if run.purpose else "")
         for run in runs
     ]
-    return Output(RunsData(runs=rows), "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
+    return Output({"runs": rows}, "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
+
+
+def _row(board: LeaderboardRow) -> dict[str, Any]:
+    run = board.run
+    return {
+        "run": run.id,
+        "name": board.name,
+        "set": run.question_set,
+        "recipe": run.recipe_hash,
+        "system": run.system.label if run.system else None,
+        "place": board.place,
+        "differs": board.differs,
+        "questions": run.questions,
+        "metrics": run.metrics,
+        "context_tokens": run.context_tokens,
+        "created": run.created,
+        "seconds": run.seconds,
+        "prompts": run.prompts,
+    }
 
 
 def _leading(run: Run) -> str:
@@ -265,39 +133,64 @@ GATE_EXITS = {
 }
 
 
-def _gate_data(result: GateResult) -> GateData:
+def _gate_data(result: GateResult) -> dict[str, Any]:
     return MeasuredData.of(result.evaluation.run).extend(
-        GateData,
         passed=result.passed,
-        failures=[FailureData.of(failure) for failure in result.failures],
-        minimums=[MinimumData.of(minimum) for minimum in result.minimums],
+        failures=[
+            {
+                "metric": failure.metric,
+                "value": failure.value,
+                "required": failure.required,
+                "of": "baseline" if failure.baseline else "min",
+            }
+            for failure in result.failures
+        ],
+        minimums=[
+            {
+                "metric": minimum.metric,
+                "value": minimum.value,
+                "required": minimum.required,
+                "passed": minimum.passed,
+            }
+            for minimum in result.minimums
+        ],
         regressions={
-            metric: [RegressionData.of(row) for row in rows]
+            metric: [
+                {
+                    "id": row.question_id,
+                    "question": row.text,
+                    "before": row.before,
+                    "after": row.after,
+                    "first_before": row.first_before,
+                    "first_after": row.first_after,
+                }
+                for row in rows
+            ]
             for metric, rows in result.regressions.items()
         },
         comparable=result.differences.comparable if result.differences else None,
         differences=result.differences.phrase if result.differences else None,
         outcome=result.outcome,
         paired={metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
-        decisions=[DecisionData.of(decision) for decision in result.decisions],
-        blind=list(result.blind),
+        decisions=list(map(DecisionData.of, result.decisions)),
+        blind=result.blind,
         too_many_calls=result.too_many_calls,
     )
 
 
-def _paired(paired_gate: PairedGate) -> PairedGateData:
+def _paired(paired_gate: PairedGate) -> dict[str, Any]:
     figures = paired_gate.comparison
-    return PairedGateData(
-        outcome=paired_gate.outcome,
-        difference=figures.difference,
-        interval=paired_gate.interval,
-        confidence=paired_gate.confidence,
-        p=figures.p,
-        questions=len(figures.differences),
-        left_out=figures.left_out,
-        tolerance=paired_gate.tolerance,
-        unjudged=figures.open_hits.shares if figures.open_hits else None,
-    )
+    return {
+        "outcome": paired_gate.outcome,
+        "difference": figures.difference,
+        "interval": paired_gate.interval,
+        "confidence": paired_gate.confidence,
+        "p": figures.p,
+        "questions": len(figures.differences),
+        "left_out": figures.left_out,
+        "tolerance": paired_gate.tolerance,
+        "unjudged": figures.open_hits.shares if figures.open_hits else None,
+    }
 
 
 def evaluated(base: KnowledgeBase, evaluation: Evaluation, cutoffs: Sequence[int]) -> Output:
@@ -335,7 +228,7 @@ def answered(
     try:
         evaluation = Evaluation(base.runs.get(run_id), tuple(base.runs.results(run_id)))
     except NotFound:
-        paused = PausedAnswersData(run=None, answers=len(answers_by_id), paused=job_state.message)
+        paused = {"run": None, "answers": len(answers_by_id), "paused": job_state.message}
         return printing.paused(paused, [job_state])
     leading = f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     output = printing.evaluation(
@@ -346,11 +239,11 @@ def answered(
         base.questions.lost_labels(args.set_name),
         base.runs.plan(args.set_name, leading),
     )
-    data = output.data.extend(
-        AnsweredEvaluationData,
-        answers=answers_by_id,
-        answers_spent=answers_spent_data(answers_by_id.values()),
-    )
+    data = {
+        **dict(output.data),
+        "answers": answers_by_id,
+        "answers_spent": answers_spent_data(answers_by_id.values()),
+    }
     return Output(data, f"{output.text}\nanswers: {evaluation.run.environment.get('answers', '')}")
 
 
@@ -363,7 +256,21 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
             trial.sentence,
             *([f"Answered by {', '.join(trial.models)}."] * bool(trial.models)),
         ]
-        return Output(JudgeTrialData.of(trial), "\n".join(lines))
+        data = {
+            "judge": trial.judge,
+            "agreed": trial.agreement.agreed,
+            "hits": trial.agreement.hits,
+            "kappa": trial.agreement.kappa,
+            "relevant": trial.relevant,
+            "irrelevant": trial.irrelevant,
+            "missed": trial.missed,
+            "invented": trial.invented,
+            "failed": trial.failed,
+            "tokens": trial.tokens,
+            "models": trial.models,
+            "sentence": trial.sentence,
+        }
+        return Output(data, "\n".join(lines))
     of_set = [run.id for run in base.runs.list_all(args.set_name)]
     run_id = args.run or next(iter(of_set), None)
     if run_id is None:
@@ -379,13 +286,16 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
     open_hits = base.runs.open_hits(run_id, judge=args.judge)
     state = workspace.jobs.get(job)
     calibration = base.runs.judge_calibration(run_id, args.judge)
-    data = JudgedData(
-        run=run_id, judged=state.message, open_hits=open_hits, calibration=calibration
-    )
+    data = {
+        "run": run_id,
+        "judged": state.message,
+        "open_hits": open_hits,
+        "calibration": calibration,
+    }
     sentences = [*open_hits.sentences, *([calibration.sentence] if calibration else [])]
     if state.paused:
         return printing.paused(data, [state], sentences)
-    return Output(data, "\n".join([data.judged, *sentences]))
+    return Output(data, "\n".join([state.message, *sentences]))
 
 
 def _preferred(
@@ -396,7 +306,7 @@ def _preferred(
     printing.follow(workspace.jobs, job)
     preference = base.runs.preferences(run_id, args.against, args.judge)
     state = workspace.jobs.get(job)
-    data = DocumentData(judged=state.message, preference=preference.public())
+    data = {"judged": state.message, "preference": preference.public()}
     spent = f"{preference.tokens:,} tokens, {preference.cost}" if preference.tokens else ""
     lines = [*filter(None, [preference.sentence, spent])]
     if state.paused:

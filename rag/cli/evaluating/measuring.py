@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from rag import MOST_ROWS, Budget, Grid, InvalidInput, MeasuredData
+from rag import MOST_ROWS, Budget, Grid, InvalidInput
 from rag.cli import inputs, printing, targets
 from rag.cli.evaluating import kept_runs, systems, tuning
 from rag.cli.printing import Output
@@ -13,10 +13,11 @@ from rag.cli.printing import Output
 
 def evaluate(args: argparse.Namespace) -> Output:
     output = _evaluated(args)
-    if args.name and isinstance(output.data, MeasuredData):
-        inputs.workspace(args).base(args.kb).runs.describe(output.data.run, note=args.name)
-    if args.judge_hits and isinstance(output.data, MeasuredData):
-        return _judged(output, output.data.run, args)
+    run = dict(output.data)["run"]
+    if args.name and run:  # None where the evaluation paused
+        inputs.workspace(args).base(args.kb).runs.describe(run, note=args.name)
+    if args.judge_hits and run:
+        return _judged(output, run, args)
     return output
 
 

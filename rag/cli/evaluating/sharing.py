@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rag import (
-    Deviation,
     InvalidInput,
     KnowledgeBase,
     ParityData,
     RecipeExportData,
     Run,
     TraceData,
-    VerbData,
-    attribute,
     counted,
 )
 from rag.cli import inputs, printing, targets
@@ -35,31 +32,6 @@ _OF_OWNERS = {
     "answer.tools": (),
 }
 """Fields of recipes that name documents, tags and services of their owner, emptied."""
-
-
-class WrittenRunData(VerbData):
-    """A file that a run was written to."""
-
-    run: str
-    file: str
-    bytes: int
-
-
-class ReproductionData(VerbData):
-    """The result of repeating a bundled run; ``reproduced`` if nothing differs."""
-
-    knowledge_base: str = attribute("base")
-    set: str = attribute("question_set")
-    run: str
-    reproduced: bool = attribute("exact")
-    figures: int
-    deviations: list[Deviation]
-    rankings: int
-    rankings_changed: int
-    largest_score_gap: float
-    missing: list[str]
-    read_differently: list[str]
-    environment: dict[str, tuple[str, str]]
 
 
 def export_run(args: argparse.Namespace) -> Output:
@@ -171,27 +143,27 @@ def import_bundle(args: argparse.Namespace) -> Output:
         f"{name}: {a or '-'} there, {b or '-'} here"
         for name, (a, b) in reproduction.environment.items()
     ]
-    return Output(ReproductionData.of(reproduction), "\n".join(lines), reproduction.exact)
+    data = {
+        "knowledge_base": reproduction.base,
+        "set": reproduction.question_set,
+        "run": reproduction.run,
+        "reproduced": reproduction.exact,
+        "figures": reproduction.figures,
+        "deviations": reproduction.deviations,
+        "rankings": reproduction.rankings,
+        "rankings_changed": reproduction.rankings_changed,
+        "largest_score_gap": reproduction.largest_score_gap,
+        "missing": reproduction.missing,
+        "read_differently": reproduction.read_differently,
+        "environment": reproduction.environment,
+    }
+    return Output(data, "\n".join(lines), reproduction.exact)
 
 
 def _written(path: Path, run: str) -> Output:
     size = path.stat().st_size
-    data = WrittenRunData(run=run, file=str(path), bytes=size)
+    data = {"run": run, "file": str(path), "bytes": size}
     return Output(data, f"{path}, {size / 1000:,.0f} kB")
-
-
-class WrittenRecipeData(VerbData, RecipeExportData):
-    """A recipe for another engine, and the file that has it."""
-
-    file: str
-
-
-class ExportedPassagesData(VerbData):
-    """The file with the passages of a recipe's index, and their number."""
-
-    file: str
-    recipe: str
-    passages: int
 
 
 def export_passages(args: argparse.Namespace) -> Output:
@@ -207,7 +179,7 @@ def export_passages(args: argparse.Namespace) -> Output:
                 number += 1
     except OSError as error:
         raise InvalidInput(f"{args.output} cannot be written: {error.strerror}.") from error
-    data = ExportedPassagesData(file=str(args.output), recipe=recipe.hash, passages=number)
+    data = {"file": str(args.output), "recipe": recipe.hash, "passages": number}
     return Output(data, f"{args.output}, {counted(number, 'passage')}")
 
 
@@ -222,5 +194,5 @@ def export_recipe(args: argparse.Namespace) -> Output:
         f"{export.count(fidelity)} {fidelity}"
         for fidelity in ("exact", "approximate", "not expressible")
     )
-    written = data.extend(WrittenRecipeData, file=str(args.output))
+    written = data.extend(file=str(args.output))
     return Output(written, f"{args.output}, fields: {words}")

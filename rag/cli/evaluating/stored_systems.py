@@ -13,41 +13,30 @@ from rag import (
     SystemData,
     SystemTrial,
     SystemTrialData,
-    VerbData,
     counted,
     local_system,
     mcp_system,
     system_of,
 )
 from rag.cli import inputs, printing
-from rag.cli.printing import Output, RemovedData
+from rag.cli.printing import Output
 
 _SNIPPET = 110
-
-
-class SystemsData(VerbData):
-    """The systems of a knowledge base."""
-
-    systems: list[SystemData]
-
-
-class AddedSystemData(VerbData, SystemData):
-    """A system that was added, and its answer to a question, if there was one."""
-
-    trial: SystemTrialData | None
 
 
 def systems(args: argparse.Namespace) -> Output:
     store = inputs.workspace(args).base(args.kb).systems
     if args.action == "list":
         stored = store.list_all()
-        data = SystemsData(systems=[SystemData.of(item) for item in stored])
-        return Output(data, "\n".join(map(_line, stored)) or "There is no system yet.")
+        return Output(
+            {"systems": list(map(SystemData.of, stored))},
+            "\n".join(map(_line, stored)) or "There is no system yet.",
+        )
     if not args.name:
         raise InvalidInput("Specify the system.", "Give a name: systems KB add NAME.")
     if args.action == "remove":
         store.remove(args.name)
-        return Output(RemovedData(removed=args.name), f"deleted {args.name}; its runs stay")
+        return Output({"removed": args.name}, f"deleted {args.name}; its runs stay")
     if args.action == "test":
         if not args.question:
             raise InvalidInput("Specify a question.", "Give --question TEXT.")
@@ -56,7 +45,7 @@ def systems(args: argparse.Namespace) -> Output:
     definition = _definition(args)
     trial = _tried(store.test_definition(definition, args.question)) if args.question else None
     added = store.add(definition)
-    added_data = SystemData.of(added).extend(AddedSystemData, trial=trial.data if trial else None)
+    added_data = SystemData.of(added).extend(trial=trial.data if trial else None)
     lines = [_line(added), *(f"set {name} in the environment" for name in added.unset)]
     return Output(added_data, "\n".join([*lines, *([trial.text] if trial else [])]))
 

@@ -29,7 +29,7 @@ from rag import (
 )
 from rag.cli import inputs, printing
 from rag.cli.evaluating import kept_runs
-from rag.cli.printing import EvaluationData, Output
+from rag.cli.printing import Output
 
 _METHODS = {
     "exact": "exact",
@@ -38,20 +38,6 @@ _METHODS = {
     "ambiguous": "at several places",
     "foreign": "not in these documents",
 }
-
-
-class SystemEvaluationData(EvaluationData):
-    """A run of a system: questions that did not match, retrievals for one question, and notes.
-
-    If ``complete``, the ``unasked`` questions are measured as without results; else left out.
-    """
-
-    unasked: list[str]
-    unmatched: list[str]
-    unlabelled: list[str]
-    hops: HopSummary | None
-    notes: list[str]
-    complete: bool
 
 
 def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Namespace) -> Output:
@@ -122,15 +108,15 @@ def measured_output(
 ) -> Output:
     """A run of a system: what ``evaluate`` prints, and how its texts were located."""
     output = kept_runs.evaluated(base, measured.evaluation, cutoffs)
-    data = output.data.extend(
-        SystemEvaluationData,
-        unasked=list(measured.unasked),
-        unmatched=list(measured.unmatched),
-        unlabelled=list(measured.unlabelled),
-        hops=measured.hops,
-        notes=list(notes),
-        complete=complete,
-    )
+    data = {
+        **dict(output.data),
+        "unasked": measured.unasked,
+        "unmatched": measured.unmatched,
+        "unlabelled": measured.unlabelled,
+        "hops": measured.hops,
+        "notes": notes,
+        "complete": complete,
+    }
     source = measured.evaluation.run.system
     lines = [output.text, *(_located(source) if source else ())]
     if unmatched := len(measured.unmatched):

@@ -15,146 +15,21 @@ from rag import (
     Mismatch,
     PromiseCurves,
     RefusalLimit,
-    ReliabilityBin,
     SplitSelection,
     Sweep,
     ThresholdCurve,
     ThresholdPoint,
     ThresholdPromise,
-    VerbData,
-    attribute,
     counted,
-    optional,
     percent,
 )
-from rag.cli.printing import Output
+from rag.cli.printing import Output, encodable
 
 REFUSAL_COST = 0.05
 """The share of the answerable questions that a limit of refusal may cost."""
 _BEST = 20
 _MEASURES = ("recall", "precision", "iou")
 _SPANS = [f"{unit}_{measure}" for unit in ("span", "token") for measure in _MEASURES]
-
-
-class MismatchData(VerbData):
-    """A metric of a recipe that an ordinary evaluation measures otherwise."""
-
-    recipe: str = attribute("recipe", "hash")
-    metric: str = attribute("name")
-    swept: float
-    evaluated: float
-
-
-class SweptRecipeData(VerbData):
-    """A recipe of a sweep by its fields of the grid, with its index if that varies.
-
-    The saved recipe has no fields of the grid.
-    """
-
-    recipe: str = attribute("recipe", "hash")
-    metrics: dict[str, float]
-    set: dict[str, Any] | None = optional("changes")
-    passages: int | None = optional()
-    mean_tokens: float | None = optional()
-
-
-class BestData(VerbData):
-    """The best recipe of a sweep; ``attempt`` is its number in the log of the question set.
-
-    ``agreement`` is the share of folds that chose it.
-    """
-
-    recipe: str
-    by: str
-    metric: str
-    tried: int
-    verdict: str
-    gain: float
-    interval: tuple[float, float]
-    confidence: float
-    p: float
-    level: float
-    attempt: int
-    split: int
-    lead: float
-    agreement: float | None = optional()
-
-
-class SweepData(VerbData):
-    """The metrics of all recipes of a grid, and what the best is worth."""
-
-    set: str
-    recipes: int
-    distinct: int
-    questions: int
-    seconds: float
-    recipes_per_second: float
-    fetch_seconds: float
-    processor_seconds: float
-    verified: int | None
-    mismatches: list[MismatchData]
-    base: SweptRecipeData
-    best: BestData | None
-    skipped: list[dict[str, Any]]
-    cautions: list[str]
-    results: list[SweptRecipeData]
-
-
-class ThresholdPointData(VerbData):
-    """The shares at a threshold, and the counts (part, whole) of each."""
-
-    threshold: float
-    precision: float | None
-    kept: float | None
-    answered: float | None
-    refused: float | None
-    turned_away: float | None
-    counts: dict[str, tuple[int, int]]
-
-
-class PromiseData(VerbData):
-    """The threshold that promises a precision, and how it does on held-out questions."""
-
-    precision: float
-    confidence: float
-    threshold: float | None
-    promised: float | None
-    possible: float | None
-    needed_questions: int
-    missing_questions: int | None
-    tuning: ThresholdPointData | None
-    held_out: ThresholdPointData | None
-
-
-class ThresholdData(PromiseData):
-    """A promised threshold, and the present one."""
-
-    now: ThresholdPointData | None
-
-
-class CalibrationQualityData(VerbData):
-    """The losses of a calibration and of the base rate."""
-
-    brier: float
-    base_brier: float
-    log_loss: float
-    base_log_loss: float
-    base_rate: float
-    useful: bool
-
-
-class CalibrationData(PromiseData):
-    """A fitted calibration, and the threshold that it promises."""
-
-    set: str
-    set_version: int
-    questions: int
-    weights: dict[str, float]
-    intercept: float
-    quality: CalibrationQualityData
-    reliability: list[ReliabilityBin]
-    auto: float | None
-    refuse: RefusalLimit | None
 
 
 def sweep(
@@ -169,23 +44,23 @@ def sweep(
 
     ``rows`` has the recipes again by ordinary evaluation, where they differ in their index.
     """
-    data = SweepData(
-        set=result.set_name,
-        recipes=len(result.grid),
-        distinct=result.distinct,
-        questions=result.questions,
-        seconds=result.seconds,
-        recipes_per_second=result.recipes_per_second,
-        fetch_seconds=result.fetch_seconds,
-        processor_seconds=result.processor_seconds,
-        verified=verified,
-        mismatches=[MismatchData.of(mismatch) for mismatch in mismatches],
-        base=SweptRecipeData(recipe=result.grid.base.hash, metrics=dict(result.base)),
-        best=None if best is None else _best(best),
-        cautions=list(result.cautions),
-        skipped=[dict(changes) for changes in (*result.grid.skipped, *result.grid.repeated)],
-        results=list(map(SweptRecipeData.of, rows)) if rows else _results(result),
-    )
+    data = {
+        "set": result.set_name,
+        "recipes": len(result.grid),
+        "distinct": result.distinct,
+        "questions": result.questions,
+        "seconds": result.seconds,
+        "recipes_per_second": result.recipes_per_second,
+        "fetch_seconds": result.fetch_seconds,
+        "processor_seconds": result.processor_seconds,
+        "verified": verified,
+        "mismatches": list(map(_mismatch, mismatches)),
+        "base": {"recipe": result.grid.base.hash, "metrics": result.base},
+        "best": None if best is None else _best(best),
+        "skipped": [*result.grid.skipped, *result.grid.repeated],
+        "cautions": result.cautions,
+        "results": list(map(_built, rows)) if rows else _results(result),
+    }
     lines = _sweep_lines(result, mismatches, verified, by)
     if best is not None:
         lines += _best_lines(best)
@@ -194,25 +69,45 @@ def sweep(
     return Output(data, "\n".join([*lines, *_skipped(result.grid)]), not mismatches)
 
 
-def _best(best: Best) -> BestData:
+def _mismatch(mismatch: Mismatch) -> dict[str, Any]:
+    return {
+        "recipe": mismatch.recipe.hash,
+        "metric": mismatch.name,
+        "swept": mismatch.swept,
+        "evaluated": mismatch.evaluated,
+    }
+
+
+def _built(row: BuildFigures) -> dict[str, Any]:
+    return {
+        "recipe": row.recipe.hash,
+        "metrics": row.metrics,
+        "set": row.changes,
+        "passages": row.passages,
+        "mean_tokens": row.mean_tokens,
+    }
+
+
+def _best(best: Best) -> dict[str, Any]:
     selection, compared = best.selection, best.selection.comparison
     is_split = isinstance(selection, SplitSelection)
-    return BestData(
-        recipe=best.recipe.hash,
-        by="held-out questions" if is_split else "cross-validation",
-        metric=compared.metric,
-        tried=selection.tried,
-        verdict=compared.verdict,
-        gain=compared.difference,
-        interval=compared.interval,
-        confidence=compared.confidence,
-        p=compared.p,
-        level=compared.alpha,
-        attempt=best.attempt.number,
-        split=best.attempt.split,
-        lead=selection.tuning_lead if isinstance(selection, SplitSelection) else selection.lead,
-        agreement=None if isinstance(selection, SplitSelection) else selection.agreement,
-    )
+    data = {
+        "recipe": best.recipe.hash,
+        "by": "held-out questions" if is_split else "cross-validation",
+        "metric": compared.metric,
+        "tried": selection.tried,
+        "verdict": compared.verdict,
+        "gain": compared.difference,
+        "interval": compared.interval,
+        "confidence": compared.confidence,
+        "p": compared.p,
+        "level": compared.alpha,
+        "attempt": best.attempt.number,
+        "split": best.attempt.split,
+    }
+    if isinstance(selection, SplitSelection):
+        return {**data, "lead": selection.tuning_lead}
+    return {**data, "lead": selection.lead, "agreement": selection.agreement}
 
 
 def _best_lines(best: Best) -> list[str]:
@@ -222,13 +117,13 @@ def _best_lines(best: Best) -> list[str]:
     return [*lines, *([best.attempt.sentence] if best.attempt.sentence else [])]
 
 
-def _results(result: Sweep) -> list[SweptRecipeData]:
+def _results(result: Sweep) -> list[dict[str, Any]]:
     return [
-        SweptRecipeData(
-            recipe=result.grid.recipe(number).hash,
-            set=dict(result.grid.changes(number)),
-            metrics=dict(result.metrics(number)),
-        )
+        {
+            "recipe": result.grid.recipe(number).hash,
+            "metrics": result.metrics(number),
+            "set": result.grid.changes(number),
+        }
         for number in range(len(result.grid))
     ]
 
@@ -321,18 +216,18 @@ def calibration(
     ``refusal`` is the limit chosen by the labels, None if there are too few or nothing to choose.
     """
     quality = fitted.quality
-    data = _promised(promise).extend(
-        CalibrationData,
-        set=fitted.question_set,
-        set_version=fitted.set_version,
-        questions=fitted.questions,
-        weights=dict(fitted.model.weights),
-        intercept=fitted.model.intercept,
-        quality=CalibrationQualityData.of(quality),
-        reliability=list(fitted.bins),
-        auto=fitted.threshold,
-        refuse=refusal,
-    )
+    data = {
+        **_promised(promise),
+        "set": fitted.question_set,
+        "set_version": fitted.set_version,
+        "questions": fitted.questions,
+        "weights": fitted.model.weights,
+        "intercept": fitted.model.intercept,
+        "quality": {**encodable(quality), "useful": quality.useful},
+        "reliability": fitted.bins,
+        "auto": fitted.threshold,
+        "refuse": refusal,
+    }
     lines = [
         f"fitted on {fitted.questions:,} tuning questions of {fitted.question_set!r}: Brier score "
         f"{quality.brier:.4f}, of the base rate {quality.base_brier:.4f}",
@@ -358,7 +253,7 @@ def threshold(
     ``limit`` None means that the threshold is off.
     """
     now, promise = None if limit is None else curve.at(limit), curves.promise(precision)
-    data = _promised(promise).extend(ThresholdData, now=_point(now))
+    data = {**_promised(promise), "now": _point(now)}
     current = "off" if now is None else f"{now.threshold:.3f}: {now.sentence}"
     lines = [f"threshold now {current}", *_promise_lines(promise)]
     if promise.point:
@@ -366,22 +261,22 @@ def threshold(
     return Output(data, "\n".join(lines))
 
 
-def _promised(promise: ThresholdPromise) -> PromiseData:
-    return PromiseData(
-        precision=promise.target,
-        confidence=promise.confidence,
-        threshold=promise.point.threshold if promise.point else None,
-        promised=promise.bound,
-        possible=promise.possible,
-        needed_questions=promise.needed,
-        missing_questions=promise.missing,
-        tuning=_point(promise.point),
-        held_out=_point(promise.checked),
-    )
+def _promised(promise: ThresholdPromise) -> dict[str, Any]:
+    return {
+        "precision": promise.target,
+        "confidence": promise.confidence,
+        "threshold": promise.point.threshold if promise.point else None,
+        "promised": promise.bound,
+        "possible": promise.possible,
+        "needed_questions": promise.needed,
+        "missing_questions": promise.missing,
+        "tuning": _point(promise.point),
+        "held_out": _point(promise.checked),
+    }
 
 
-def _point(point: ThresholdPoint | None) -> ThresholdPointData | None:
-    return ThresholdPointData.of(point.figures()) if point else None
+def _point(point: ThresholdPoint | None) -> Mapping[str, Any] | None:
+    return point.figures() if point else None
 
 
 def _promise_lines(promise: ThresholdPromise) -> list[str]:

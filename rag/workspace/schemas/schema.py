@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self, TypeVar, cast
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AliasPath,
@@ -14,8 +14,6 @@ from pydantic import (
     PlainSerializer,
     WithJsonSchema,
 )
-
-Extended = TypeVar("Extended", bound="Schema")
 
 
 class Schema(BaseModel):
@@ -43,9 +41,9 @@ class Schema(BaseModel):
         """Return the values that a JSON encoder takes."""
         return self.model_dump(mode="json")
 
-    def extend(self, schema: type[Extended], **fields: Any) -> Extended:
-        """Return a result of a subclass, with its additional fields, which are not converted."""
-        return cast(Extended, schema.model_construct(**dict(self), **fields))
+    def extend(self, **fields: Any) -> dict[str, Any]:
+        """Return the values that a JSON encoder takes, and further ones."""
+        return {**self.dump(), **fields}
 
 
 class _Extended:
@@ -58,28 +56,9 @@ class _Extended:
         return self._more[name] if name in self._more else getattr(self._result, name)
 
 
-class VerbData(Schema, defer_build=True):
-    """A result that only the command line prints.
-
-    Its validator is built when it is first used: a command starts sooner, and uses few of them.
-    """
-
-
-class DocumentData(VerbData):
-    """A JSON document whose fields are described elsewhere, such as an exported conversation."""
-
-    model_config = ConfigDict(extra="allow")
-
-
 def attribute(*path: str, description: str | None = None) -> Any:
     """Declare a field that reads another attribute of a result, or one of its parts."""
     return Field(validation_alias=AliasPath(*path), description=description)
-
-
-def optional(*path: str) -> Any:
-    """Declare a field that is left out of the JSON where a result has no such attribute."""
-    alias = AliasPath(*path) if path else None
-    return Field(default=None, validation_alias=alias, exclude_if=lambda value: value is None)
 
 
 def isoformat(at: datetime) -> str:
