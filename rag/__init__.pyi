@@ -205,7 +205,7 @@ from .experiments.tuning.sweeper import Sweeper as Sweeper
 from .experiments.tuning.tuner import QuestionPart as QuestionPart
 from .experiments.tuning.tuner import Tuner as Tuner
 from .experiments.tuning.tuning_jobs import LEADERS as LEADERS
-from .experiments.tuning.tuning_jobs import Leader as Leader
+from .experiments.tuning.tuning_jobs import LeaderData as LeaderData
 from .experiments.tuning.tuning_jobs import SearchResult as SearchResult
 from .experiments.tuning.tuning_jobs import idle_fields as idle_fields
 from .experiments.tuning.what_if import CostPoint as CostPoint
@@ -236,7 +236,7 @@ from .library.examination import KIND_TITLES as KIND_TITLES
 from .library.examination import DocumentFinding as DocumentFinding
 from .library.examination import Examination as Examination
 from .library.examination import FindingKind as FindingKind
-from .library.examination import FindingPlace as FindingPlace
+from .library.examination import FindingPlaceData as FindingPlaceData
 from .library.examination import SettlementDecision as SettlementDecision
 from .library.maps import PassageMap as PassageMap
 from .library.maps import Placed as Placed

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
 from anyio import CancelScope
@@ -59,14 +57,12 @@ def application(workspace: Workspace) -> ASGIApp:
 
 def described(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document: addresses as a client sees them, and the scopes of tokens."""
-    openapi = _named(
-        get_openapi(
-            title=app.title,
-            version=app.version,
-            summary="Retrieval over your documents, with evidence.",
-            routes=app.routes,
-            servers=[{"url": "/api"}],
-        )
+    openapi = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary="Retrieval over your documents, with evidence.",
+        routes=app.routes,
+        servers=[{"url": "/api"}],
     )
     scope_list = "; ".join(f"`{name}`: {what}" for name, what in SCOPES.items())
     openapi.setdefault("components", {})["securitySchemes"] = {
@@ -79,21 +75,6 @@ def described(app: FastAPI) -> dict[str, Any]:
     problems.share_responses(openapi)
     add_examples(openapi)
     return openapi
-
-
-_NAMED = "FindingPlace|Leader|Statement|StoreField|VectorCheck|VectorField"
-"""Values of the package whose schemas are named in another way, which clients rely on."""
-
-
-def _named(openapi: dict[str, Any]) -> dict[str, Any]:
-    schemas = openapi["components"]["schemas"]
-    for name in _NAMED.split("|"):
-        schemas[name]["title"] = f"{name}Data"
-        schemas[f"{name}Data"] = schemas.pop(name)
-    openapi["components"]["schemas"] = dict(sorted(schemas.items()))
-    text = re.sub(rf'(schemas/(?:{_NAMED}))"', r'\1Data"', json.dumps(openapi))
-    document: dict[str, Any] = json.loads(text)
-    return document
 
 
 # HEAD: the answer of GET without its body.

@@ -75,7 +75,7 @@ KIND_TITLES: dict[FindingKind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class FindingPlace:
+class FindingPlaceData:
     """A place in a document, with its words."""
 
     document_id: str
@@ -104,12 +104,12 @@ class DocumentFinding:
 
     kind: FindingKind
     summary: str
-    places: tuple[FindingPlace, ...]
+    places: tuple[FindingPlaceData, ...]
     confidence: float
     in_force: str = ""
     number: int = 0
     question: str = ""
-    nearest: FindingPlace | None = None
+    nearest: FindingPlaceData | None = None
 
     @property
     def id(self) -> str:
@@ -184,7 +184,7 @@ def unreached(
             "unreached",
             f"{document.name} is among the first {DEPTH} results of none of {questions:,} "
             f"questions, and no label is in it.",
-            (FindingPlace(document.id, document.name, 0, document.characters, None, ""),),
+            (FindingPlaceData(document.id, document.name, 0, document.characters, None, ""),),
             round(1 - chance, 2),
         )
 
@@ -236,7 +236,7 @@ def hubs(run: RunReach, names: Mapping[str, str]) -> Iterator[DocumentFinding]:
             f"A passage of {where} is among the first {DEPTH} results of {count:,} of "
             f"{questions:,} questions ({percent(share)}) that it is not labelled for. By chance, "
             f"that would be {percent(expected, 1)}.",
-            (FindingPlace(chunk.document_id, where, chunk.start, chunk.end, chunk.page, text),),
+            (FindingPlaceData(chunk.document_id, where, chunk.start, chunk.end, chunk.page, text),),
             round(1 - expected / share, 2),
         )
 
@@ -270,9 +270,9 @@ def unanswered(
         )
 
 
-def _place(citation: StoredCitation) -> FindingPlace:
+def _place(citation: StoredCitation) -> FindingPlaceData:
     """The passage of a citation, with the words that are quoted from it."""
-    return FindingPlace(
+    return FindingPlaceData(
         citation.document_id,
         citation.document,
         citation.start,
@@ -317,11 +317,11 @@ def _numbered(findings: Sequence[DocumentFinding]) -> Iterator[DocumentFinding]:
         counts[finding.id] += 1
 
 
-def place(document: Document, start: int, end: int) -> FindingPlace:
+def place(document: Document, start: int, end: int) -> FindingPlaceData:
     """Return a place in a document with its words, on one line."""
     words = " ".join(document.text[start:end].split())
     page = document.page_at(start)
-    return FindingPlace(document.id, document.name, start, end, page, words)
+    return FindingPlaceData(document.id, document.name, start, end, page, words)
 
 
 def _groups(pairs: Sequence[Resemblance]) -> list[list[Resemblance]]:
@@ -419,8 +419,8 @@ def _editions(
     return DocumentFinding("editions", summary, tuple(map(_whole, group)), confidence, in_force)
 
 
-def _whole(document: Document) -> FindingPlace:
-    return FindingPlace(document.id, document.name, 0, len(document.text), None, "")
+def _whole(document: Document) -> FindingPlaceData:
+    return FindingPlaceData(document.id, document.name, 0, len(document.text), None, "")
 
 
 def _names(group: Sequence[Document]) -> str:
@@ -659,7 +659,7 @@ class Examinations:
                 if place.document != kept and same == self._visible(place):
                     self._edits.remove_edit(stored.id)
 
-    def _visible(self, place: FindingPlace) -> tuple[int, int]:
+    def _visible(self, place: FindingPlaceData) -> tuple[int, int]:
         """Return the span of a place without white space at its ends, as edits have it."""
         with self._database.read() as connection:
             where = place.document_id, place.start, place.end
@@ -726,7 +726,7 @@ def _reach(connection: Connection, base_id: int, run: Run) -> RunReach:
     return RunReach(run.created, texts, rankings, stored, counts, run.documents)
 
 
-def _kept(finding: DocumentFinding, document: str) -> FindingPlace:
+def _kept(finding: DocumentFinding, document: str) -> FindingPlaceData:
     places = [place for place in finding.places if document in (place.document_id, place.document)]
     if len(finding.places) < 2 or len(places) != 1:
         names = ", ".join(place.document for place in finding.places)

@@ -20,7 +20,7 @@ from rag import (
     KIND_TITLES,
     DocumentFinding,
     FindingKind,
-    FindingPlace,
+    FindingPlaceData,
     KnowledgeBase,
     SettlementRow,
     counted,
@@ -180,13 +180,13 @@ def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> 
         st.markdown(f"> {_quoted(base, place)}")
 
 
-def _quoted(base: KnowledgeBase, place: FindingPlace) -> str:
+def _quoted(base: KnowledgeBase, place: FindingPlaceData) -> str:
     """The words of a place as Markdown; cells of a table have the names of their columns."""
     text, _ = with_columns(place.text, (), tables_of(base, place))
     return snippet(unmarked(text), (), _LONGEST)
 
 
-def _page_of(base: KnowledgeBase, place: FindingPlace, before: str = "") -> str:
+def _page_of(base: KnowledgeBase, place: FindingPlaceData, before: str = "") -> str:
     """The page of a place after ``before``, or the name of its sheet; "" without pages."""
     outline = None if place.page is None else base.documents.outline(place.document_id)
     heading = outline.heading_at(place.start) if outline else ""
@@ -231,7 +231,7 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
         _ignore(base, finding)
 
 
-def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlace) -> None:
+def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlaceData) -> None:
     """Settle a finding for one of its documents, and keep a message on what that means."""
     base.documents.examinations.settle(finding.id, "keep", kept.document_id)
     names = [place.document for place in finding.places if place.document_id != kept.document_id]
@@ -243,7 +243,7 @@ def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlace) -> 
     )
 
 
-def _name(place: FindingPlace) -> str:
+def _name(place: FindingPlaceData) -> str:
     return place.document
 
 

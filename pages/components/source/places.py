@@ -11,7 +11,7 @@ from pages.components.shell.text import CELL, Span, marked
 from rag import (
     Chunk,
     Document,
-    FindingPlace,
+    FindingPlaceData,
     KnowledgeBase,
     NotFound,
     Place,
@@ -162,7 +162,9 @@ def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
     return _outline_in(base, document_id, of) is not None
 
 
-def tables_of(base: KnowledgeBase, part: Chunk | FindingPlace, of: str = "") -> list[LabelledRows]:
+def tables_of(
+    base: KnowledgeBase, part: Chunk | FindingPlaceData, of: str = ""
+) -> list[LabelledRows]:
     """The parts of a text that are rows of a table, with the names of their columns."""
     outline = _outline_in(base, part.document_id, of) if "\t" in part.text else None
     return [

@@ -17,7 +17,7 @@ from rag import (
     DiagnosisData,
     InvalidInput,
     KnowledgeBase,
-    Leader,
+    LeaderData,
     ParityData,
     QuestionResult,
     Recipe,
@@ -117,7 +117,7 @@ class SweepData(Schema):
     tried: int
     questions: int
     comparison: ComparisonData
-    leaders: tuple[Leader, ...]
+    leaders: tuple[LeaderData, ...]
 
 
 class LastSweepData(Schema):

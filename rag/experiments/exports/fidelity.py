@@ -158,7 +158,7 @@ def _cutoff_rules(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatementData:
     """One call of an engine, with placeholders, or a file for it."""
 
     purpose: str
@@ -168,16 +168,16 @@ class Statement:
     list, a text and an id replace; in SQL they are ``%(vector)s``, ``%(text)s`` and ``%(id)s``."""
 
 
-EngineExport = tuple[tuple[Statement, ...], Mapping[str, Rule]]
+EngineExport = tuple[tuple[StatementData, ...], Mapping[str, Rule]]
 """The statements for an engine, and the fidelity of the fields that they contain."""
 
 
 VECTOR, TEXT, ID = "{{vector}}", "{{text}}", "{{id}}"
 
 
-def request(purpose: str, method_and_path: str, body: Mapping[str, Any]) -> Statement:
+def request(purpose: str, method_and_path: str, body: Mapping[str, Any]) -> StatementData:
     """Return a request with a JSON body."""
-    return Statement(purpose, method_and_path, json.dumps(body, indent=2))
+    return StatementData(purpose, method_and_path, json.dumps(body, indent=2))
 
 
 def fusion_weights(search: SearchRecipe) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.experiments.exports.fidelity import EngineExport, Rule, Statement, fusion_weights
+from rag.experiments.exports.fidelity import EngineExport, Rule, StatementData, fusion_weights
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 
@@ -21,13 +21,13 @@ def pgvector_export(recipe: Recipe, dimension: int, threshold: float | None) -> 
     words = _configuration(recipe.index.analyzer)
     return (
         (
-            Statement("Create the table", "", _table(words, dimension)),
-            Statement(
+            StatementData("Create the table", "", _table(words, dimension)),
+            StatementData(
                 "Load one passage",
                 "",
                 "INSERT INTO passages (id, text, vector) VALUES (%(id)s, %(text)s, %(vector)s);",
             ),
-            Statement("Ask one question", "", _query(recipe.search, words, threshold)),
+            StatementData("Ask one question", "", _query(recipe.search, words, threshold)),
         ),
         _rules(recipe.search),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
-from rag.experiments.exports.fidelity import EngineExport, Rule, Statement, fusion_weights
+from rag.experiments.exports.fidelity import EngineExport, Rule, StatementData, fusion_weights
 from rag.lexical.analyzers import DEFAULT, function_words
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
@@ -144,8 +144,10 @@ def _export(framework: _Framework, recipe: Recipe, threshold: float | None) -> E
     printed = AS_PRINTED["words" if words else "dense"]
     return (
         (
-            Statement(f"Save as recipe_retriever.py; needs {packages}", "", "\n\n\n".join(parts)),
-            Statement(
+            StatementData(
+                f"Save as recipe_retriever.py; needs {packages}", "", "\n\n\n".join(parts)
+            ),
+            StatementData(
                 f"Load the passages, and ask one question by the embedder {embedder}. {printed}",
                 "",
                 textwrap.indent(framework.usage, "# "),

@@ -10,7 +10,7 @@ from rag.experiments.exports.fidelity import (
     EngineExport,
     ExportedField,
     Fidelity,
-    Statement,
+    StatementData,
 )
 from rag.experiments.exports.pgvector import pgvector_export
 from rag.experiments.exports.python_retrievers import langchain_export, llama_index_export
@@ -66,7 +66,7 @@ class RecipeExport:
 
     target: str
     recipe: str
-    statements: tuple[Statement, ...]
+    statements: tuple[StatementData, ...]
     fields: tuple[ExportedField, ...]
 
     @property

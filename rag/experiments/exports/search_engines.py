@@ -10,7 +10,7 @@ from rag.experiments.exports.fidelity import (
     VECTOR,
     EngineExport,
     Rule,
-    Statement,
+    StatementData,
     fusion_weights,
     request,
 )
@@ -51,7 +51,7 @@ def opensearch_export(recipe: Recipe, dimension: int, threshold: float | None) -
     """Return the requests for OpenSearch; RRF needs 2.19, and weights in it 3.1 or later."""
     search = recipe.search
     vector: Json = {"type": "knn_vector", "dimension": dimension}
-    pipeline: tuple[Statement, ...] = ()
+    pipeline: tuple[StatementData, ...] = ()
     ask = _ASK
     if _uses_lists(search):
         pipeline = (_pipeline(search),)
@@ -71,7 +71,7 @@ def _uses_lists(search: SearchRecipe) -> bool:
     return search.mode == "hybrid" and search.fusion != "saturation"
 
 
-def _index(recipe: Recipe, vector: Json) -> Statement:
+def _index(recipe: Recipe, vector: Json) -> StatementData:
     name = recipe.index.analyzer
     analyzer = "english" if name == "auto" else name if name in _ANALYZERS.split() else "standard"
     similarity = {"type": "BM25", "k1": recipe.search.k1, "b": recipe.search.b}
@@ -83,7 +83,7 @@ def _index(recipe: Recipe, vector: Json) -> Statement:
     return request("Create the index", "PUT /passages", body)
 
 
-def _load() -> Statement:
+def _load() -> StatementData:
     return request("Load one passage", f"PUT /passages/_doc/{ID}", {"text": TEXT, "vector": VECTOR})
 
 
@@ -146,7 +146,7 @@ def _opensearch_query(search: SearchRecipe, threshold: float | None) -> Json:
     return {"size": search.top_k, "query": {"hybrid": hybrid}}
 
 
-def _pipeline(search: SearchRecipe) -> Statement:
+def _pipeline(search: SearchRecipe) -> StatementData:
     weights = {"parameters": {"weights": list(fusion_weights(search))}}
     if search.fusion in _BY_RANK:
         combination = {"technique": "rrf", "rank_constant": search.rrf_k, **weights}

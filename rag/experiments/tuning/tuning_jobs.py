@@ -27,7 +27,7 @@ _LOOKED_AT = 400  # alike ones included
 
 
 @dataclass(frozen=True, slots=True)
-class Leader:
+class LeaderData:
     """One of the best recipes of a sweep, by its fields of the grid."""
 
     figure: float
@@ -35,14 +35,14 @@ class Leader:
     """None for values that rank alike."""
 
 
-def leaders(sweep: Sweep, metric: str) -> tuple[Leader, ...]:
+def leaders(sweep: Sweep, metric: str) -> tuple[LeaderData, ...]:
     """The first ten with figures of their own, best first; recipes that rank alike are one."""
     alike: dict[tuple[float, ...], list[int]] = {}
     for number in sweep.best(metric, _LOOKED_AT):
         alike.setdefault(tuple(sweep.figures[number].tolist()), []).append(number)
     at = sweep.names.index(metric)
     return tuple(
-        Leader(figures[at], _shared([_effective(sweep, number) for number in numbers]))
+        LeaderData(figures[at], _shared([_effective(sweep, number) for number in numbers]))
         for figures, numbers in list(alike.items())[:LEADERS]
     )
 
@@ -85,7 +85,7 @@ class SearchResult:
     recipe: Recipe
     baseline: Recipe
     selection: Selection | SplitSelection
-    leaders: tuple[Leader, ...]
+    leaders: tuple[LeaderData, ...]
     attempt: Attempt = field(default_factory=Attempt)
     combinations: int = 0
 

@@ -77,7 +77,7 @@ class ForeignVector:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorCheck:
+class VectorCheckData:
     """A sample of stored vectors compared with those of their texts."""
 
     sampled: int
@@ -88,14 +88,16 @@ class VectorCheck:
     median: Annotated[float, Field(description="the median cosine of the sample")]
 
 
-def check_vectors(embedder: Embedder, texts: Sequence[SampledText], stored: Vectors) -> VectorCheck:
+def check_vectors(
+    embedder: Embedder, texts: Sequence[SampledText], stored: Vectors
+) -> VectorCheckData:
     """Embed texts again; ``stored`` are their unit vectors. Raises ProviderError.
 
     A vector with a cosine below ``SAME_MODEL`` is of another model, another version of the model,
     or another text.
     """
     if not texts:
-        return VectorCheck(0, (), (0.0, 1.0), 1.0)
+        return VectorCheckData(0, (), (0.0, 1.0), 1.0)
     fresh = embedder.embed([item.text for item in texts], "document")
     if fresh.shape != stored.shape:
         cosines = np.zeros(len(texts))
@@ -107,7 +109,7 @@ def check_vectors(embedder: Embedder, texts: Sequence[SampledText], stored: Vect
         if cosine < SAME_MODEL
     ]
     low, high = rate_interval(len(foreign), len(texts))
-    return VectorCheck(
+    return VectorCheckData(
         len(texts),
         tuple(sorted(foreign, key=lambda item: item.cosine)),
         (low, high),
@@ -138,7 +140,7 @@ class StorePreview:
     layout: StoreLayout
     sampled: int
     rows: tuple[StoreRow, ...]
-    check: VectorCheck | None
+    check: VectorCheckData | None
     notes: tuple[str, ...]
 
 
@@ -281,7 +283,7 @@ def require_rows(services: Services, store: ExistingStore, count: int) -> None:
         )
 
 
-def check_rows(services: Services, embedder: str, rows: Sequence[StoreRow]) -> VectorCheck:
+def check_rows(services: Services, embedder: str, rows: Sequence[StoreRow]) -> VectorCheckData:
     """Compare the vectors of rows with those of their texts. Raises as ``require_dimension``."""
     stored = require_dimension(services, embedder, rows)
     texts = [SampledText(row.id, row.id, row.text) for row in rows]

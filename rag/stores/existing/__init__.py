@@ -12,10 +12,10 @@ from rag.stores.existing.postgresql import PostgresTable
 from rag.stores.existing.qdrant_collection import QdrantCollection
 from rag.stores.existing.rows import RawRow as RawRow
 from rag.stores.existing.rows import ReadableStore as ReadableStore
-from rag.stores.existing.rows import StoreField as StoreField
+from rag.stores.existing.rows import StoreFieldData as StoreFieldData
 from rag.stores.existing.rows import StoreLayout as StoreLayout
 from rag.stores.existing.rows import StoreRow as StoreRow
-from rag.stores.existing.rows import VectorField as VectorField
+from rag.stores.existing.rows import VectorFieldData as VectorFieldData
 from rag.stores.existing.rows import chosen as chosen
 from rag.stores.existing.rows import document_row as document_row
 from rag.stores.existing.search_index import SearchIndex

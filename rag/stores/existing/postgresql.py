@@ -31,7 +31,7 @@ from sqlalchemy.pool import NullPool
 from rag.errors import InvalidInput, MissingDependency, ProviderRejected, ProviderUnavailable
 from rag.network import resolve
 from rag.stores.existing.definition import ExistingStore
-from rag.stores.existing.rows import RawRow, StoreField, StoreLayout, VectorField, no_such
+from rag.stores.existing.rows import RawRow, StoreFieldData, StoreLayout, VectorFieldData, no_such
 
 SECONDS_OF_STATEMENT = 60
 """The longest that the server works on a statement or a block of rows."""
@@ -120,11 +120,11 @@ class PostgresTable:
             count = select(func.count()).select_from(self._table()).where(self._where())
             rows = connection.execute(count).scalar_one()
         vectors = tuple(
-            VectorField(name, _dimension(kind), _similarity(name, definitions))
+            VectorFieldData(name, _dimension(kind), _similarity(name, definitions))
             for name, kind in columns.items()
             if _is_vector(kind)
         )
-        others = (StoreField(*item) for item in columns.items() if not _is_vector(item[1]))
+        others = (StoreFieldData(*item) for item in columns.items() if not _is_vector(item[1]))
         return StoreLayout(rows, tuple(others), vectors)
 
     def sample(self, number: int, vector: str) -> list[RawRow]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag.errors import InvalidInput
 from rag.stores.existing.definition import PAGE, ExistingStore, HttpStore, StoreNotFound, malformed
-from rag.stores.existing.rows import RawRow, StoreField, StoreLayout, VectorField, no_such
+from rag.stores.existing.rows import RawRow, StoreFieldData, StoreLayout, VectorFieldData, no_such
 
 UNNAMED = "(unnamed)"
 """The name of the vector of a collection that has only one."""
@@ -33,13 +33,13 @@ class QdrantCollection:
             params = result["config"]["params"].get("vectors") or {}
             named = {UNNAMED: params} if "size" in params else params
             vectors = tuple(
-                VectorField(name, int(one["size"]), _SIMILARITIES.get(one["distance"], ""))
+                VectorFieldData(name, int(one["size"]), _SIMILARITIES.get(one["distance"], ""))
                 for name, one in named.items()
                 if not one.get("multivector_config")
             )
             schema = result.get("payload_schema") or {}
             fields = tuple(
-                StoreField(name, str(one.get("data_type", ""))) for name, one in schema.items()
+                StoreFieldData(name, str(one.get("data_type", ""))) for name, one in schema.items()
             )
             body = {"exact": True, **_filter(store)}
             counted = self._http.search(f"{self._path}/points/count", body)

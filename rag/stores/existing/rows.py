@@ -31,7 +31,7 @@ class RawRow:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreField:
+class StoreFieldData:
     """A field of a store, with the type that the store gives it."""
 
     name: str
@@ -39,7 +39,7 @@ class StoreField:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorField:
+class VectorFieldData:
     """A field with vectors; `dimension` is null where the store does not fix it."""
 
     name: str
@@ -54,8 +54,8 @@ class StoreLayout:
     """The number of rows, and the fields."""
 
     rows: int
-    fields: tuple[StoreField, ...]
-    vectors: tuple[VectorField, ...]
+    fields: tuple[StoreFieldData, ...]
+    vectors: tuple[VectorFieldData, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rag.stores.existing.definition import PAGE, ExistingStore, HttpStore, StoreNotFound, malformed
-from rag.stores.existing.rows import RawRow, StoreField, StoreLayout, VectorField, no_such
+from rag.stores.existing.rows import RawRow, StoreFieldData, StoreLayout, VectorFieldData, no_such
 
 Json = dict[str, Any]
 
@@ -53,7 +53,7 @@ class SearchIndex:
             )
             named = {vector.name for vector in vectors}
             others = tuple(
-                StoreField(name, str(one.get("type", "")))
+                StoreFieldData(name, str(one.get("type", "")))
                 for name, one in fields.items()
                 if name not in named
             )
@@ -116,11 +116,11 @@ def _flat(properties: Mapping[str, Any], prefix: str = "") -> dict[str, Json]:
     return fields
 
 
-def _vector(name: str, mapping: Json) -> VectorField:
+def _vector(name: str, mapping: Json) -> VectorFieldData:
     size = mapping.get("dims", mapping.get("dimension"))
     method = mapping.get("method") or {}
     similarity = mapping.get("similarity", method.get("space_type", mapping.get("space_type")))
-    return VectorField(
+    return VectorFieldData(
         name, None if size is None else int(size), _SIMILARITIES.get(str(similarity), "")
     )
 

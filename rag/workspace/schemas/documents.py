@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rag.experiments.exports.fidelity import ExportedField, Statement
+from rag.experiments.exports.fidelity import ExportedField, StatementData
 from rag.experiments.exports.recipe_exports import ExportTarget
 from rag.library.documents.library import Library
-from rag.library.documents.stores import VectorCheck
-from rag.library.examination import Examination, FindingKind, FindingPlace, SettlementDecision
+from rag.library.documents.stores import VectorCheckData
+from rag.library.examination import Examination, FindingKind, FindingPlaceData, SettlementDecision
 from rag.recipe import IndexRecipe
 from rag.storage.builds import BuildRow
 from rag.stores.existing import ExistingStore
-from rag.stores.existing.rows import StoreField, VectorField
+from rag.stores.existing.rows import StoreFieldData, VectorFieldData
 from rag.workspace.schemas.schema import Schema, Timestamp, attribute
 
 
@@ -47,7 +47,7 @@ class DocumentFindingData(Schema):
     kind: FindingKind
     summary: str
     confidence: float
-    places: list[FindingPlace]
+    places: list[FindingPlaceData]
     in_force: str
     question: str
     settlement: SettlementData | None = None
@@ -121,11 +121,11 @@ class StorePreviewData(Schema):
 
     store: ExistingStore
     rows: int = attribute("layout", "rows")
-    fields: list[StoreField] = attribute("layout", "fields")
-    vectors: list[VectorField] = attribute("layout", "vectors")
+    fields: list[StoreFieldData] = attribute("layout", "fields")
+    vectors: list[VectorFieldData] = attribute("layout", "vectors")
     sampled: int
     examples: list[StoreRowData] = attribute("rows")
-    check: VectorCheck | None
+    check: VectorCheckData | None
     notes: list[str]
 
 
@@ -168,7 +168,7 @@ class RecipeExportData(Schema):
 
     target: ExportTarget
     recipe: str
-    statements: list[Statement]
+    statements: list[StatementData]
     fields: list[ExportedField]
 
 
