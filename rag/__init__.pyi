@@ -183,6 +183,8 @@ from .experiments.systems.endpoints import local_system as local_system
 from .experiments.systems.endpoints import mcp_system as mcp_system
 from .experiments.systems.endpoints import system_of as system_of
 from .experiments.systems.formats import read_returned as read_returned
+from .experiments.systems.formats.tables import Returned as Returned
+from .experiments.systems.formats.tables import ReturnedText as ReturnedText
 from .experiments.systems.measuring import HopSummary as HopSummary
 from .experiments.systems.measuring import SystemEvaluation as SystemEvaluation
 from .experiments.systems.registry import StoredSystem as StoredSystem
@@ -287,6 +289,7 @@ from .services.indexing.index import VectorChoice as VectorChoice
 from .services.jobs import JobItem as JobItem
 from .services.jobs import JobRow as JobRow
 from .services.jobs import Jobs as Jobs
+from .services.jobs import Reporter as Reporter
 from .services.jobs.reporter import end_process as end_process
 from .settings import Settings as Settings
 from .settings.version import VERSION as VERSION

@@ -1,8 +1,10 @@
 """A scripted model that answers and judges the questions of runs."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from rag import KnowledgeBase, Message, ProviderUnavailable, Recipe, Workspace
 from rag.protocols import ChatModel
@@ -51,6 +53,13 @@ def with_chat(
         return None if provider == "extractive" and not for_quotes else chat
 
     monkeypatch.setattr(Models, "chat", chosen)
+
+
+def judgements(workspace: Workspace, run_id: str) -> Sequence[Any]:
+    """The grades that judges gave to the hits of a run, as they are stored."""
+    statement = text("SELECT * FROM judgement WHERE run_id = :run ORDER BY id")
+    with workspace._services.database.read() as connection:
+        return connection.execute(statement, {"run": run_id}).all()
 
 
 def evaluated(workspace: Workspace, base: KnowledgeBase, recipe: Recipe, **more: object) -> str:

@@ -1,11 +1,14 @@
 """Jobs of a worker alone, without a workspace, and what is waited for."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from rag import JobRow, Jobs
-from rag.services.jobs import Job, Reporter
+import pytest
+
+from rag import JobRow, Jobs, Reporter
+from rag.services.jobs import Job
 
 
 class Work(Job[Any]):
@@ -20,18 +23,23 @@ class Unknown(Job[None]):
     kind = "unheard-of"
 
 
-class Heard(Reporter):
-    """Hears the progress of a handler, and does something when it comes to a question."""
+Progress = tuple[int, int, str]
 
-    def __init__(self, at: int = -1, then: Callable[[], object] = lambda: None) -> None:
-        self.told: list[tuple[int, int, str]] = []
-        self.result = None
-        self._at, self._then = at, then
 
-    def report(self, done: int, total: int, message: str) -> None:
-        self.told.append((done, total, message))
-        if total and done == self._at:
-            self._then()
+@contextmanager
+def heard(at: int = -1, then: Callable[[], object] = lambda: None) -> Iterator[list[Progress]]:
+    """Hears the progress of jobs, and does something when one comes to a unit."""
+    told, report = list[Progress](), Reporter.report
+
+    def noted(self: Reporter, done: int, total: int, message: str, *rest: float) -> None:
+        told.append((done, total, message))
+        if total and done == at:
+            then()
+        report(self, done, total, message, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Reporter, "report", noted)
+        yield told
 
 
 def submit(jobs: Jobs, base_id: int) -> int:

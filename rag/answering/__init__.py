@@ -4,6 +4,7 @@ from rag.answering.asked_values import asked_value
 from rag.answering.asking.prompt import NO_ANSWER, Beside, messages, passage_budget, prompt_text
 from rag.answering.asking.reading_probe import READING_QUESTIONS, right_readings
 from rag.answering.asking.speech import Continuing, renumbered
+from rag.answering.asking.wording import Wording
 from rag.answering.assessing.assess import Sufficiency
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.citations import Mention, in_order, mentions
@@ -36,6 +37,7 @@ __all__ = [
     "Support",
     "Terms",
     "Vocabulary",
+    "Wording",
     "answer",
     "asked_value",
     "choose_quotes",

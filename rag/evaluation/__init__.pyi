@@ -17,6 +17,7 @@ from .comparison import CROWNING_P as CROWNING_P
 from .comparison import UNJUDGED as UNJUDGED
 from .comparison import Comparison as Comparison
 from .comparison import Figures as Figures
+from .comparison import OpenHits as OpenHits
 from .comparison import compare as compare
 from .comparison import compare_pairs as compare_pairs
 from .inference.betting import capital as capital
@@ -30,6 +31,10 @@ from .intervals import Interval as Interval
 from .intervals import mean_intervals as mean_intervals
 from .intervals import rate_interval as rate_interval
 from .intervals import wilson as wilson
+from .judges import RUBRICS as RUBRICS
+from .judges import ask as ask
+from .judges import passage_rubric as passage_rubric
+from .judges import prefer as prefer
 from .judging import Judge as Judge
 from .judging import Judged as Judged
 from .measuring import evidence_figures as evidence_figures

@@ -24,13 +24,13 @@ from rag.readers.formats import (
     Format,
     extension_of,
     kind_of,
-    reader_version,
     refusal_of,
     unsupported,
 )
 from rag.readers.formats import SUPPORTED as SUPPORTED
 from rag.readers.formats import TEXT_EXTENSIONS as TEXT_EXTENSIONS
 from rag.readers.formats import format_of as format_of
+from rag.readers.formats import reader_version as reader_version
 from rag.readers.isolation import shared_pool
 from rag.readers.pdf.page_image import Mark as Mark
 from rag.readers.pdf.page_image import PageImage as PageImage

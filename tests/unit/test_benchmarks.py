@@ -8,6 +8,7 @@ import math
 import pickle
 from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,11 +17,11 @@ import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.__main__ import main
-from rag.cli.administration import benchmarks
 from rag.workspace import workspace
-from rag.workspace.workspace import SAMPLE_QUESTIONS
 from tests.bench.sample import KINDS
 from tests.verbs import output_of
+
+NAMES = sorted(path.stem for path in (Path(__file__).parents[1] / "bench").glob("*.py"))
 
 TINY: Mapping[str, Mapping[str, Any]] = {
     "deciding": {"collections": ("scifact",), "seeds": 2},
@@ -101,7 +102,7 @@ def collections(tmp_path: Path) -> Path:
 @pytest.fixture
 def module(name: str) -> ModuleType:
     """A benchmark, imported before the sample is replaced."""
-    return benchmarks.load(name)
+    return import_module(f"tests.bench.{name}")
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ def small_sample(module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
     nothing = {"id": "q9", "text": "Who invented the pump?", "answerable": False, "evidence": []}
     lines = "\n".join(map(json.dumps, [*questions, nothing]))
-    (folder / SAMPLE_QUESTIONS).write_text(lines)
+    (folder / workspace.SAMPLE_QUESTIONS).write_text(lines)
     monkeypatch.setattr(workspace, "SAMPLE_FOLDER", folder)
     monkeypatch.setattr(workspace, "SAMPLE_VECTORS", folder / "none.npz")
     return folder
@@ -144,7 +145,7 @@ def _write_pdf(path: Path) -> None:
 
 
 def test_every_benchmark_runs_here_or_says_why_not():
-    assert sorted([*TINY, *NOT_TINY]) == benchmarks.names()
+    assert sorted([*TINY, *NOT_TINY]) == NAMES
 
 
 @pytest.mark.slow
@@ -164,9 +165,9 @@ def test_a_benchmark_measures_something_tiny(
     assert all(math.isfinite(value) for value in figures.values())
 
 
-@pytest.mark.parametrize("name", benchmarks.names())
-def test_a_benchmark_asks_for_nothing_but_a_folder(name):
-    folder, *sizes = inspect.signature(benchmarks.load(name).measure).parameters.values()
+@pytest.mark.parametrize("name", NAMES)
+def test_a_benchmark_asks_for_nothing_but_a_folder(module):
+    folder, *sizes = inspect.signature(module.measure).parameters.values()
     assert folder.kind is folder.POSITIONAL_OR_KEYWORD
     assert all(each.kind is each.KEYWORD_ONLY for each in sizes)
     assert all(each.default is not each.empty for each in sizes)
@@ -177,7 +178,6 @@ def test_a_benchmark_says_which_collection_it_lacks(tmp_path, capsys):
     assert f"The benchmark 'workers' needs {tmp_path / 'scifact'}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", benchmarks.names())
-def test_processes_that_a_benchmark_starts_can_import_it(name):
-    measure = benchmarks.load(name).measure
-    assert pickle.loads(pickle.dumps(measure)) is measure
+@pytest.mark.parametrize("name", NAMES)
+def test_processes_that_a_benchmark_starts_can_import_it(module):
+    assert pickle.loads(pickle.dumps(module.measure)) is module.measure

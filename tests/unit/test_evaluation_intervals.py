@@ -21,7 +21,6 @@ from rag.evaluation import (
     unjudged_share,
     wilson,
 )
-from rag.evaluation.run_intervals import intervals
 from rag.types import Evidence
 from tests.runs import SET, WORDS, handbook
 
@@ -141,7 +140,7 @@ def test_each_metric_over_the_questions_that_have_it():
     results = [_result(n, True, {"a@1": v}, 1) for n, v in enumerate(values.tolist())]
     results += [_result(12, True, {"a@1": 0.5, "span_a@1": 0.25}, 0), _result(13, False, {}, 0)]
     names = ["false_refusal", "a@1", "span_a@1", "correct_refusal", "absent@1"]
-    found = intervals(results, names)
+    found = run_intervals.intervals(results, names)
     assert list(found) == ["false_refusal", "a@1", "span_a@1", "correct_refusal"]
     assert found["a@1"] == Interval(*mean_intervals(np.append(values, 0.5)).tolist())
     assert found["span_a@1"] == Interval(*mean_intervals(np.array([0.25])).tolist())
@@ -163,7 +162,7 @@ def test_tags_by_hand():
         ("none", 1, {"correct_refusal": 1.0}),
         ("table", 1, {"a@1": 0.5}),
     ]
-    assert found[0].intervals == intervals(results[:2], ["a@1"])
+    assert found[0].intervals == run_intervals.intervals(results[:2], ["a@1"])
     assert found[1].intervals == {"correct_refusal": rate_interval(1, 1)}
 
 

@@ -1,15 +1,19 @@
 """Evaluations as jobs: one run each, whatever happens to the process, the set and the base."""
 
-from typing import Any
-
 import pytest
 
-from rag import Cancelled, InvalidInput, JobRow, KnowledgeBase, NotFound, Trace, Workspace
-from rag.experiments.runs.evaluate_job import evaluate
-from rag.experiments.runs.quality import failing
-from rag.services.services import Services
+from rag import (
+    Cancelled,
+    InvalidInput,
+    JobRow,
+    KnowledgeBase,
+    NotFound,
+    Work,
+    Workspace,
+    telemetry,
+)
 from rag.storage import jobs as rows
-from tests.jobs import Heard
+from tests.jobs import heard
 from tests.runs import SET, VECTORS, WORDS
 from tests.workspaces import add, workspace_at
 
@@ -21,12 +25,12 @@ def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
     return parts[0]
 
 
-def _services(workspace: Workspace) -> Services:
-    return Services.start(workspace.settings)
+def _evaluated(workspace: Workspace, base: KnowledgeBase) -> JobRow:
+    return workspace.jobs.run(base.runs.start_evaluation(SET, WORDS))
 
 
-def _job(workspace: Workspace, base: KnowledgeBase) -> JobRow:
-    return workspace.jobs.get(base.runs.start_evaluation(SET, WORDS))
+def _stop() -> None:
+    raise Cancelled("Stopped.")
 
 
 def test_the_run_is_that_of_an_evaluation_in_the_foreground(workspace, base):
@@ -80,43 +84,26 @@ def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
 
 
 def test_progress_counts_questions_and_never_goes_back(workspace, base):
-    heard = Heard()
-    evaluate(_services(workspace), _job(workspace, base), heard)
-    assert heard.told[0][:2] == (0, 0)
+    with heard() as told:
+        assert _evaluated(workspace, base).status == "done"
+    assert told[0][:2] == (0, 0)
     # One more than there are questions: the doubt of the one without an answer is a step too.
-    assert heard.told[1:] == [(done, 5, f"{done} of 5 questions") for done in (0, 0, 1, 2, 3, 4)]
+    assert told[1:] == [(done, 5, f"{done} of 5 questions") for done in (0, 0, 1, 2, 3, 4)]
 
 
-def test_an_evaluation_that_is_stopped_stores_nothing(workspace, base):
-
-    def stop() -> None:
-        raise Cancelled("Stopped.")
-
-    with pytest.raises(Cancelled):
-        evaluate(_services(workspace), _job(workspace, base), Heard(3, stop))
-    assert base.runs.list_all() == []
-
-
-def test_it_is_stopped_while_questions_without_an_answer_are_asked(workspace, base, monkeypatch):
-    asked = []
-    monkeypatch.setattr(failing, "retrieve", lambda *given: asked.append(given))
-
-    def stop() -> None:
-        raise Cancelled("Stopped.")
-
-    with pytest.raises(Cancelled):
-        evaluate(_services(workspace), _job(workspace, base), Heard(4, stop))
-    assert asked == []
+@pytest.mark.parametrize("question", [3, 4])  # the fourth is the one without an answer
+def test_an_evaluation_that_is_stopped_stores_nothing(workspace, base, question):
+    with heard(question, _stop):
+        assert _evaluated(workspace, base).status == "cancelled"
     assert base.runs.list_all() == []
 
 
 def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(workspace, base):
-    job = _job(workspace, base)
-    heard = Heard(3, lambda: workspace.delete(base.name))
-    with pytest.raises(NotFound, match="The knowledge base is gone"):
-        evaluate(_services(workspace), job, heard)
-    with pytest.raises(NotFound, match="This job no longer exists"):
-        workspace.jobs.run(job.id)
+    job = base.runs.start_evaluation(SET, WORDS)
+    with heard(3, lambda: workspace.delete(base.name)), pytest.raises(NotFound):
+        workspace.jobs.run(job)
+    with pytest.raises(NotFound):
+        workspace.jobs.run(job)
 
 
 def test_a_set_that_is_deleted_meanwhile_fails_the_job(workspace, base):
@@ -128,8 +115,8 @@ def test_a_set_that_is_deleted_meanwhile_fails_the_job(workspace, base):
 
 
 def test_a_set_that_is_renamed_meanwhile_keeps_its_run(workspace, base):
-    heard = Heard(3, lambda: base.questions.rename_set(SET, "other"))
-    evaluate(_services(workspace), _job(workspace, base), heard)
+    with heard(3, lambda: base.questions.rename_set(SET, "other")):
+        assert _evaluated(workspace, base).status == "done"
     assert [run.question_set for run in base.runs.list_all()] == ["other"]
 
 
@@ -146,16 +133,12 @@ def test_an_answer_is_judged_again_when_documents_change(workspace, base, monkey
     def doubt() -> float:
         return base.runs.evaluate(SET, WORDS).run.metrics["correct_doubt"]
 
-    asked, retrieve = list[str](), failing.retrieve
-
-    def noted(question: str, *rest: Any) -> Trace:
-        asked.append(question)
-        return retrieve(question, *rest)
-
-    monkeypatch.setattr(failing, "retrieve", noted)
-    assert (doubt(), doubt(), len(asked)) == (1.0, 1.0, 1)
+    answered = list[Work]()
+    monkeypatch.setattr(telemetry, "_listeners", [answered.append])
+    assert (doubt(), doubt(), len(answered)) == (1.0, 1.0, 1)
     add(workspace, base, {"cup.md": "Germany won the cup in 1954."})
-    assert (doubt(), doubt(), len(asked)) == (0.0, 0.0, 2)
+    assert (doubt(), doubt(), len(answered)) == (0.0, 0.0, 2)
     other = WORDS.with_fields({"search.top_k": 3})
     assert base.runs.evaluate(SET, other).run.metrics["correct_doubt"] == 0.0
-    assert asked == ["Who won the cup in 1954?"] * 3
+    assert {work.kind for work in answered} == {"answer"}
+    assert len(answered) == 3

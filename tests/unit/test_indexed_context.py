@@ -4,12 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import text as sql
 
 from rag import Hit, KnowledgeBase, Workspace
-from rag.answering.context import shape_passages
-from rag.storage.tables import chunk, vector
-from rag.storage.vectors import text_hash
+from rag.answering import with_context
+from tests.answers import trace
 from tests.workspaces import QUICK, add, workspace_at
 
 MANUAL = "# Corvane C16R\n\n## Faults\n\nThe display is dark.\n\n" + "Call the service. " * 12
@@ -56,14 +55,11 @@ def test_vectors_are_those_of_the_indexed_text(workspace, base):
     held = base.documents.documents(CONTEXT.index)
     with database.read() as connection:
         rows = connection.execute(
-            select(chunk.c.context, chunk.c.text, chunk.c.text_hash, vector.c.data).join(
-                vector, vector.c.text_hash == chunk.c.text_hash
-            )
+            sql("SELECT context, text, data FROM chunk JOIN text_vector USING (text_hash)")
         ).all()
     assert len(rows) == sum(len(base.documents.chunks(each.id, CONTEXT.index)) for each in held)
-    for context, text, key, data in rows:
+    for context, text, data in rows:
         indexed = f"{context}\n{text}" if context else text
-        assert key == text_hash(indexed)
         expected = models.embedder("fake").embed([indexed], "document")[0]
         assert np.frombuffer(data, np.float32) == pytest.approx(expected, abs=1e-6)
 
@@ -109,6 +105,7 @@ def test_a_piece_wider_than_its_passage_has_no_context(base):
         def passages(self, *_: object) -> list[object]:
             return []
 
-    (piece,) = shape_passages([found], recipe, Around(), lambda _text: True)  # type: ignore[arg-type]
-    assert len(piece.hit.chunk.text) > len(found.chunk.text)
-    assert piece.hit.chunk.context == ""
+    told = with_context(trace([found]), 10_000, len, recipe, Around())  # type: ignore[arg-type]
+    (piece,) = told.context
+    assert len(piece.chunk.text) > len(found.chunk.text)
+    assert piece.chunk.context == ""

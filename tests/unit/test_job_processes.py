@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import JobRow, Jobs, KnowledgeBase, Recipe, Workspace
-from rag.services.jobs import Reporter
+from rag import JobRow, Jobs, KnowledgeBase, Recipe, Reporter, Workspace
 from rag.storage import Database, bases
 from rag.storage import jobs as rows
 from tests.jobs import Work, ended, submit

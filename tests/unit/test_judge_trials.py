@@ -6,9 +6,8 @@ import pytest
 
 from rag import NotFound
 from rag.__main__ import main
-from rag.storage.quality import answers
 from rag.types import Delta, Usage
-from tests.answer_runs import Chat, with_chat
+from tests.answer_runs import Chat, judgements, with_chat
 from tests.runs import SET, VECTORS, WORDS, handbook
 from tests.verbs import output_of
 
@@ -30,8 +29,7 @@ class Versioned(Chat):
 def judged(workspace, base, run, judge="openai:m", **more):
     job = workspace.jobs.run(base.runs.start_judging(run.id, judge, **more))
     assert job.status == "done", job.message
-    with workspace._services.database.read() as connection:
-        return answers.judgements_of_run(connection, run.id, judge)
+    return [grade for grade in judgements(workspace, run.id) if grade.judge == judge]
 
 
 @pytest.fixture
@@ -125,8 +123,8 @@ def test_an_evaluation_has_what_is_new_judged_and_pauses_at_the_budget(
     paused = output_of(capsys, *call, "--most", "1", code=1)
     assert chat.calls < len(hits_of(base, paused["run"]))
     run = output_of(capsys, *call)["run"]
-    with workspace._services.database.read() as connection:
-        grades = answers.judgements_of_run(connection, run, "openai:m")
+    grades = judgements(workspace, run)
+    assert {grade.judge for grade in grades} == {"openai:m"}
     assert {(grade.question_id, grade.item) for grade in grades} == hits_of(base, run)
     assert chat.calls == len(grades)
     assert main(call) == 0

@@ -2,9 +2,9 @@
 
 import pytest
 
-from rag.answering.asking.wording import Wording
+from rag.answering import Wording
 from rag.errors import ProviderMisbehaved
-from rag.evaluation.judges import RUBRICS, ask, passage_rubric, prefer
+from rag.evaluation import RUBRICS, ask, passage_rubric, prefer
 from tests.scripted_chat import ScriptedChat
 
 RELEVANCE = passage_rubric(Wording())

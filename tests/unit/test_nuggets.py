@@ -1,5 +1,6 @@
 """Parts of an answer (nuggets), and passages that mislead: labels, files and figures."""
 
+import json
 import math
 
 import pytest
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 
 from rag import MISLEADING, InvalidInput, Question
 from rag.evaluation import Judge, evidence_figures, measured, udcg
-from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv, to_jsonl
 from rag.types import Evidence
 from tests.workspaces import QUICK, stocked
 
@@ -102,21 +102,27 @@ def test_a_misleading_hit_costs_a_third_of_what_a_relevant_one_gives():
     assert mean([0, 1, -1, 0]) == pytest.approx(1 / 6)
 
 
-def test_files_keep_parts_and_grades():
-    labels = (
-        FileLabel("a.pdf", "by 31 March", grade=3, nugget="deadline"),
-        FileLabel("a.pdf", "by 31 May", grade=-1),
-    )
-    questions = [FileQuestion("q1", "When?", answerable=True, tags=(), labels=labels)]
-    assert parse("q.jsonl", to_jsonl(questions)) == questions
-    assert parse("q.csv", to_csv(questions)) == questions
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_files_keep_parts_and_grades(tmp_path, form):
+    workspace, base = stocked(tmp_path, {"a.txt": "Due by 31 March. It was due by 31 May."})
+    labels = [("by 31 March", 3, "deadline"), ("by 31 May", -1, "")]
+    names = ("quote", "grade", "nugget")
+    evidence = [{"document": "a.txt", **dict(zip(names, label, strict=True))} for label in labels]
+    base.questions.import_file("first", "q.jsonl", json.dumps({"text": "?", "evidence": evidence}))
+    base.questions.import_file("again", f"q.{form}", base.questions.export_text("first", form))
+    (question,) = base.questions.labelled("again")
+    assert [(one.quote, one.grade, one.nugget) for one in question.labels] == labels
+    workspace.close()
 
 
-def test_files_without_parts_are_read_as_before():
-    old = "id,question,document,quote,grade\nq1,When?,a.pdf,by 31 March,2\n"
-    (question,) = parse("q.csv", old)
-    assert question.labels == (FileLabel("a.pdf", "by 31 March", grade=2),)
-    assert "nugget" not in to_jsonl([question])
+def test_files_without_parts_are_read_as_before(tmp_path):
+    workspace, base = stocked(tmp_path, {"a.txt": "Due by 31 March."})
+    old = "id,question,document,quote,grade\nq1,When?,a.txt,by 31 March,2\n"
+    base.questions.import_file("old", "q.csv", old)
+    ((label,),) = (question.labels for question in base.questions.labelled("old"))
+    assert (label.quote, label.grade, label.nugget) == ("by 31 March", 2, "")
+    assert "nugget" not in base.questions.export_text("old", "jsonl")
+    workspace.close()
 
 
 def test_labels_take_a_part_and_a_grade_below_zero(tmp_path):

@@ -29,7 +29,7 @@ from rag.evaluation import (
     pooled_difference,
     sampled_mean,
 )
-from rag.evaluation.comparison import OpenHits as HitsOfTwo
+from rag.evaluation import OpenHits as HitsOfTwo
 from tests.api import client
 from tests.half_judged import NEW, OLD, SET, half_judged
 from tests.verbs import output_of

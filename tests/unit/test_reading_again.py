@@ -9,7 +9,6 @@ from sqlalchemy import text
 
 from rag import InvalidInput, KnowledgeBase, Workspace, readers
 from rag.__main__ import main
-from rag.library.documents import reading_again
 from tests.workspaces import QUICK, add
 
 RULE = "Up to eight days of unused leave may be carried over."
@@ -40,8 +39,7 @@ def updated(base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(content, text=NEW) if RULE in content.text else content
 
     monkeypatch.setattr(pool, "read", better)
-    for module in (readers, reading_again):
-        monkeypatch.setattr(module, "reader_version", lambda _type: 99)
+    monkeypatch.setattr(readers, "reader_version", lambda _type: 99)
 
 
 def test_what_the_present_readers_read_is_not_read_again(base):
@@ -73,8 +71,7 @@ def test_the_chosen_encoding_stays(workspace, base, monkeypatch):
     path.write_bytes("Grün\n".encode("mac_roman"))
     workspace.jobs.run(base.documents.add_paths([path], encoding="mac_roman"))
     row = next(row for row in base.documents.documents(QUICK.index) if row.name == "fees.txt")
-    for module in (readers, reading_again):
-        monkeypatch.setattr(module, "reader_version", lambda _type: 99)
+    monkeypatch.setattr(readers, "reader_version", lambda _type: 99)
     workspace.jobs.run(base.documents.read_again([row.id]))
     document = base.documents.document(row.id)
     assert (document.text, document.reader_version) == ("Grün\n", 99)

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from rag import Message, ProviderUnavailable, Recipe, SearchRecipe, Trace
 from rag.errors import ProviderMisbehaved
 from rag.retrieval import Listwise, retrieve
-from rag.retrieval.fusion import reread
-from rag.retrieval.model_steps import parse_permutation
 from rag.types import Scores
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat
@@ -72,23 +70,28 @@ def test_a_reranker_that_fails_leaves_the_order_and_says_why():
     assert failed.name == "rerank"
 
 
-@given(st.data())
-def test_what_was_read_stands_above_the_rest_which_keeps_its_order(data):
-    count = data.draw(st.integers(1, 12))
-    fused = np.array(data.draw(st.lists(st.floats(-50, 50), min_size=count, max_size=count)))
-    rerank = np.array(
-        data.draw(
-            st.lists(st.one_of(st.just(np.nan), st.floats(-20, 20)), min_size=count, max_size=count)
-        )
+class Stated:
+    """Gives the scores that it was told."""
+
+    def __init__(self, given: Sequence[float]) -> None:
+        self.given = given
+
+    def scores(self, question: str, texts: Sequence[str]) -> Scores:
+        return np.array(self.given[: len(texts)])
+
+
+@given(st.lists(st.floats(-20, 20), min_size=3, max_size=3), st.integers(2, 3))
+def test_what_was_read_stands_above_the_rest_which_keeps_its_order(given_, depth):
+    plain = run(None, rerank=None).hits
+    trace = run(Stated(given_), rerank_depth=depth).hits
+    expected = dict(zip((hit.chunk.key for hit in plain[:depth]), given_, strict=False))
+    assert {hit.chunk.key: hit.score for hit in trace[:depth]} == expected
+    assert [hit.score for hit in trace[:depth]] == sorted(expected.values(), reverse=True)
+    below = min(expected.values()) - 1.0
+    assert [hit.chunk.key for hit in trace[depth:]] == [hit.chunk.key for hit in plain[depth:]]
+    assert [hit.score for hit in trace[depth:]] == pytest.approx(
+        [below - plain[depth].score + hit.score for hit in plain[depth:]]
     )
-    scores, read = reread(fused, rerank), ~np.isnan(rerank)
-    if not read.any():
-        assert scores is fused
-        return
-    assert scores[read].tolist() == rerank[read].tolist()
-    if not read.all():
-        assert scores[~read].max() == pytest.approx(rerank[read].min() - 1.0)
-        assert np.diff(scores[~read]) == pytest.approx(np.diff(fused[~read]), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -102,22 +105,29 @@ def test_what_was_read_stands_above_the_rest_which_keeps_its_order(data):
     ],
 )
 def test_an_order_is_understood(said, order):
-    assert parse_permutation(said, 3) == order
+    assert ordered(said, 3) == order
 
 
 @pytest.mark.parametrize("said", ["", "I like them all.", "[7] > [8]", "0"])
 def test_an_order_that_names_no_passage_is_refused(said):
     with pytest.raises(ProviderMisbehaved, match="named no passage"):
-        parse_permutation(said, 3)
+        ordered(said, 3)
 
 
-@given(st.text(max_size=60), st.integers(1, 9))
+@given(st.text(max_size=60), st.integers(2, 9))
 def test_an_order_is_always_of_all_passages(said, count):
     try:
-        order = parse_permutation(said, count)
+        order = ordered(said, count)
     except ProviderMisbehaved:
         return
     assert sorted(order) == list(range(count))
+
+
+def ordered(said: str, count: int) -> list[int]:
+    """The order in which a model's words put passages, by their places."""
+    scores = Listwise(ScriptedChat(said), 16).scores("which?", [f"text {n}" for n in range(count)])
+    assert len(set(scores.tolist())) == count
+    return np.argsort(-scores).tolist()
 
 
 def by_value(messages: Sequence[Message]) -> str:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from rag import Chunk, Document, Hit, KnowledgeBase, SearchRecipe
 from rag.answering import with_context
-from rag.answering.context import section, shape_passages
 from rag.types import Heading, Page, chunk_key
 from tests.answers import trace
 from tests.handbook import LEAVE, RECIPE, make
@@ -45,8 +44,8 @@ def hits(*lines: int) -> list[Hit]:
 def spans(found: Sequence[int], most: int = 1000, **fields: object) -> list[tuple[int, int, int]]:
     """(start, end, rank of the best hit) of every piece."""
     recipe = SearchRecipe.model_validate(fields)
-    pieces = shape_passages(hits(*found), recipe, Around(), lambda text: len(text) <= most)
-    return [(each.hit.chunk.start, each.hit.chunk.end, each.hit.rank) for each in pieces]
+    told = with_context(trace(hits(*found)), most, len, recipe, Around())
+    return [(hit.chunk.start, hit.chunk.end, hit.rank) for hit in told.context]
 
 
 def test_neighbours_stop_at_the_ends_of_the_document():
@@ -63,7 +62,6 @@ def test_what_overlaps_after_widening_is_one_piece_with_the_best_rank():
     [(0, (0, 20)), (2, (20, 60)), (3, (20, 60)), (4, (40, 60)), (5, (40, 60)), (9, (60, 100))],
 )
 def test_a_section_goes_to_the_next_heading_of_its_rank(line, span):
-    assert section(DOCUMENT, 10 * line) == span
     assert spans([line], context="section") == [(*span, 1)]
 
 
@@ -76,14 +74,14 @@ def test_a_wider_piece_has_the_heading_that_it_begins_under_or_else_that_of_its_
         Hit(replace(LINES[n], heading="of the passage"), "d.md", rank, 1.0, 1.0, {})
         for rank, n in enumerate((5, 1), start=1)
     ]
-    pieces = shape_passages(found, SearchRecipe(context="page"), Around(), lambda _text: True)
-    headings = [(each.hit.chunk.start, each.hit.chunk.heading) for each in pieces]
+    told = with_context(trace(found), 1000, len, SearchRecipe(context="page"), Around())
+    headings = [(hit.chunk.start, hit.chunk.heading) for hit in told.context]
     assert headings == [(30, "One"), (0, "of the passage")]
 
 
 def test_what_would_not_fit_is_left_at_the_passage():
-    assert spans([9, 4], most=20, context="section") == [(90, 99, 1), (40, 60, 2)]
-    assert spans([4, 6], most=40, context="neighbours") == [(30, 59, 1), (50, 79, 2)]
+    assert spans([9, 4], most=30, context="section") == [(90, 99, 1), (40, 60, 2)]
+    assert spans([4, 6], most=48, context="neighbours") == [(30, 59, 1)]  # joined it had 49
 
 
 def test_merging_joins_what_touches():
@@ -93,10 +91,9 @@ def test_merging_joins_what_touches():
 
 def test_hits_of_another_base_stay_as_they_are():
     other = Hit(Chunk(1, "elsewhere", 5, 9, "text", 0), "e.md", 1, 1.0, 1.0, {})
-    (piece,) = shape_passages(
-        [other], SearchRecipe(context="section"), Around(), lambda _text: True
-    )
-    assert piece.hit is other
+    recipe = SearchRecipe(context="section")
+    (shown,) = with_context(trace([other]), 1000, len, recipe, Around()).context
+    assert shown is other
 
 
 def test_the_order_of_documents_is_that_of_their_best_hits():
@@ -123,21 +120,23 @@ def test_the_budget_counts_what_is_shown():
     st.booleans(),
     st.integers(5, 120),
 )
-def test_every_hit_stands_in_exactly_one_piece_of_the_documents_text(
-    found, context, neighbours, merge, most
-):
+def test_every_hit_stands_in_a_piece_of_the_documents_text(found, context, neighbours, merge, most):
     recipe = SearchRecipe.model_validate(
         {"context": context, "neighbours": neighbours, "merge": merge}
     )
-    pieces = shape_passages(hits(*found), recipe, Around(), lambda text: len(text) <= most)
-    held = [hit.chunk.order for piece in pieces for hit in piece.of]
-    assert sorted(held) == sorted(found)
-    for piece in pieces:
-        chunk = piece.hit.chunk
-        assert chunk.text == TEXT[chunk.start : chunk.end]
-        assert all(chunk.start <= hit.chunk.start <= hit.chunk.end <= chunk.end for hit in piece.of)
-        assert piece.hit.rank == min(hit.rank for hit in piece.of)
-    assert [piece.hit.rank for piece in pieces] == sorted(piece.hit.rank for piece in pieces)
+    told = with_context(trace(hits(*found)), most, len, recipe, Around())
+    left_out = [drop.hit for drop in told.stages[-1].dropped]
+    assert sorted(hit.chunk.order for hit in (*told.in_prompt, *left_out)) == sorted(found)
+    pieces = [hit.chunk for hit in told.context]
+    assert [piece.text for piece in pieces] == [TEXT[one.start : one.end] for one in pieces]
+    for hit in told.in_prompt:
+        ranks = [
+            piece.rank
+            for piece in told.context
+            if piece.chunk.start <= hit.chunk.start <= hit.chunk.end <= piece.chunk.end
+        ]
+        assert min(ranks) <= hit.rank
+    assert [hit.rank for hit in told.context] == sorted(hit.rank for hit in told.context)
 
 
 def test_hits_and_figures_stay_about_passages(tmp_path):

@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import JSON, cast, insert, literal, type_coerce, update
-from sqlalchemy.types import Text
+from sqlalchemy import text
 
 from rag import InvalidRecipe, Recipe, Workspace
-from rag.storage.tables import knowledge_base, recipe_version
 from tests.api import client
 from tests.contracts.test_api_access import BASES
 from tests.workspaces import QUICK, add, workspace_at
@@ -36,15 +34,13 @@ def plant(workspace: Workspace, changes: dict[str, Any]) -> str:
     for name, value in changes.items():
         part, _, field = name.partition(".")
         data[part][field] = value
-    base_id = workspace.base("manuals").id
     with workspace._services.database.write() as connection:
-        on_server = connection.dialect.name == "postgresql"
-        text = literal(json.dumps(data), Text())
-        stored = cast(text, JSON) if on_server else type_coerce(text, Text())
-        connection.execute(update(knowledge_base).values(recipe=stored))
-        moment = workspace.base("manuals").recipes.versions()[0][0]
-        row = {"base_id": base_id, "hash": "abcdefabcdef", "saved": moment}
-        connection.execute(insert(recipe_version).values(recipe=stored, **row))
+        row = {"recipe": json.dumps(data)}
+        connection.execute(text("UPDATE knowledge_base SET recipe = :recipe"), row)
+        version = "base_id, 'abcdefabcdef', :recipe, saved FROM recipe_version"
+        connection.execute(
+            text(f"INSERT INTO recipe_version (base_id, hash, recipe, saved) SELECT {version}"), row
+        )
     return "abcdefabcdef"
 
 

@@ -3,13 +3,11 @@
 from statistics import fmean
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import text
 
-from rag import InvalidInput, KnowledgeBase, Run, SystemSource
+from rag import InvalidInput, KnowledgeBase, Returned, ReturnedText, Run, SystemSource
 from rag.__main__ import main
 from rag.chunking import estimates
-from rag.experiments.systems.formats.tables import Returned, ReturnedText
-from rag.storage.tables import chunk, cut, foreign_text
 from tests.runs import SET, WORDS, handbook
 from tests.verbs import output_of
 from tests.workspaces import database_at
@@ -115,13 +113,12 @@ def test_texts_go_with_their_run_and_are_not_copied(home):
     run = run_of_system(base, foreign=True)
 
     def counts() -> list[int]:
-        mine = select(cut.c.id).where(cut.c.name == run.cut)
-        statements = (
-            select(func.count()).select_from(chunk).where(chunk.c.cut_id.in_(mine)),
-            select(func.count()).select_from(foreign_text),
-        )
+        mine = "chunk WHERE cut_id IN (SELECT id FROM cut WHERE name = :cut)"
         with database_at(home).read() as connection:
-            return [connection.execute(one).scalar_one() for one in statements]
+            return [
+                connection.execute(text(f"SELECT count(*) FROM {rows}"), {"cut": run.cut}).scalar()
+                for rows in (mine, "foreign_text")
+            ]
 
     before = counts()
     assert before[0] > 0

@@ -1,15 +1,12 @@
 """Searches, tables of cuts and fits as jobs: queued once, kept, true in what they tell."""
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text
 
-from rag import Grid, InvalidRecipe, KnowledgeBase, TouchstoneError, Workspace, idle_fields
-from rag.experiments.tuning.tuning_jobs import build_table, calibrate, leaders, search_all
-from rag.services.services import Services
-from rag.storage.tables import job
-from tests.jobs import Heard
+from rag import Grid, InvalidRecipe, KnowledgeBase, Workspace, idle_fields
+from tests.jobs import Progress, heard
 from tests.runs import SET, WORDS
-from tests.workspaces import workspace_at
+from tests.workspaces import database_at, workspace_at
 
 GRID = {"search.mode": ["dense", "lexical"], "search.k1": [0.9, 1.2]}
 EMPTY = WORDS.with_fields({"search.threshold": 1.0})
@@ -21,11 +18,8 @@ def workspace(parts: tuple[Workspace, KnowledgeBase]) -> Workspace:
     return parts[0]
 
 
-def _heard(workspace: Workspace, handler: object, job: int) -> list[tuple[int, int]]:
-    heard = Heard()
-    assert callable(handler)
-    handler(Services.start(workspace.settings), workspace.jobs.get(job), heard)
-    return [(done, total) for done, total, _ in heard.told if total]
+def _counted(told: list[Progress]) -> list[tuple[int, int]]:
+    return [(done, total) for done, total, _ in told if total]
 
 
 def _climbs(told: list[tuple[int, int]]) -> None:
@@ -64,15 +58,14 @@ def test_a_search_is_kept_with_what_it_was_measured_on(workspace, base, home):
     best = base.tuning.tuner(SET).search(Grid.parse(GRID, WORDS), EMPTY, "ndcg@10")
     assert (found.recipe, found.baseline) == (best.recipe, EMPTY)
     assert found.selection == best.selection
-    assert found.leaders == leaders(best.sweep, "ndcg@10")
     assert found.state == base.tuning.state(SET, WORDS)
 
 
-def test_a_result_of_an_earlier_version_that_cannot_be_read_is_none(workspace, base):
+def test_a_result_of_an_earlier_version_that_cannot_be_read_is_none(workspace, base, home):
     workspace.jobs.run(base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10"))
     assert base.tuning.searches.result(SET) is not None
-    with Services.start(workspace.settings).database.write() as connection:
-        connection.execute(update(job).values(result={"recipe": None}))
+    with database_at(home).write() as connection:
+        connection.execute(text("UPDATE job SET result = '{\"recipe\": null}'"))
     assert base.tuning.searches.result(SET) is None
 
 
@@ -106,12 +99,13 @@ def test_a_table_has_the_rows_of_the_foreground(workspace, base):
     workspace.jobs.run(building)
     job = base.tuning.build_tables.start(SET, CUTS, WORDS, (5, 10))
     assert base.tuning.build_tables.start(SET, CUTS, WORDS, (5, 10)) == job
-    assert workspace.jobs.run(job).status == "done"
+    with heard() as told:
+        assert workspace.jobs.run(job).status == "done"
+    _climbs(_counted(told))
     found = base.tuning.build_tables.result(SET, grid)
     assert list(found.rows) == base.tuning.build_table.rows(SET, grid, (5, 10))
     assert found.state == base.tuning.state(SET, WORDS)
     assert base.tuning.build_tables.result(SET, Grid.parse({}, WORDS)) is None
-    _climbs(_heard(workspace, build_table, job))
 
 
 def test_too_few_labels_end_a_fit_with_the_reason(workspace, base):
@@ -127,19 +121,18 @@ def test_too_few_labels_end_a_fit_with_the_reason(workspace, base):
 def test_progress_of_a_search_and_a_fit_only_climbs(workspace, base):
     grid = {**GRID, "search.mmr": [None, 0.5]}  # some of it beyond arithmetic
     job = base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10")
-    _climbs(told := _heard(workspace, search_all, job))
-    assert told[-1][0] == told[-1][1]
-    heard: list[tuple[int, int]] = []
+    with heard() as told:
+        workspace.jobs.run(job)
+    _climbs(searched := _counted(told))
+    assert searched[-1][0] == searched[-1][1]
+    swept: list[tuple[int, int]] = []
     sweeper = base.tuning.sweeper(SET)
-    sweeper.sweep(Grid.parse(grid, WORDS), on_progress=lambda *each: heard.append(each))
-    _climbs(heard)
-    assert heard[-1][0] == heard[-1][1]
-    fitting = Heard()
-    fit = workspace.jobs.get(base.tuning.fits.start(SET, WORDS))
-    services = Services.start(workspace.settings)
-    with pytest.raises(TouchstoneError, match="Too few labels"):
-        calibrate(services, fit, fitting)
-    _climbs([(done, total) for done, total, _ in fitting.told if total])
+    sweeper.sweep(Grid.parse(grid, WORDS), on_progress=lambda *each: swept.append(each))
+    _climbs(swept)
+    assert swept[-1][0] == swept[-1][1]
+    with heard() as told:
+        workspace.jobs.run(base.tuning.fits.start(SET, WORDS))
+    _climbs(_counted(told))
 
 
 def test_fields_that_a_search_does_not_look_at():
@@ -158,9 +151,12 @@ def test_fields_that_a_search_does_not_look_at():
     assert idle_fields(rrf.model_copy(update={"mode": "dense"})) == changed["dense"]
 
 
-def test_leaders_differ_in_what_makes_a_difference(base):
-    sweep = base.tuning.sweep(SET, {**GRID, "search.rrf_k": [10, 60]}, WORDS)
-    found = leaders(sweep, "ndcg@10")
+def test_leaders_differ_in_what_makes_a_difference(workspace, base):
+    grid = {**GRID, "search.rrf_k": [10, 60]}
+    sweep = base.tuning.sweep(SET, grid, WORDS)
+    workspace.jobs.run(base.tuning.searches.start(SET, grid, WORDS, WORDS, "ndcg@10"))
+    found = base.tuning.searches.result(SET).leaders
+    assert found[0].figure == sweep.figures[:, sweep.names.index("ndcg@10")].max()
     assert [leader.figure for leader in found] == sorted(
         (leader.figure for leader in found), reverse=True
     )

@@ -7,13 +7,13 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag import readers
 from rag.errors import InvalidInput
 from rag.lexical import LexicalIndex
 from rag.library.documents.ingestion import Ingest
 from rag.library.documents.stored import StoredDocuments
 from rag.operation import operation
 from rag.readers.characters import checked_encoding
-from rag.readers.formats import reader_version
 from rag.storage import documents
 from rag.storage.documents import Reading
 from rag.types import Document, chosen_encoding
@@ -127,7 +127,9 @@ class ReadingAgain(StoredDocuments):
     def _readings(self, *, current: bool = False) -> list[Reading]:
         rows = self._services.database.fetch(documents.readings, self._base_id)
         return [
-            row for row in rows if current or row.reader_version < reader_version(row.media_type)
+            row
+            for row in rows
+            if current or row.reader_version < readers.reader_version(row.media_type)
         ]
 
 
