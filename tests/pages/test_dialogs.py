@@ -58,7 +58,6 @@ def test_every_dialog_is_one_that_the_end_of_a_job_leaves_open():
     [
         "labels/question_sets_view",
         "labels/grading",
-        "chat/feedback",
         "runs/actions",
         "usage/memory",
     ],
@@ -118,3 +117,29 @@ def test_grades_outlast_a_look_at_no_answer(base):
         app.checkbox(key="chat_collect_unanswerable_1").set_value(ticked)
         opened()
     assert app.get_by_key("chat_collect_grade_1_1").value == "3"
+
+
+def test_a_question_to_be_added_outlasts_the_end_of_its_dialog(base):
+    app = ask(visit("chat.py"), LEAVE)
+    typed = {"question": "May leave be carried into 2027?", "expected": "Until March."}
+    app.button(key="chat_collect_1").click().run()
+    for field, words in typed.items():
+        app.text_area(key=f"chat_collect_{field}_1").set_value(words)
+    app.button(key="chat_collect_1").click().run()
+    app.run()  # as by Escape
+    assert not [each for each in app.text_area if each.label == "Question"]
+    app.button(key="chat_collect_1").click().run()
+    fields = {field: app.text_area(key=f"chat_collect_{field}_1").value for field in typed}
+    assert fields == typed
+
+
+def test_what_was_wrong_outlasts_the_end_of_its_dialog(base):
+    app = ask(visit("chat.py"), LEAVE)
+    base.conversations.rate(1, -1)
+    app = app.run()
+    app.button(key="chat_why_1").click().run()
+    app.text_area(key="chat_correction_1").set_value("Until March.")
+    app.button(key="chat_why_1").click().run()
+    app.run()
+    app.button(key="chat_why_1").click().run()
+    assert app.text_area(key="chat_correction_1").value == "Until March."

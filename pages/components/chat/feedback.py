@@ -72,8 +72,15 @@ def _reason(base: KnowledgeBase, turn: Turn) -> None:
         default=turn.reason or None,
         key=reason,
         label_visibility="collapsed",
+        persist_state="page",
     )
-    st.text_area("Correct answer (optional)", turn.correction, key=correction, max_chars=_LONGEST)
+    st.text_area(
+        "Correct answer (optional)",
+        turn.correction,
+        key=correction,
+        max_chars=_LONGEST,
+        persist_state="page",
+    )
     keep = (base, turn.id, reason, correction)
     confirm_button("Send", f"chat_why_keep_{turn.id}", _explain, *keep)
 
@@ -150,8 +157,9 @@ def collect_button(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> Non
         _choose(base, turn, retrieved)
 
 
-@dialog("Add to questions", icon=":material/playlist_add:", width="large", dismissible=False)
+@dialog("Add to questions", icon=":material/playlist_add:", width="large")
 def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
+    # Escape and a click beside it close it: what is typed or graded is there when it opens again.
     st.text_area(
         "Question",
         turn.complete,
@@ -159,6 +167,7 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         max_chars=LONGEST_QUESTION,
         height=80,
         help="Write the question so that it is clear without the conversation.",
+        persist_state="page",
     )
     names, first = targets(base)
     st.selectbox(
@@ -178,6 +187,7 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         turn.reason == SHOULD_REFUSE,
         key=_unanswerable(turn),
         help="The correct result is then to retrieve nothing.",
+        persist_state="page",
     )
     if answered:
         st.text_area(
@@ -205,12 +215,12 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
                     format_func=grade_name,
                     key=_grade_key(turn, passage),
                     help=MEANING,
-                    persist_state="page",  # while "No answer" is ticked and they are not drawn
+                    persist_state="page",
                 )
     if answered:
         _elsewhere(turn, name)
     key = f"chat_collect_store_{turn.id}"
-    confirm_button("Add", key, _store, base, turn, passages, cancel=True)
+    confirm_button("Add", key, _store, base, turn, passages)
 
 
 def _elsewhere(turn: Turn, set_name: str) -> None:
