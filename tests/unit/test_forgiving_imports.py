@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag import Document, InvalidFile, KnowledgeBase
+from rag.__main__ import main
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileLabel, parse, to_csv, to_jsonl
@@ -221,6 +222,9 @@ def test_questions_that_nothing_can_be_measured_with_are_counted(base, tmp_path,
     (tmp_path / "s.csv").write_text(table)
     command = ["import-questions", "rules", str(tmp_path / "s.csv"), "--home"]
     assert output_of(capsys, *command, str(tmp_path / "home"))["unlabelled_questions"] == 3
+    assert main([*command, str(tmp_path / "home")]) == 0
+    (said,) = (line for line in capsys.readouterr().out.splitlines() if "label" in line)
+    assert said.startswith("q2, q5: ")
 
 
 def test_a_document_named_like_its_question_is_no_result(base):

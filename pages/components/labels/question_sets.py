@@ -237,8 +237,8 @@ def _import(
         later(partial(_skipped, file.name, came.skipped))
     if came.repeated:
         later(partial(_repeated, came.repeated))
-    if came.unlabelled:
-        later(partial(_unlabelled, came.unlabelled))
+    if unlabelled := base.questions.check(name).unlabelled:
+        later(partial(_unlabelled, len(unlabelled)))
     choose_set(name)
     st.rerun()
 
@@ -274,8 +274,9 @@ def _repeated(notes: Sequence[str]) -> None:
 def _unlabelled(number: int) -> None:
     """Say what to do with the questions of a file that nothing can be measured with."""
     st.warning(
-        f"{unmeasured(number)}. Click *Label passages* on *Metrics*. If the documents don't answer "
-        "a question, clear *Answerable* in *Edit questions* on *Question sets*.",
+        f"Not measured: {counted(number, 'answerable question')} without a label or an expected "
+        "answer. Click *Label passages* on *Metrics*. If the documents don't answer a question, "
+        "clear *Answerable* in *Edit questions* on *Question sets*.",
         icon=":material/label_off:",
     )
 

@@ -292,10 +292,6 @@ def _imported(
     if came and came.repeated:
         lines += [f"{counted(len(came.repeated), 'quote')} in several places:"]
         lines += [f"  {note}" for note in came.repeated]
-    if came and came.unlabelled:
-        lines.append(
-            f"without a label: {counted(came.unlabelled, 'answerable question')}, not measured"
-        )
     grades = {
         label.grade for item in base.questions.labelled(question_set.name) for label in item.labels
     }
