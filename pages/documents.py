@@ -59,7 +59,7 @@ with guard():
     with guard():
         upload_status(chosen)
     if number:
-        st.header(counted(number, "document"))
+        st.header("Documents so far" if reading(chosen.id) else counted(number, "document"))
         if left_out:
             st.caption(
                 f"{left_out:,} of them {'is' if left_out == 1 else 'are'} left out of search."

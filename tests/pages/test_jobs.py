@@ -67,6 +67,20 @@ def test_the_sidebar_has_no_size_while_documents_are_read(labelled, open_page, a
     assert size not in [each.value for each in open_page("chat.py").sidebar.caption]
 
 
+def test_documents_has_no_size_of_a_base_while_its_documents_are_read(labelled, open_page, at_work):
+    def said() -> tuple[list[float], list[str]]:
+        app = open_page("documents.py", kb="notes")
+        table = next(each.value for each in app.dataframe if "Last run" in each.value)
+        return table["Documents"].fillna(-1).tolist(), [each.value for each in app.header]
+
+    labelled.create("other")
+    assert said() == ([3, 0], ["3 documents"])
+    at_work(fill(labelled.base("notes"), {"long.md": "# Long\n\nMany words."}))
+    sizes, headers = said()
+    assert sizes == [-1, 0]
+    assert "3" not in "".join(headers)
+
+
 def test_an_evaluation_that_failed_says_why_until_another_is_there(labelled, open_page):
     base = labelled.base("notes")
     job = base.runs.start_evaluation("checks", base.recipe())

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.components.shell.buttons import action_button, confirm_button, dialog, filled_button
 from pages.components.shell.door import choose, new_base_button
 from pages.components.shell.guard import guard, notices
+from pages.components.shell.job_progress import reading
 from pages.components.shell.session import bases, chosen_base, offered, oldest, workspace
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
@@ -57,8 +58,9 @@ def _table(overviews: Sequence[BaseOverview]) -> int | None:
     rows = [
         {
             "Name": overview.name,
-            "Documents": overview.documents,
-            "Passages": overview.passages,
+            # The job says how far it is: the table stays as it is until the next click.
+            "Documents": None if reading(overview.id) else overview.documents,
+            "Passages": None if reading(overview.id) else overview.passages,
             "Questions": overview.questions,
             "Last run": overview.last_run,
         }
