@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from pages.components.shell import identity
 from rag import Claims, JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
+from rag.providers import endpoint
 from rag.storage import Database
 from rag.storage import jobs as rows
 from tests.handbook import make
@@ -49,6 +50,12 @@ def _read_once() -> Iterator[None]:
         for module in (app_test, local_script_runner):
             patch.setattr(module, "ScriptCache", lambda: scripts)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _retries_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages name providers that are not there, which are asked three times."""
+    monkeypatch.setattr(endpoint.random, "uniform", lambda *_: 0.0)
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,10 @@ def test_a_process_ends_with_the_one_that_started_it():
         assert process.wait(60) == 1
 
 
-def test_a_process_that_does_not_hear_that_its_job_was_cancelled_is_ended(database, base_id):
+def test_a_process_that_does_not_hear_that_its_job_was_cancelled_is_ended(
+    database, base_id, monkeypatch
+):
+    monkeypatch.setattr("rag.services.jobs.runner._STOP_SECONDS", 0.1)
     processes = list[subprocess.Popen[bytes]]()
 
     def apart(_job: JobRow, _owner: str) -> subprocess.Popen[bytes]:
