@@ -1,6 +1,10 @@
 """From a question to a trace: candidates, fusion, threshold, top-k."""
 
+from rag.retrieval.caches import Cache as Cache
+from rag.retrieval.caches import KnownResults as KnownResults
+from rag.retrieval.caches import KnownVectors as KnownVectors
 from rag.retrieval.caches import Remembered as Remembered
+from rag.retrieval.caches import RememberingEmbedder as RememberingEmbedder
 from rag.retrieval.candidates import NOT_FOUND as NOT_FOUND
 from rag.retrieval.candidates import Candidates as Candidates
 from rag.retrieval.candidates import IncompleteVectors as IncompleteVectors

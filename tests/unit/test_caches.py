@@ -14,10 +14,16 @@ from hypothesis import strategies as st
 
 from rag import KnowledgeBase, Recipe, Stage, Trace, Workspace
 from rag.protocols import InputType
-from rag.retrieval import fusion, hits, selection
-from rag.retrieval.caches import Cache, KnownResults, KnownVectors, RememberingEmbedder
+from rag.retrieval import (
+    Cache,
+    KnownResults,
+    KnownVectors,
+    RememberingEmbedder,
+    fusion,
+    hits,
+    selection,
+)
 from rag.search import snapshot
-from rag.services.services import Models
 from rag.storage import Database
 from rag.types import Vectors
 from tests.clock import Clock
@@ -179,12 +185,11 @@ def test_threshold_and_fusion_are_computed_once(opened, action, monkeypatch):
         return wrapped
 
     monkeypatch.setattr(snapshot, "threshold_rule", counted("rule", snapshot.threshold_rule))
-    monkeypatch.setattr(Models, "threshold", staticmethod(counted("read", Models.threshold)))
     fused = counted("fused", fusion.fused_scores)
     for module in (selection, hits):
         monkeypatch.setattr(module, "fused_scores", fused, raising=False)
     ACTIONS[action](base, base.recipe())
-    assert done == {"rule": 1, "read": 1, "fused": 1}
+    assert done == {"rule": 1, "fused": 1}
     workspace.close()
 
 

@@ -1,21 +1,27 @@
 """Headings of Markdown."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.chunking.contexts import Contexts
+from rag import Document, IndexRecipe
+from rag.chunking import chunks
 from rag.readers import read, read_text
-from rag.readers.markdown import (
-    front_matter_title,
-    headings,
-    looks_like_markdown,
-    plain_title,
-)
+from tests.tokenizers import Words
 
 
-def found(text: str) -> list[tuple[int, int, str]]:
-    return [(heading.start, heading.level, heading.title) for heading in headings(text)]
+@pytest.fixture(scope="module")
+def document_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Document]:
+    """Reads a text as a file of Markdown."""
+    path = tmp_path_factory.mktemp("markdown") / "x.md"
+
+    def written(text: str) -> Document:
+        path.write_text(text, "utf-8")
+        return read(path, path.name)
+
+    return written
 
 
 @pytest.mark.parametrize(
@@ -40,28 +46,29 @@ def found(text: str) -> list[tuple[int, int, str]]:
         ("<!--\n# hidden\n-->\n# yes\n", [(18, 1, "yes")]),
         ("# A [link](http://x) and `code` **bold** {#anchor}\n", [(0, 1, "A link and code bold")]),
         ("# C#\n# F# #\n", [(0, 1, "C#"), (5, 1, "F#")]),
-        ("", []),
     ],
 )
-def test_headings(text, expected):
-    assert found(text) == expected
+def test_headings(document_of, text, expected):
+    found = document_of(text).headings
+    assert [(heading.start, heading.level, heading.title) for heading in found] == expected
 
 
 @given(st.text(st.sampled_from("#=-`~ \nab|<>!*1."), max_size=60))
-def test_headings_are_sorted_and_stand_at_line_starts(text):
-    starts = [heading.start for heading in headings(text)]
+def test_headings_are_sorted_and_stand_at_line_starts(document_of, text):
+    document = document_of(f"Text.\n\n{text}")
+    starts = [heading.start for heading in document.headings]
     assert starts == sorted(set(starts))
-    assert all(start == 0 or text[start - 1] == "\n" for start in starts)
-    assert all(heading.title for heading in headings(text))
-
-
-def test_plain_title_keeps_what_is_not_markup():
-    assert plain_title("snake_case 2 * 3 and \\*stars") == "snake_case 2 * 3 and *stars"
+    assert all(document.text[start - 1] == "\n" for start in starts)
+    assert all(heading.title for heading in document.headings)
 
 
 @pytest.mark.parametrize(
     ("markup", "title"),
     [
+        ("snake_case 2 * 3 and \\*stars", "snake_case 2 * 3 and *stars"),
+        ("**R&amp;D** (&lt;1&nbsp;%)&#x20;", "R&D (<1 %)"),
+        ("AT&T; \\&amp;?a=1&copy=2", "AT&T; &amp;?a=1&copy=2"),
+        ("Write `&amp;`", "Write &amp;"),
         ("ADJOURNMENT {.text-center}", "ADJOURNMENT"),
         ("Fees {#fees .wide data-x=1}", "Fees"),
         ("Preface {-}", "Preface"),
@@ -78,14 +85,9 @@ def test_plain_title_keeps_what_is_not_markup():
         ("point = {.left}", "point = {.left}"),
     ],
 )
-def test_plain_title_has_no_attributes(markup, title):
-    assert plain_title(markup) == title
-
-
-def test_plain_title_has_the_characters_of_entities():
-    assert plain_title("**R&amp;D** (&lt;1&nbsp;%)&#x20;") == "R&D (<1 %)"
-    assert plain_title("AT&T; \\&amp;?a=1&copy=2") == "AT&T; &amp;?a=1&copy=2"
-    assert plain_title("Write `&amp;`") == "Write &amp;"
+def test_a_title_has_no_marks_and_no_attributes(document_of, markup, title):
+    (heading,) = document_of(f"# {markup}\n").headings
+    assert heading.title == title
 
 
 @pytest.mark.parametrize(
@@ -99,8 +101,8 @@ def test_plain_title_has_the_characters_of_entities():
         ("1 - 2 = -1", False),
     ],
 )
-def test_looks_like_markdown(text, expected):
-    assert looks_like_markdown(text) is expected
+def test_pasted_text_is_markdown_where_it_looks_so(text, expected):
+    assert (read_text(text, "x").media_type == "text/markdown") is expected
 
 
 def test_pasted_text_becomes_a_document():
@@ -166,13 +168,12 @@ def test_indented_html_tables_are_tables_but_not_those_of_code(tmp_path):
         ("title: no fields\n", ""),
     ],
 )
-def test_title_of_front_matter(text, title):
-    assert front_matter_title(text) == title
+def test_title_of_front_matter(document_of, text, title):
+    assert document_of(text).metadata.get("title", "") == title
 
 
-def test_the_title_of_front_matter_is_the_title_of_the_document(tmp_path):
-    path = tmp_path / "toil.md"
-    path.write_text("---\ntitle: TOIL\n---\n\nIntro.\n\n## How it is calculated\n\nWords.\n")
-    document = read(path, path.name)
-    assert document.metadata["title"] == "TOIL"
-    assert Contexts(document, "headings").of(18, 25).startswith("TOIL")
+def test_the_title_of_front_matter_is_the_title_of_the_document(document_of):
+    document = document_of("---\ntitle: TOIL\n---\n\nIntro.\n\n## How it is calculated\n\nWords.\n")
+    recipe = IndexRecipe(context="headings", chunk_size=8, chunk_overlap=0)
+    contexts = [chunk.context for chunk in chunks(document, recipe, Words())]
+    assert contexts[-1].startswith("TOIL")
