@@ -15,6 +15,7 @@ from rag.conversations.reviews import Reviews
 from rag.conversations.turn_metrics import log_turn, turn_metrics
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import storable
+from rag.library.documents.stored import documents_hash_now
 from rag.operation import operation, part
 from rag.recipe import Recipe
 from rag.retrieval import stage_row
@@ -236,7 +237,8 @@ class Conversations(Reviews, Operations):
         noted = replace(answer, note=" ".join(note for note in notes if note))
         metrics = turn_metrics(noted)
         with self._database.write() as connection:
-            if turns.conclude(connection, self._scope, turn_id, noted, metrics):
+            held = documents_hash_now(connection, self._scope.base_id)
+            if turns.conclude(connection, self._scope, turn_id, noted, metrics, held):
                 self._memory.record(connection, turn_id, noted)
         log_turn(self._scope.base_id, turn_id, noted)
         telemetry.came_of_it(noted)

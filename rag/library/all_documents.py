@@ -181,7 +181,7 @@ class Documents(LockedFiles, Additions, PassageEdits, ReadingAgain, StoreImports
 
         return Examinations(self._database, self._scope, self)
 
-    @operation("viewer")
+    @operation("guest")
     def hash(self) -> str:
         """Name the documents that are held: a run's ``documents_hash`` until they change."""
         return self._database.fetch(documents_hash_now, self._base_id)

@@ -76,18 +76,25 @@ def test_no_quote_is_apart_in_an_answer_in_doubt(base):
     assert "More from the documents" not in [one.label for one in app.expander]
 
 
-def test_an_answer_from_before_the_documents_changed_says_so(base):
-    app = ask(visit("chat.py"), LEAVE)
-    assert "before the documents changed" not in texts(app)
-    (document,) = [
-        one for one in base.documents.documents(base.recipe().index) if one.name == "travel.md"
-    ]
+def test_an_answer_from_other_documents_says_so(base):
+    def outdated() -> list[bool]:
+        shown = [one.value for one in visit("chat.py", talk="1").caption]
+        marks = [one for one in shown if "documents changed" in one or "looked at" in one]
+        return ["documents changed" in one for one in marks]
+
+    ask(visit("chat.py"), LEAVE)
+    before = base.version()
+    index = base.recipe().with_fields({"index.chunk_size": 40}).index
+    assert Workspace.from_env().jobs.run(base.documents.build(index)).status == "done"
+    assert base.version() > before
+    assert outdated() == [False]  # another index is not another document
+    (document,) = [one for one in base.documents.documents(index) if one.name == "travel.md"]
     edit = base.documents.edit_passages("travel.md", "exclude", (0, document.characters))
-    assert "Answered before the documents changed." in texts(visit("chat.py", talk="1"))
+    assert outdated() == [False, True]
     ask(visit("chat.py", talk="1"), LEAVE)
-    assert texts(visit("chat.py", talk="1")).count("before the documents changed") == 1
+    assert outdated() == [False, True, False]
     base.documents.remove_edit(edit)
-    assert texts(visit("chat.py", talk="1")).count("before the documents changed") == 2
+    assert outdated() == [False, False, True]  # the first answer is from these documents again
 
 
 def test_below_doubt_the_quotes_are_the_nearest_passages(base):

@@ -29,9 +29,9 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import (
     BASE,
-    cached_per_run,
     guest,
     offered,
+    shared_cache,
     show,
     to_url,
     workspace,
@@ -127,11 +127,16 @@ def _above(base: KnowledgeBase, turn: Turn) -> None:
         st.markdown(heading)
     if turn.passages:
         st.caption(_looked_at(turn))
-    known = turn.details.base_version
-    if known and known != cached_per_run(("version", base.id), base.version):
+    known = turn.details.documents_hash
+    if known and known != _documents_hash(base):
         st.caption(_OUTDATED)
     if is_doubtful_quote(turn):
         st.markdown(":gray[Nearest passages:]")
+
+
+@shared_cache(16)
+def _documents_hash(base: KnowledgeBase) -> str:
+    return base.documents.hash()
 
 
 def _looked_at(turn: Turn) -> str:

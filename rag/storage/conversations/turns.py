@@ -15,7 +15,6 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from rag.recipe import Recipe
-from rag.storage import bases
 from rag.storage.conversations.sessions import Scope, conversation, turn
 from rag.storage.rows import read
 from rag.types import (
@@ -66,8 +65,8 @@ class TurnDetails:
     ``quotes`` are what the passages say, where the answer cites none or words them; ``written`` is
     what a model wrote that the quotes do not bear out. ``suspicious`` counts the
     passages that were shown and hold what reads like instructions. ``assessment`` is None of turns
-    from before answers had a state. ``base_version`` is the version of the documents at its end, 0
-    where that is not known.
+    from before answers had a state. ``documents_hash`` names the documents at its end, as that of a
+    run does; "" where that is not known.
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -76,14 +75,14 @@ class TurnDetails:
     quotes: tuple[StoredCitation, ...] = ()
     suspicious: int = 0
     assessment: Assessment | None = None
-    base_version: int = 0
+    documents_hash: str = ""
     written: str = ""
 
 
 NO_DETAILS = TurnDetails()
 
 
-def details_of(answer: Answer, base_version: int = 0) -> dict[str, Any]:
+def details_of(answer: Answer, documents_hash: str = "") -> dict[str, Any]:
     """Return the details of an answer as plain data, without the empty ones."""
     details = {
         "decisions": [asdict(decision) for decision in answer.decisions],
@@ -92,7 +91,7 @@ def details_of(answer: Answer, base_version: int = 0) -> dict[str, Any]:
         "quotes": [citation_row(citation) for citation in answer.quotes],
         "suspicious": answer.suspicious,
         "assessment": asdict(answer.assessment) if answer.assessment else None,
-        "base_version": base_version,
+        "documents_hash": documents_hash,
         "written": answer.written,
     }
     return {name: value for name, value in details.items() if value}
@@ -111,7 +110,7 @@ def read_details(stored: Mapping[str, Any]) -> TurnDetails:
         tuple(StoredCitation(**citation) for citation in stored.get("quotes", ())),
         stored.get("suspicious", 0),
         _assessment(stored.get("assessment")),
-        stored.get("base_version", 0),
+        stored.get("documents_hash", ""),
         stored.get("written", ""),
     )
 
@@ -252,6 +251,7 @@ def conclude(
     turn_id: int,
     answer: Answer,
     metrics: Mapping[str, Any],
+    documents_hash: str,
 ) -> bool:
     """Store the answer of a turn, whole or as far as it came, and what was counted and timed.
 
@@ -266,7 +266,7 @@ def conclude(
             mode=answer.mode,
             citations=[citation_row(citation) for citation in answer.citations],
             sentences=[asdict(sentence) for sentence in answer.sentences],
-            details=details_of(answer, bases.version(connection, scope.base_id)),
+            details=details_of(answer, documents_hash),
             note=answer.note,
             passages=answer.trace.passages,
             seconds=answer.trace.seconds,
