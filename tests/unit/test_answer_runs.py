@@ -5,10 +5,8 @@ import json
 import pytest
 
 from pages.components.runs.table import metric_names
-from rag import Budget, InvalidInput, KnowledgeBase, Recipe, RunAnswer, Workspace
-from rag.experiments.runs.quality.answer_job import described
-from rag.storage.quality import answers
-from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
+from rag import Budget, InvalidInput, KnowledgeBase, Recipe, Workspace
+from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, judgements, with_chat
 from tests.runs import QUESTIONS, SET, WORDS
 from tests.workspaces import add, workspace_at
 
@@ -32,26 +30,21 @@ def test_quotes_are_measured_without_a_model(workspace, base):
     assert run.environment["answers"].startswith("4 answered, 1 refused; on average search ")
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        (
-            [("complete", {"false_doubt": 1.0}), ("refused", {"correct_doubt": 1.0})],
-            "0 answered, 1 doubtful, 1 refused",
-        ),
-        (
-            [("complete", {"correct_doubt": 1.0}), ("complete", {"false_doubt": 0.0})],
-            "1 answered, 1 doubtful",
-        ),
-        ([("complete", {}), ("refused", {})], "1 answered, 1 refused"),
-    ],
-)
-def test_doubtful_answers_are_counted_apart(rows, words):
-    answers = [
-        RunAnswer("q", status, "quotes", "", "", [], metrics, 0.5, None, 0.5, 0, 0)
-        for status, metrics in rows
+@pytest.mark.parametrize("answerable", [True, False])
+def test_doubtful_answers_are_counted_apart(workspace, base, answerable):
+    """Whether their questions have an answer or not."""
+    near = "What may a hotel in Paris cost?"
+    assert base.ask(near, WORDS).answer.state == "doubtful"
+    label = {"document": "travel.txt", "quote": "Hotels may cost 140 euros a night."}
+    rows = [
+        {"id": "right", "text": "What may a hotel cost?", "evidence": [label]},
+        {"id": "near", "text": near, "answerable": answerable, "evidence": [label] * answerable},
+        {"id": "none", "text": "Who won the cup in 1954?", "answerable": False},
     ]
-    assert described(answers) == f"{words}; on average search 0.50 s, text 0.50 s a question"
+    base.questions.import_file("told", "told.jsonl", "\n".join(map(json.dumps, rows)))
+    assert workspace.jobs.run(base.runs.start_answers("told", WORDS)).status == "done"
+    (run,) = base.runs.list_all()
+    assert run.environment["answers"].startswith("1 answered, 1 doubtful, 1 refused; ")
 
 
 def test_an_expected_answer_is_scored_without_a_label(workspace, base):
@@ -159,8 +152,7 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
     assert workspace.jobs.run(job).message.endswith("hits are judged.")
     hits = sum(len(each.ranking[:10]) for each in base.runs.results(run.id))
     assert chat.calls == hits
-    with workspace._services.database.read() as connection:
-        stored = answers.judgements_of_run(connection, run.id)
+    stored = judgements(workspace, run.id)
     assert len(stored) == hits
     assert {(each.judge, each.rubric, each.probability, each.grade) for each in stored} == {
         ("ollama:judge", "relevance-1", 1.0, 3)
