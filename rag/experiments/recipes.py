@@ -11,7 +11,8 @@ from rag.experiments.exports.fidelity import exported_fields
 from rag.experiments.exports.recipe_exports import (
     EXPORT_TARGETS,
     ExportedPassage,
-    RecipeExport,
+    ExportTarget,
+    RecipeExportData,
 )
 from rag.library.documents.bulk_jobs import Build
 from rag.operation import operation
@@ -121,7 +122,7 @@ class Recipes:
                 )
 
     @operation("viewer")
-    def export(self, recipe: Recipe, target: str) -> RecipeExport:
+    def export(self, recipe: Recipe, target: ExportTarget) -> RecipeExportData:
         """Write a recipe for an engine of ``EXPORT_TARGETS``.
 
         Raises InvalidInput for another target, and as the embedder where its dimension is unknown.
@@ -135,4 +136,6 @@ class Recipes:
         dimension = models.embedder(recipe.index.embedder).dimension
         statements, rules = EXPORT_TARGETS[target](recipe, dimension, threshold)
         fields = exported_fields(recipe, threshold, rules)
-        return RecipeExport(target, recipe.hash, statements, fields)
+        return RecipeExportData(
+            target=target, recipe=recipe.hash, statements=statements, fields=fields
+        )

@@ -55,7 +55,7 @@ from rag.storage.conversations.feedback import ChatQuestion
 from rag.storage.conversations.turns import StoredCitation
 from rag.storage.documents import DocumentInfo
 from rag.storage.quality import decisions as settlements
-from rag.storage.quality.decisions import SettlementRow
+from rag.storage.quality.decisions import SettlementData, SettlementDecision
 from rag.types import Chunk, Document, page_name, percent
 from rag.types.results import Run
 
@@ -545,7 +545,6 @@ def _runs(text: str) -> frozenset[int]:
     return frozenset(hash(tuple(words[at : at + RUN])) for at in range(len(words) - RUN + 1))
 
 
-SettlementDecision = Literal["keep", "both", "ignore"]
 LONGEST_REASON = 500
 MOST_QUESTIONS = 2000
 """Newest questions of chats that are looked at."""
@@ -559,7 +558,7 @@ class Examination:
 
     documents: int
     open: tuple[DocumentFinding, ...]
-    settled: tuple[tuple[DocumentFinding, SettlementRow], ...]
+    settled: tuple[tuple[DocumentFinding, SettlementData], ...]
 
 
 class Examinations:

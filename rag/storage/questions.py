@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from rag.storage.tables import (
     run,
 )
 from rag.types import LOST, Evidence, Question
+from rag.types.schema import Schema, Timestamp
 
 State = Literal["accepted", "proposed", "rejected"]
 """Generated questions are proposed until someone decides; only accepted ones count."""
@@ -77,21 +78,14 @@ class LabelledQuestion:
     answer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptVersion:
-    """A version of a set that another took the place of: its number, how much it holds, and when
-    it was replaced.
-    """
+class VersionData(Schema):
+    """A version of a question set that another one replaced."""
 
     version: int
     questions: int
     labels: int
-    replaced: datetime
-
-    @property
-    def superseded_by(self) -> int:
-        """The version that took its place."""
-        return self.version + 1
+    replaced: Timestamp
+    superseded_by: int
 
 
 _CONTENT = TypeAdapter(tuple[LabelledQuestion, ...])
@@ -293,14 +287,15 @@ def _bare(questions: Sequence[LabelledQuestion]) -> tuple[LabelledQuestion, ...]
     )
 
 
-def kept_versions(connection: Connection, set_id: int) -> list[KeptVersion]:
+def kept_versions(connection: Connection, set_id: int) -> list[VersionData]:
     """The versions of a set that others took the place of, the newest first."""
+    version = question_set_version.c.version
     rows = connection.execute(
-        select(*(question_set_version.c[field.name] for field in fields(KeptVersion)))
+        select(question_set_version, (version + 1).label("superseded_by"))
         .where(question_set_version.c.set_id == set_id)
-        .order_by(question_set_version.c.version.desc())
+        .order_by(version.desc())
     )
-    return [read(KeptVersion, row) for row in rows]
+    return list(map(VersionData.of, rows))
 
 
 def kept_questions(

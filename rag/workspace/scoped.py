@@ -42,7 +42,7 @@ from rag.workspace.authorization import (
     refusal,
 )
 from rag.workspace.knowledge_base import FederatedBase, KnowledgeBase, Limits
-from rag.workspace.workspace import SAMPLE, BaseInfo, BaseOverview, Workspace
+from rag.workspace.workspace import SAMPLE, BaseOverview, KnowledgeBaseData, Workspace
 
 _OF_RUNS = frozenset(["runs"])
 """The part that reads runs, which a link to one tour does not show."""
@@ -130,7 +130,7 @@ class ScopedWorkspace:
         )
         self._workspace.access.audit.note(entry)
 
-    def bases(self) -> list[BaseInfo]:
+    def bases(self) -> list[KnowledgeBaseData]:
         """The knowledge bases that may be seen, by name."""
         return self._workspace.bases(self._ids())
 
@@ -392,7 +392,7 @@ class ScopedWorkspace:
     def _required_role(self, path: str) -> str:
         return WHOLE_BASE.get(path) or self._workspace.operations[path].role
 
-    def _require(self, base: KnowledgeBase | BaseInfo, path: str) -> None:
+    def _require(self, base: KnowledgeBase | KnowledgeBaseData, path: str) -> None:
         least = self._required_role(path)
         role = self.role_in(base.id)
         if role is None or not reaches(role, least):

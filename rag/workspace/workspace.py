@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.storage.registries import ModelFacts, ModelName
+from rag.types.schema import Schema, Timestamp
 from rag.workspace import maintenance, spending, tracing
 from rag.workspace.handlers import SubprocessLauncher, share
 from rag.workspace.knowledge_base import UNLIMITED, FederatedBase, KnowledgeBase, Limits
@@ -52,19 +53,17 @@ SAMPLE_QUESTIONS = "questions.jsonl"
 SAMPLE_VECTORS = PROJECT / "data" / "sample-vectors.npz"
 
 
-@dataclass(frozen=True, slots=True)
-class BaseInfo:
-    """A knowledge base as a picker shows it."""
+class KnowledgeBaseData(Schema):
+    """A knowledge base, with the numbers of its documents and passages."""
 
     id: int
     name: str
     documents: int
     passages: int
-    created: datetime
+    created: Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class BaseOverview(BaseInfo):
+class BaseOverview(KnowledgeBaseData):
     """The same with its accepted questions, and when it was evaluated last."""
 
     questions: int
@@ -108,7 +107,7 @@ class Workspace:
         none = Base(0, "", Recipe(), 0, datetime.now(UTC))
         return operations(self._knowledge_base(none))
 
-    def bases(self, ids: Collection[int] | None = None) -> list[BaseInfo]:
+    def bases(self, ids: Collection[int] | None = None) -> list[KnowledgeBaseData]:
         """Knowledge bases by name, all or some, with the size of their saved recipe's build."""
         with self._services.database.read() as connection:
             document_counts, passages = (
@@ -116,12 +115,10 @@ class Workspace:
                 builds.passages_by_cut(connection),
             )
             return [
-                BaseInfo(
-                    base.id,
-                    base.name,
-                    document_counts.get(base.id, 0),
-                    passages.get((base.id, base.recipe.index.cut), 0),
-                    base.created,
+                KnowledgeBaseData.of(
+                    base,
+                    documents=document_counts.get(base.id, 0),
+                    passages=passages.get((base.id, base.recipe.index.cut), 0),
                 )
                 for base in bases.list_bases(connection, ids)
             ]
@@ -130,15 +127,9 @@ class Workspace:
         """Knowledge bases by name, all or some, with what was measured of each."""
         measured = self._services.database.fetch(bases.measurement_summaries)
         return [
-            BaseOverview(
-                info.id,
-                info.name,
-                info.documents,
-                info.passages,
-                info.created,
-                *measured.get(info.name, (0, None)),
-            )
+            BaseOverview.of(info, questions=questions, last_run=last_run)
             for info in self.bases(ids)
+            for questions, last_run in [measured.get(info.name, (0, None))]
         ]
 
     def embedders(self) -> list[str]:

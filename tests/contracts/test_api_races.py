@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag import BaseInfo, KnowledgeBase, ScopedWorkspace, Settings, Workspace
+from rag import KnowledgeBase, KnowledgeBaseData, ScopedWorkspace, Settings, Workspace
 from rag.api import resource
 from tests.api import client
 from tests.contracts.test_api_access import BASES
@@ -64,7 +64,7 @@ def test_a_base_that_is_renamed_while_it_is_told_of_is_told_of(tmp_path, monkeyp
     workspace.create("manuals", QUICK)
     api, listed = client(workspace), ScopedWorkspace.bases
 
-    def meanwhile(scoped: ScopedWorkspace) -> list[BaseInfo]:
+    def meanwhile(scoped: ScopedWorkspace) -> list[KnowledgeBaseData]:
         workspace.rename(workspace.bases()[0].name, "others")
         return listed(scoped)
 

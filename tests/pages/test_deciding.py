@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.runs import agreement, deciding
 from pages.components.runs.deciding import next_hit
 from pages.components.shell.charts import DARK, LIGHT
-from rag import HitToJudge, KnowledgeBase, QuestionParity, RunDecision, RunParity, Workspace
+from rag import HitToJudge, KnowledgeBase, ParityData, QuestionParityData, RunDecision, Workspace
 from rag.evaluation.deciding import Decision, Step
 from rag.experiments.runs import decisions
 
@@ -79,10 +79,25 @@ def test_a_skipped_hit_comes_again_when_no_other_is_left():
 
 def test_the_strip_shows_the_least_agreement_first():
     rows = tuple(
-        QuestionParity(f"q{n}", f"Is {n} < 3?", n / 30, 1 - n / 30, None if n == 30 else 1)
+        QuestionParityData(
+            id=f"q{n}",
+            question=f"Is {n} < 3?",
+            overlap=n / 30,
+            rank_biased_overlap=1 - n / 30,
+            first_difference=None if n == 30 else 1,
+        )
         for n in range(31)
     )
-    parity = RunParity("a", "b", 10, rows, 2)
+    parity = ParityData(
+        run="a",
+        other="b",
+        k=10,
+        overlap=0.5,
+        rank_biased_overlap=0.5,
+        equal=1,
+        left_out=2,
+        questions=rows,
+    )
     (cells,) = agreement.figure(parity, "overlap", LIGHT).data
     assert list(cells.marker.color) == [n / 30 for n in range(31)]
     assert (cells.x[24], cells.base[24], cells.base[0]) == (0, -2, -1)

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
 from pages.components.shell import job_progress, session
-from rag import BaseInfo, JobItem, JobRow
+from rag import JobItem, JobRow, KnowledgeBaseData
 from rag.library.documents.ingestion import Ingest
 from tests.jobs import Unknown
 
@@ -156,9 +156,11 @@ def test_the_counts_follow_the_first_document(filled, open_page, at_work, monkey
     at_work(filled.jobs.submit(filled.base("notes").id, "Reading", Ingest(), [("a.md", {})]))
     drawn: list[list[int]] = []
 
-    def bases() -> list[BaseInfo]:
+    def bases() -> list[KnowledgeBaseData]:
         """None has a document when the page is first drawn."""
-        infos = session.bases() if drawn else [replace(i, documents=0) for i in session.bases()]
+        counted = session.bases()
+        none = [info.model_copy(update={"documents": 0}) for info in counted]
+        infos = counted if drawn else none
         drawn.append([info.documents for info in infos])
         return infos
 

@@ -13,7 +13,7 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     Recipe,
-    RecipeExport,
+    RecipeExportData,
     SearchRecipe,
 )
 from tests.workspaces import QUICK, stocked
@@ -31,17 +31,17 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
     workspace.close()
 
 
-def exported(base: KnowledgeBase, target: str, **fields: Any) -> RecipeExport:
+def exported(base: KnowledgeBase, target: str, **fields: Any) -> RecipeExportData:
     recipe = QUICK.with_fields({f"search.{name}": value for name, value in fields.items()})
     return base.recipes.export(recipe, target)
 
 
-def fidelities(export: RecipeExport, *names: str) -> list[str]:
+def fidelities(export: RecipeExportData, *names: str) -> list[str]:
     by_name = {field.name: field.fidelity for field in export.fields}
     return [by_name[f"search.{name}"] for name in names]
 
 
-def body(export: RecipeExport, number: int = -1) -> Any:
+def body(export: RecipeExportData, number: int = -1) -> Any:
     return json.loads(export.statements[number].content)
 
 

@@ -48,7 +48,7 @@ def test_values_worked_out_by_hand(workspace, base):
     first = _stored(workspace, base, "one", one)
     second = _stored(workspace, base, "other", other)
     found = base.runs.parity(first, second)
-    assert [(r.question_id, r.overlap, r.first_difference) for r in found.questions] == [
+    assert [(r.id, r.overlap, r.first_difference) for r in found.questions] == [
         ("short", 0.5, 3),
         ("swapped", pytest.approx(2 / 3), 1),
         ("equal", 1.0, None),
@@ -73,7 +73,7 @@ def test_passages_of_another_cut_are_matched_by_what_they_share(workspace, base)
     small = WORDS.with_fields({"index.chunk_size": 12})
     assert workspace.jobs.run(base.documents.build(small.index)).status == "done"
     fine, coarse = _run(base, small), _run(base, WORDS)
-    by_id = {row.question_id: row for row in base.runs.parity(fine, coarse, 1).questions}
+    by_id = {row.id: row for row in base.runs.parity(fine, coarse, 1).questions}
     assert (by_id["q2"].overlap, by_id["q2"].first_difference) == (1.0, None)
 
 

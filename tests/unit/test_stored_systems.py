@@ -98,7 +98,7 @@ def test_a_trial_locates_the_results(home, monkeypatch):
     first, second, _ = trial.results
     start = DOCUMENTS["pump.txt"].index(GRINDING)
     assert (first.document, first.place) == ("pump.txt", (start, start + len(GRINDING)))
-    assert (second.method, second.document, second.place) == ("foreign", "", None)
+    assert (second.located, second.document, second.place) == ("foreign", "", None)
     assert max(opened_at_once) == 1
     assert base.systems.list_all() == []
 

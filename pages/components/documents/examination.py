@@ -22,7 +22,7 @@ from rag import (
     FindingKind,
     FindingPlaceData,
     KnowledgeBase,
-    SettlementRow,
+    SettlementData,
     counted,
     page_name,
     unmarked,
@@ -130,7 +130,7 @@ def _page(items: Sequence[Item], key: str) -> Sequence[Item]:
     return items[(number - 1) * _SHOWN : number * _SHOWN]
 
 
-def _settled(base: KnowledgeBase, finding: DocumentFinding, row: SettlementRow) -> None:
+def _settled(base: KnowledgeBase, finding: DocumentFinding, row: SettlementData) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         kept = f"kept {row.document}" if row.document else row.reason or "ignored"
         st.caption(plain(f"{finding.summary} Decision: {kept}."), width="stretch")

@@ -16,10 +16,10 @@ from pages.components.shell.text import ago, plain
 from rag import (
     HIGHEST_GRADE,
     Existing,
-    KeptVersion,
     KnowledgeBase,
     QuestionSet,
     QuestionTable,
+    VersionData,
     counted,
 )
 
@@ -374,7 +374,7 @@ def versions_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
 
 
 @dialog("Earlier versions", icon=":material/history:")
-def _versions(base: KnowledgeBase, chosen: QuestionSet, versions: Sequence[KeptVersion]) -> None:
+def _versions(base: KnowledgeBase, chosen: QuestionSet, versions: Sequence[VersionData]) -> None:
     st.caption(
         "Imports replaced these versions. If you restore one, it replaces the current "
         "version, which is then kept here."
@@ -383,7 +383,7 @@ def _versions(base: KnowledgeBase, chosen: QuestionSet, versions: Sequence[KeptV
     confirm_button("Bring it back", "set_restore", _restore, base, chosen.name, version.version)
 
 
-def _described(version: KeptVersion) -> str:
+def _described(version: VersionData) -> str:
     return (
         f"{version.version}, replaced {ago(version.replaced)}: "
         f"{counted(version.questions, 'question')}, {counted(version.labels, 'label')}"

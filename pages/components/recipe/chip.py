@@ -12,7 +12,7 @@ from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import allowed, cached_per_run, offered, workspace
 from pages.components.shell.text import plain
-from rag import EXPORT_TARGETS, KnowledgeBase, Recipe, RecipeExport
+from rag import EXPORT_TARGETS, KnowledgeBase, Recipe, RecipeExportData
 
 
 def recipe_chip(base: KnowledgeBase) -> None:
@@ -147,7 +147,7 @@ def _exported(base: KnowledgeBase, recipe: Recipe) -> None:
     download_button("Download", export.text, export.file_name, "recipe_export_file")
 
 
-def _inexact(export: RecipeExport) -> list[str]:
+def _inexact(export: RecipeExportData) -> list[str]:
     return [
         f"- {plain(field.name)}, {field.fidelity}: {plain(field.reason)}"
         for field in export.fields

@@ -27,12 +27,12 @@ from pages.components.shell.text import clipped, plain
 from rag import (
     IndexRecipe,
     KnowledgeBase,
+    ParityData,
     PassageMap,
     PlacedQuestions,
     QuestionDifference,
-    QuestionParity,
+    QuestionParityData,
     RunComparison,
-    RunParity,
     counted,
     percent,
     signed,
@@ -72,11 +72,11 @@ def cutoff(metric: str) -> int:
 
 
 @cache_data(32)
-def _parity(base: KnowledgeBase, run: str, other: str, k: int) -> RunParity:
+def _parity(base: KnowledgeBase, run: str, other: str, k: int) -> ParityData:
     return base.runs.parity(run, other, k)
 
 
-def takeaway(parity: RunParity) -> str:
+def takeaway(parity: ParityData) -> str:
     """The strip in one sentence, or two where questions are left out."""
     total = len(parity.questions)
     if parity.equal == total:
@@ -96,7 +96,7 @@ def _all(total: int) -> str:
     return "the only question" if total == 1 else f"all {total:,} questions"
 
 
-def figure(parity: RunParity, field: str, colours: Palette) -> Figure:
+def figure(parity: ParityData, field: str, colours: Palette) -> Figure:
     """The strip as a plotly figure, in rows of cells."""
     across = _WIDE if len(parity.questions) > _MANY else _NARROW
     questions = sorted(parity.questions, key=lambda row: getattr(row, field))
@@ -109,7 +109,7 @@ def figure(parity: RunParity, field: str, colours: Palette) -> Figure:
         y=[0.92] * len(questions),
         base=[-(number // across) - 1 for number in range(len(questions))],
         customdata=[
-            [row.question_id, chart_text(clipped(row.text, _LONGEST)), getattr(row, field)]
+            [row.id, chart_text(clipped(row.question, _LONGEST)), getattr(row, field)]
             for row in questions
         ],
         marker={
@@ -165,35 +165,35 @@ def _end(x: float, anchor: str, text: str, colours: Palette) -> Mapping[str, obj
     }
 
 
-def _table(parity: RunParity, select: Callable[[str], None]) -> str | None:
+def _table(parity: ParityData, select: Callable[[str], None]) -> str | None:
     picked = st.query_params.get("question", "")
     rows = parity.questions
     key = f"runs_parity_{parity.run}_{parity.other}_{parity.k}_{picked}"
     pick_rows(
         [_row(row) for row in rows],
         key,
-        [number for number, row in enumerate(rows) if row.question_id == picked],
+        [number for number, row in enumerate(rows) if row.id == picked],
         "single-row",
         lambda: _picked(key, rows, select),
         height=_TALLEST if len(rows) > 8 else "auto",
-        row_height=row_height((row.text for row in rows), TEXT_WIDTH),
+        row_height=row_height((row.question for row in rows), TEXT_WIDTH),
         column_config=_columns(parity.k),
         alt=f"Agreement of the first {parity.k} passages of both runs, the least first.",
     )
-    if any(row.question_id == picked for row in rows):
+    if any(row.id == picked for row in rows):
         return picked
     st.caption("Click a cell, or a question, to see what both runs retrieved.")
     return None
 
 
-def _picked(key: str, rows: Sequence[QuestionParity], select: Callable[[str], None]) -> None:
+def _picked(key: str, rows: Sequence[QuestionParityData], select: Callable[[str], None]) -> None:
     chosen = [rows[number] for number in picked_rows(st.session_state[key]) if number < len(rows)]
-    select(chosen[0].question_id if chosen else "")
+    select(chosen[0].id if chosen else "")
 
 
-def _row(row: QuestionParity) -> Mapping[str, object]:
+def _row(row: QuestionParityData) -> Mapping[str, object]:
     return {
-        "Question": row.text,
+        "Question": row.question,
         "Overlap": row.overlap,
         "Rank-biased overlap": row.rank_biased_overlap,
         "First difference": row.first_difference,

@@ -30,8 +30,8 @@ from pages.components.shell.session import (
 )
 from pages.components.shell.text import apply_button, clipped, plain
 from rag import (
-    BaseInfo,
     KnowledgeBase,
+    KnowledgeBaseData,
     LabelledQuestion,
     NextStep,
     QuestionResult,
@@ -105,7 +105,7 @@ def what_next(page: str) -> None:
             open_page(target, {} if here else step.parameters())
 
 
-def open_steps(info: BaseInfo, base: KnowledgeBase) -> Iterator[Step]:
+def open_steps(info: KnowledgeBaseData, base: KnowledgeBase) -> Iterator[Step]:
     """Yield the steps that are open, from documents to a better recipe; at least one."""
     if not info.documents:
         if active(base.id):

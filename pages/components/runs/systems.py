@@ -18,10 +18,10 @@ from rag import (
     SYSTEM_FORMS,
     HttpSystem,
     KnowledgeBase,
+    ParityData,
     Run,
-    RunParity,
-    StoredSystem,
-    SystemTrial,
+    SystemData,
+    SystemTrialData,
     counted,
     local_system,
     mcp_system,
@@ -80,7 +80,7 @@ def systems_view(base: KnowledgeBase, tab: str) -> None:
         action_button("Add a system", "systems_add", "add", _set, _ADDING, True, **options)
 
 
-def _card(base: KnowledgeBase, item: StoredSystem, set_name: str, tab: str) -> None:
+def _card(base: KnowledgeBase, item: SystemData, set_name: str, tab: str) -> None:
     with st.container(border=True, gap="small"):
         place = item.definition.url or item.definition.command or "this knowledge base"
         st.markdown(f"**{plain(item.name)}** {_badges(item)}  \n:small[{plain(place)}]")
@@ -102,7 +102,7 @@ def _card(base: KnowledgeBase, item: StoredSystem, set_name: str, tab: str) -> N
             _try(base, item)
 
 
-def _buttons(base: KnowledgeBase, item: StoredSystem, set_name: str) -> None:
+def _buttons(base: KnowledgeBase, item: SystemData, set_name: str) -> None:
     name = item.name
     if set_name:
         start = base.systems.start_evaluation
@@ -118,14 +118,14 @@ def _buttons(base: KnowledgeBase, item: StoredSystem, set_name: str) -> None:
         _confirm_delete(base, name)
 
 
-def _badges(item: StoredSystem) -> str:
+def _badges(item: SystemData) -> str:
     title = _TITLES.get(item.definition.form, item.definition.form)
     unset = ", ".join(item.unset)
     missing = f" :orange-badge[:material/key_off: needs {plain(unset)}]" if unset else ""
     return f":gray-badge[{plain(title)}] :gray-badge[version {item.version}]{missing}"
 
 
-def _measured(base: KnowledgeBase, item: StoredSystem, set_name: str) -> tuple[str, str] | None:
+def _measured(base: KnowledgeBase, item: SystemData, set_name: str) -> tuple[str, str] | None:
     """The latest run of a system; return its id and that of a run to compare it with."""
     runs = base.runs.list_all(set_name)
     mine = next((run for run in runs if _is_of(run, item)), None)
@@ -138,13 +138,11 @@ def _measured(base: KnowledgeBase, item: StoredSystem, set_name: str) -> tuple[s
     return (mine.id, own.id) if own else None
 
 
-def _is_of(run: Run, item: StoredSystem) -> bool:
+def _is_of(run: Run, item: SystemData) -> bool:
     return run.system is not None and (run.system.kind, run.system.name) == ("http", item.name)
 
 
-def _standing(
-    base: KnowledgeBase, item: StoredSystem, mine: Run, runs: Sequence[Run]
-) -> Run | None:
+def _standing(base: KnowledgeBase, item: SystemData, mine: Run, runs: Sequence[Run]) -> Run | None:
     """The figure of a run, and its parity with the latest run of the saved recipe; return that."""
     value = mine.metrics.get("ndcg@10")
     figure = "" if value is None else f": nDCG@10 **{value:.3f}**"
@@ -167,7 +165,7 @@ def _standing(
 
 
 @cache_data(32)
-def _parity(base: KnowledgeBase, run_id: str, other_id: str) -> RunParity:
+def _parity(base: KnowledgeBase, run_id: str, other_id: str) -> ParityData:
     return base.runs.parity(run_id, other_id, _PARITY_K)
 
 
@@ -185,14 +183,14 @@ def _errors(base: KnowledgeBase, run: Run) -> None:
             st.markdown(f"{plain(texts.get(name, name))}  \n:small[:gray[{plain(reason)}]]")
 
 
-def _try(base: KnowledgeBase, item: StoredSystem) -> None:
+def _try(base: KnowledgeBase, item: SystemData) -> None:
     question = st.text_input("Question", key=f"systems_question_{item.name}")
     if st.button("Ask", key=f"systems_ask_{item.name}", disabled=not question.strip()):
         with guard(), st.spinner(f"Asking {plain(item.name)} …"):
             _show(base.systems.test(item.name, question))
 
 
-def _show(trial: SystemTrial) -> None:
+def _show(trial: SystemTrialData) -> None:
     st.caption(
         f"{counted(len(trial.results), 'result')} in {trial.seconds:.1f} s, {trial.located} of "
         "them located in your documents"

@@ -24,7 +24,7 @@ from pages.components.shell.session import (
     workspace,
 )
 from pages.components.shell.text import plain
-from rag import LONGEST_QUESTION, BaseInfo, KnowledgeBase, NotAllowed, counted, find_fault
+from rag import LONGEST_QUESTION, KnowledgeBase, KnowledgeBaseData, NotAllowed, counted, find_fault
 
 _CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
 # Streamlit leaves its sidebar open over a narrow page, whatever is chosen or loaded there, and does
@@ -60,7 +60,7 @@ def choose(name: str) -> None:
     st.session_state[_CREATED] = name
 
 
-def base_picker(bases: list[BaseInfo], page: str) -> None:
+def base_picker(bases: list[KnowledgeBaseData], page: str) -> None:
     """The picker with the size of what is picked, and the way to a new knowledge base."""
     names = [info.name for info in bases]
     _settle_choice(bases, page)
@@ -108,7 +108,7 @@ def new_base_button(key: str, label: str = "New knowledge base", **options: Any)
         _new_base()
 
 
-def _settle_choice(bases: list[BaseInfo], page: str) -> None:
+def _settle_choice(bases: list[KnowledgeBaseData], page: str) -> None:
     """Follow a base that was just made; where the wanted one is not here, take the oldest."""
     names = [info.name for info in bases]
     created = st.session_state.pop(_CREATED, None)

@@ -22,7 +22,7 @@ from pages.components.shell.session import (
     workspace,
 )
 from pages.components.shell.text import FITS, duration, plain, short_name
-from rag import BaseInfo, JobItem, JobRow, counted, percent, visible
+from rag import JobItem, JobRow, KnowledgeBaseData, counted, percent, visible
 
 POLL_SECONDS = 1.0
 POPOVER_HEIGHT = 320  # of one with a job that is read once it is open
@@ -86,7 +86,7 @@ def _running_jobs(base_id: int, *, empty: bool) -> None:
         redraw()  # what the jobs changed, or the first document, shows on the whole page
 
 
-def _documents(infos: Sequence[BaseInfo], base_id: int) -> int:
+def _documents(infos: Sequence[KnowledgeBaseData], base_id: int) -> int:
     return next((info.documents for info in infos if info.id == base_id), 0)
 
 

@@ -19,10 +19,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.components.shell.identity import principal, visitor
 from rag import (
-    BaseInfo,
     BaseOverview,
     Document,
     KnowledgeBase,
+    KnowledgeBaseData,
     NotFound,
     QuestionSet,
     ScopedWorkspace,
@@ -91,15 +91,15 @@ def start_work() -> None:
     opened().jobs.start()
 
 
-def look_up() -> list[BaseInfo]:
+def look_up() -> list[KnowledgeBaseData]:
     """Read which knowledge bases there are. The frame does so once, before each page."""
     infos = st.session_state[_BASES] = workspace().bases()
     return infos
 
 
-def bases() -> list[BaseInfo]:
+def bases() -> list[KnowledgeBaseData]:
     """The knowledge bases that there were when this run of the page began."""
-    infos: list[BaseInfo] | None = st.session_state.get(_BASES)
+    infos: list[KnowledgeBaseData] | None = st.session_state.get(_BASES)
     return look_up() if infos is None else infos
 
 
@@ -114,7 +114,7 @@ def chosen_base() -> KnowledgeBase:
     return cached_per_run(("base", name), lambda: workspace().base(name))
 
 
-def chosen_info(infos: Sequence[BaseInfo]) -> BaseInfo:
+def chosen_info(infos: Sequence[KnowledgeBaseData]) -> KnowledgeBaseData:
     """Return the knowledge base that is picked, or that the address names, else the oldest.
 
     At the first run of an address, nothing is picked until the sidebar is drawn.
@@ -260,7 +260,7 @@ def _address_key(page: Page) -> tuple[str, str]:
     return page.url_path, st.query_params.get(BASE, "")
 
 
-def oldest(bases: Sequence[BaseInfo]) -> BaseInfo:
+def oldest(bases: Sequence[KnowledgeBaseData]) -> KnowledgeBaseData:
     """The base of an address that names none: new ones must not change what old links show."""
     return min(bases, key=lambda info: info.created)
 
@@ -282,7 +282,7 @@ def _counter(form: str) -> str:
     return f"{form}_drafts_stored"
 
 
-def refusal(base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str) -> str:
+def refusal(base: KnowledgeBase | KnowledgeBaseData | BaseOverview | int, path: str) -> str:
     """The reason why the visitor may not do ``path``; empty if it is allowed.
 
     ``path`` is that of an operation, such as ``documents.build``. ``base`` is a knowledge base or
@@ -293,7 +293,7 @@ def refusal(base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str) -> s
 
 
 def offered(
-    base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str, **options: Any
+    base: KnowledgeBase | KnowledgeBaseData | BaseOverview | int, path: str, **options: Any
 ) -> dict[str, Any]:
     """The options of a widget; it is off where the visitor may not, and its help says who may."""
     reason = refusal(base, path)

@@ -8,6 +8,7 @@ from fastapi import Path, Request, Response
 from pydantic import Field
 
 from rag import (
+    KnowledgeBaseData,
     LinkData,
     Made,
     Member,
@@ -37,16 +38,6 @@ from rag.api.resource import (
 from rag.api.resources.jobs import JobData, Queue
 
 bases = Resource("knowledge bases")
-
-
-class KnowledgeBaseData(Schema):
-    """A knowledge base, with the numbers of its documents and passages."""
-
-    id: int
-    name: str
-    documents: int
-    passages: int
-    created: Timestamp
 
 
 _MADE = needs(
@@ -134,7 +125,7 @@ def _one(workspace: Shared, base_id: int) -> KnowledgeBaseData:
     """A knowledge base by its id: its name may be another one at any moment. Raises NotFound."""
     for info in workspace.bases():
         if info.id == base_id:
-            return KnowledgeBaseData.of(info)
+            return info
     raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
 
 

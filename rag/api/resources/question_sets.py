@@ -256,7 +256,7 @@ def delete_question_set(base: Base, questions: SetName, if_match: IfMatch = None
 @question_sets.get("/knowledge-bases/{kb}/question-sets/{questions}/passport", **needs("read", 404))
 def get_question_set_passport(base: Base, questions: SetName) -> PassportData:
     """The makers of a question set, what it covers, and its problems."""
-    return PassportData.of(base.questions.check(set_called(base, questions).name))
+    return base.questions.check(set_called(base, questions).name)
 
 
 @question_sets.get("/knowledge-bases/{kb}/question-sets/{questions}/versions", **needs("read", 404))

@@ -106,7 +106,7 @@ def export_recipe(
     base: Base, target: Annotated[ExportTarget, Query(description="the engine")]
 ) -> RecipeExportData:
     """The saved recipe for another engine, with the fidelity of each field."""
-    return RecipeExportData.of(base.recipes.export(base.recipe(), target))
+    return base.recipes.export(base.recipe(), target)
 
 
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502))
@@ -230,7 +230,7 @@ def add_system(request: Request, base: Base, body: NewSystem, idempotent: Maker)
     def make() -> Made:
         stored = base.systems.add(body.parsed())
         place = where(request, "knowledge-bases", base.id, "systems", stored.name)
-        return Made(201, SystemData.of(stored).dump(), place)
+        return Made(201, stored.dump(), place)
 
     return idempotent(body, make)
 
@@ -238,14 +238,14 @@ def add_system(request: Request, base: Base, body: NewSystem, idempotent: Maker)
 @systems.get("/knowledge-bases/{kb}/systems/{system}", **needs("read", 404))
 def get_system(base: Base, system: Name) -> SystemData:
     """Return the newest version of a system."""
-    return SystemData.of(base.systems.get(system))
+    return base.systems.get(system)
 
 
 @systems.post("/knowledge-bases/{kb}/systems/{system}/test", **needs("write", 400, 404, 415, 502))
 @dear
 def test_system(base: Base, system: Name, body: SystemQuestion) -> SystemTrialData:
     """Ask a system one question, and locate its results in the documents."""
-    return SystemTrialData.of(base.systems.test(system, body.question))
+    return base.systems.test(system, body.question)
 
 
 @systems.delete("/knowledge-bases/{kb}/systems/{system}", **needs("write", 404, status_code=204))

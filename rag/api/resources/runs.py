@@ -287,7 +287,7 @@ def get_parity(
     k: Annotated[int, Query(ge=1, le=1000, description="ranks to compare")] = 10,
 ) -> ParityData:
     """The agreement of two runs, without labels: means, and all questions, worst first."""
-    return ParityData.of(base.runs.parity(run, other, k))
+    return base.runs.parity(run, other, k)
 
 
 @runs.get(

@@ -22,13 +22,11 @@ from rag import (
     JobItem,
     KnowledgeBase,
     LockedFile,
-    PassportData,
     QuestionSet,
     Recipe,
     StorePreview,
     StorePreviewData,
     UnreadableDocument,
-    VersionData,
     Workspace,
     counted,
 )
@@ -174,7 +172,7 @@ def question_versions(args: argparse.Namespace) -> Output:
         "set": args.set_name,
         "version": questions.named(args.set_name).version,
         "restored": args.restore,
-        "versions": list(map(VersionData.of, versions)),
+        "versions": versions,
     }
     lines += [
         f"{version.version:4}  replaced {version.replaced:%Y-%m-%d %H:%M}  "
@@ -190,7 +188,7 @@ def check_questions(args: argparse.Namespace) -> Output:
         questions.set_licence(args.set_name, args.licence)
     passport = questions.check(args.set_name)
     lines = [*passport.lines, *(f"PROBLEM {problem}" for problem in passport.problems)]
-    return Output(PassportData.of(passport), "\n".join(lines), passed=not passport.problems)
+    return Output(passport, "\n".join(lines), passed=not passport.problems)
 
 
 def _kept(kb: str, name: str, version: int) -> str:

@@ -12,8 +12,6 @@ from typing import Any
 from rag import (
     InvalidInput,
     KnowledgeBase,
-    ParityData,
-    RecipeExportData,
     Run,
     TraceData,
     counted,
@@ -56,14 +54,14 @@ def parity(args: argparse.Namespace) -> Output:
     lines += [tokens] if tokens else []
     differing = [row for row in parity.questions if row.first_difference is not None]
     lines += [
-        f"  {row.overlap:.4f}  from rank {row.first_difference}  {row.text}"
+        f"  {row.overlap:.4f}  from rank {row.first_difference}  {row.question}"
         for row in differing[:_SHOWN]
     ]
     lines += [f"  {len(differing) - _SHOWN:,} more"] if len(differing) > _SHOWN else []
     passed = args.min is None or parity.overlap >= args.min
     if not passed:
         lines.append(f"FAILED overlap@{parity.k} {parity.overlap:.4f}, at least {args.min}")
-    return Output(ParityData.of(parity), "\n".join(lines), passed)
+    return Output(parity, "\n".join(lines), passed)
 
 
 def report(args: argparse.Namespace) -> Output:
@@ -186,13 +184,11 @@ def export_passages(args: argparse.Namespace) -> Output:
 def export_recipe(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
     export = base.recipes.export(targets.recipe(args, base.recipe()), args.target)
-    data = RecipeExportData.of(export)
     if args.output is None:
-        return Output(data, export.text.rstrip())
+        return Output(export, export.text.rstrip())
     inputs.write(args.output, export.text.encode())
     words = ", ".join(
         f"{export.count(fidelity)} {fidelity}"
         for fidelity in ("exact", "approximate", "not expressible")
     )
-    written = data.extend(file=str(args.output))
-    return Output(written, f"{args.output}, fields: {words}")
+    return Output(export.extend(file=str(args.output)), f"{args.output}, fields: {words}")

@@ -9,9 +9,7 @@ from rag import (
     LOCAL_FORMS,
     HttpSystem,
     InvalidInput,
-    StoredSystem,
     SystemData,
-    SystemTrial,
     SystemTrialData,
     counted,
     local_system,
@@ -29,7 +27,7 @@ def systems(args: argparse.Namespace) -> Output:
     if args.action == "list":
         stored = store.list_all()
         return Output(
-            {"systems": list(map(SystemData.of, stored))},
+            {"systems": stored},
             "\n".join(map(_line, stored)) or "There is no system yet.",
         )
     if not args.name:
@@ -45,7 +43,7 @@ def systems(args: argparse.Namespace) -> Output:
     definition = _definition(args)
     trial = _tried(store.test_definition(definition, args.question)) if args.question else None
     added = store.add(definition)
-    added_data = SystemData.of(added).extend(trial=trial.data if trial else None)
+    added_data = added.extend(trial=trial.data if trial else None)
     lines = [_line(added), *(f"set {name} in the environment" for name in added.unset)]
     return Output(added_data, "\n".join([*lines, *([trial.text] if trial else [])]))
 
@@ -93,7 +91,7 @@ def _mcp_system(args: argparse.Namespace) -> HttpSystem:
     )
 
 
-def _line(stored: StoredSystem) -> str:
+def _line(stored: SystemData) -> str:
     definition = stored.definition
     unset = f"  not set: {', '.join(stored.unset)}" if stored.unset else ""
     form = definition.form or "free form"
@@ -101,7 +99,7 @@ def _line(stored: StoredSystem) -> str:
     return f"{stored.name:20} version {stored.version}  {form}  {place}{unset}"
 
 
-def _tried(trial: SystemTrial) -> Output:
+def _tried(trial: SystemTrialData) -> Output:
     lines = [
         f"{counted(len(trial.results), 'result')}, {trial.located} in these documents, "
         f"{trial.seconds:.1f} s"
@@ -110,6 +108,6 @@ def _tried(trial: SystemTrial) -> Output:
         page = f", page {result.page}" if result.page else ""
         place = f"{result.document}{page}" if result.document else "in no document"
         score = "" if result.score is None else f"  score {result.score:g}"
-        lines.append(f"{result.rank:3}  {place} ({result.method}){score}")
+        lines.append(f"{result.rank:3}  {place} ({result.located}){score}")
         lines.append(f"     {printing.snippet(result.text, _SNIPPET) or 'no text'}")
-    return Output(SystemTrialData.of(trial), "\n".join(lines))
+    return Output(trial, "\n".join(lines))

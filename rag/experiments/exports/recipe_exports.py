@@ -17,6 +17,7 @@ from rag.experiments.exports.python_retrievers import langchain_export, llama_in
 from rag.experiments.exports.qdrant import qdrant_export
 from rag.experiments.exports.search_engines import elasticsearch_export, opensearch_export
 from rag.recipe import Recipe
+from rag.types.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ ExportTarget = Literal[
     "langchain",
     "llama_index",
 ]
-EXPORT_TARGETS: Mapping[str, Callable[[Recipe, int, float | None], EngineExport]] = {
+EXPORT_TARGETS: Mapping[ExportTarget, Callable[[Recipe, int, float | None], EngineExport]] = {
     "qdrant": qdrant_export,
     "pgvector": pgvector_export,
     "elasticsearch": elasticsearch_export,
@@ -56,15 +57,14 @@ EXPORT_TARGETS: Mapping[str, Callable[[Recipe, int, float | None], EngineExport]
 _ENDINGS = {"pgvector": ".sql", "langchain": ".py", "llama_index": ".py"}
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeExport:
-    """A recipe for another engine.
+class RecipeExportData(Schema):
+    """A recipe for another engine; ``recipe`` is its hash.
 
     ``statements`` create the store, load one passage and ask one question, with placeholders.
     ``fields`` are those of the index and the search; the answer is no part of an export.
     """
 
-    target: str
+    target: ExportTarget
     recipe: str
     statements: tuple[StatementData, ...]
     fields: tuple[ExportedField, ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from statistics import fmean
+
+from pydantic import Field
 
 from rag.errors import InvalidInput
 from rag.evaluation.rank_overlap import rank_biased_overlap
@@ -31,57 +32,37 @@ from rag.services.services import Services
 from rag.storage import Connection, passages, runs
 from rag.storage.conversations import SessionOwner
 from rag.types.results import QuestionResult, Run
+from rag.types.schema import Schema
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionParity:
-    """Agreement of the first k of two rankings of one question.
+class QuestionParityData(Schema):
+    """The agreement of two runs on one question; ``first_difference`` is a rank."""
 
-    ``overlap`` is the share of common passages, by the longer of the two. Two empty rankings agree.
-    ``first_difference`` counts from 1 and is None where the rankings are equal.
-    """
-
-    question_id: str
-    text: str
+    id: str
+    question: str
     overlap: float
     rank_biased_overlap: float
     first_difference: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunParity:
-    """Agreement of two runs at k, question by question, worst first.
-
-    ``left_out`` counts the questions that only one of them asked in these words.
-    """
+class ParityData(Schema):
+    """The agreement of the first k of two runs: means, and every question, worst first."""
 
     run: str
     other: str
     k: int
-    questions: tuple[QuestionParity, ...]
-    left_out: int
-
-    @property
-    def overlap(self) -> float:
-        """The mean overlap at k."""
-        return fmean(row.overlap for row in self.questions)
-
-    @property
-    def rank_biased_overlap(self) -> float:
-        """The mean rank-biased overlap of the first k."""
-        return fmean(row.rank_biased_overlap for row in self.questions)
-
-    @property
-    def equal(self) -> int:
-        """The number of questions with equal rankings."""
-        return sum(row.first_difference is None for row in self.questions)
+    overlap: float
+    rank_biased_overlap: float
+    equal: int = Field(description="questions with equal rankings")
+    left_out: int = Field(description="questions that only one run asked")
+    questions: tuple[QuestionParityData, ...]
 
 
 class Parity(StoredRuns):
     """Comparisons of the stored rankings of runs of one knowledge base."""
 
     @operation("guest")
-    def parity(self, run_id: str, other_id: str, k: int = DEPTH) -> RunParity:
+    def parity(self, run_id: str, other_id: str, k: int = DEPTH) -> ParityData:
         """Compare the first k passages of all questions that both runs asked in the same words.
 
         Passages of different cuts are the same where they share at least half of the shorter.
@@ -110,7 +91,16 @@ class Parity(StoredRuns):
         ]
         rows.sort(key=lambda row: (row.overlap, row.rank_biased_overlap))
         left_out = len(results[0].keys() ^ results[1].keys())
-        return RunParity(run.id, other.id, k, tuple(rows), left_out)
+        return ParityData(
+            run=run.id,
+            other=other.id,
+            k=k,
+            overlap=fmean(row.overlap for row in rows),
+            rank_biased_overlap=fmean(row.rank_biased_overlap for row in rows),
+            equal=sum(row.first_difference is None for row in rows),
+            left_out=left_out,
+            questions=tuple(rows),
+        )
 
     def _rankings(
         self, connection: Connection, run: Run, results: Sequence[QuestionResult]
@@ -126,15 +116,18 @@ def _by_question(results: Sequence[QuestionResult]) -> dict[tuple[str, str], Que
 
 def _agreement(
     key: tuple[str, str], one: Sequence[RankedSpan], other: Sequence[RankedSpan], same_cut: bool
-) -> QuestionParity:
+) -> QuestionParityData:
+    """The overlap is the share of common passages, by the longer ranking; two empty ones agree."""
     names = [place.id for place in one]
     others = [place.id for place in other] if same_cut else renamed(other, one)
     longer = max(len(names), len(others))
-    return QuestionParity(
-        *key,
-        len(set(names) & set(others)) / longer if longer else 1.0,
-        rank_biased_overlap(names, others),
-        next((n for n, (a, b) in enumerate(zip_longest(names, others), 1) if a != b), None),
+    pairs = enumerate(zip_longest(names, others), 1)
+    return QuestionParityData(
+        id=key[0],
+        question=key[1],
+        overlap=len(set(names) & set(others)) / longer if longer else 1.0,
+        rank_biased_overlap=rank_biased_overlap(names, others),
+        first_difference=next((n for n, (a, b) in pairs if a != b), None),
     )
 
 

@@ -11,8 +11,8 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+
+from pydantic import Field
 
 from rag.answering.words import content_words
 from rag.errors import NotAllowed, NotFound
@@ -30,6 +30,7 @@ from rag.services.services import Services
 from rag.storage import bases, documents, registries
 from rag.storage.registries import SystemRow
 from rag.types.results import SystemSource
+from rag.types.schema import Schema, Timestamp
 
 _AROUND = 2  # lines before and after a line, as `grep -C 2` prints them
 _DEPTH = 100  # passages whose documents are returned
@@ -101,19 +102,17 @@ def _documents(services: Services, base_id: int, most: int) -> Callable[[str], R
     return search
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSystem:
-    """The newest version of a system. ``hash`` is the SHA-256 of its definition.
-
-    ``unset`` are the environment variables that it needs and that are not set.
-    """
+class SystemData(Schema):
+    """The newest version of a system. Headers name environment variables, never their values."""
 
     name: str
     version: int
-    hash: str
+    hash: str = Field(description="SHA-256 of the definition")
     definition: HttpSystem
-    created: datetime
-    unset: tuple[str, ...]
+    created: Timestamp
+    unset: tuple[str, ...] = Field(
+        description="environment variables that it needs and that are not set"
+    )
 
     @property
     def source(self) -> SystemSource:
@@ -121,32 +120,26 @@ class StoredSystem:
         return SystemSource("http", self.name, self.hash, self.version)
 
 
-@dataclass(frozen=True, slots=True)
-class TriedResult:
-    """A result of a trial. ``document`` is "" and ``place`` None where no document contains it."""
+class TriedResultData(Schema):
+    """A result of a trial; `document` is empty and `place` null where no document contains it."""
 
     rank: int
     text: str
     score: float | None
     title: str
-    method: Method
+    located: Method = Field(description="how it was located in the documents")
     document: str
     page: int | None
-    place: tuple[int, int] | None
+    place: tuple[int, int] | None = Field(description="start and end in the text of the document")
 
 
-@dataclass(frozen=True, slots=True)
-class SystemTrial:
+class SystemTrialData(Schema):
     """The located results of one question."""
 
     question: str
-    results: tuple[TriedResult, ...]
+    located: int = Field(description="results that a document contains")
     seconds: float
-
-    @property
-    def located(self) -> int:
-        """The number of results that a document contains."""
-        return sum(result.place is not None for result in self.results)
+    results: tuple[TriedResultData, ...]
 
 
 class Systems:
@@ -171,13 +164,13 @@ class Systems:
         self._may_run_commands = may_run_commands
 
     @operation("viewer")
-    def list_all(self) -> list[StoredSystem]:
+    def list_all(self) -> list[SystemData]:
         """The newest version of each system, by name."""
         rows = self._services.database.fetch(registries.newest_systems, self._base_id)
         return [self._stored(row) for row in rows]
 
     @operation("viewer")
-    def get(self, name: str) -> StoredSystem:
+    def get(self, name: str) -> SystemData:
         """Return a system. Raises NotFound, with the names of the others."""
         by_name = {item.name: item for item in self.list_all()}
         if name not in by_name:
@@ -186,7 +179,7 @@ class Systems:
         return by_name[name]
 
     @operation("editor", audit="tools")
-    def add(self, system: HttpSystem) -> StoredSystem:
+    def add(self, system: HttpSystem) -> SystemData:
         """Store a system; another definition of a stored one becomes its next version.
 
         Raises NotAllowed for keys of the server that may not be named.
@@ -209,7 +202,7 @@ class Systems:
         self._services.database.execute(registries.remove_system, self._base_id, name)
 
     @operation("editor", audit="tools")
-    def test(self, name: str, question: str) -> SystemTrial:
+    def test(self, name: str, question: str) -> SystemTrialData:
         """Ask a stored system one question, and locate its results.
 
         Raises NotFound, BlockedAddress, ProviderError, InvalidInput for no question.
@@ -217,13 +210,13 @@ class Systems:
         return self._tried(self.runnable(name).definition, question)
 
     @operation("editor", audit="tools")
-    def test_definition(self, system: HttpSystem, question: str) -> SystemTrial:
+    def test_definition(self, system: HttpSystem, question: str) -> SystemTrialData:
         """Ask a system that is not stored one question. Raises as ``test``, and NotAllowed."""
         self._check_keys(system)
         return self._tried(system, question)
 
     @operation("viewer")
-    def runnable(self, name: str) -> StoredSystem:
+    def runnable(self, name: str) -> SystemData:
         """Return a system that may be asked. Raises NotFound, NotAllowed."""
         stored = self.get(name)
         self._check_command(stored.definition)
@@ -246,7 +239,7 @@ class Systems:
                 "Ask one to add the system.",
             )
 
-    def _tried(self, system: HttpSystem, question: str) -> SystemTrial:
+    def _tried(self, system: HttpSystem, question: str) -> SystemTrialData:
         question, started = check_question(question), time.perf_counter()
         with asking(self._services, self._base_id, system) as ask_system:
             returned = ask_system(question)
@@ -263,24 +256,29 @@ class Systems:
                     else None
                 )
                 results.append(
-                    TriedResult(
-                        rank,
-                        text.text,
-                        text.score,
-                        text.title,
-                        place.method,
-                        outline.name if outline else "",
-                        outline.page_at(place.start) if outline else None,
-                        (place.start, place.end) if outline else None,
+                    TriedResultData(
+                        rank=rank,
+                        text=text.text,
+                        score=text.score,
+                        title=text.title,
+                        located=place.method,
+                        document=outline.name if outline else "",
+                        page=outline.page_at(place.start) if outline else None,
+                        place=(place.start, place.end) if outline else None,
                     )
                 )
-        return SystemTrial(question, tuple(results), seconds)
+        return SystemTrialData(
+            question=question,
+            located=sum(result.place is not None for result in results),
+            seconds=seconds,
+            results=tuple(results),
+        )
 
-    def _stored(self, row: SystemRow) -> StoredSystem:
+    def _stored(self, row: SystemRow) -> SystemData:
         definition = HttpSystem.parse(row.definition)
         variables = self._services.settings.tool_variables
         unset = tuple(name for name in definition.variables if name not in variables)
-        return StoredSystem(row.name, row.version, row.hash, definition, row.created, unset)
+        return SystemData.of(row, definition=definition, unset=unset)
 
 
 @contextmanager

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from rag.evaluation.formats.question_files import folded
 from rag.evaluation.report.words import counted
@@ -20,6 +18,7 @@ from rag.storage import questions as rows
 from rag.storage.labels import BY_HAND, FROM_FILE, FROM_USERS, PROPOSED, SAMPLED
 from rag.storage.questions import LabelledQuestion
 from rag.types import percent
+from rag.types.schema import Schema, Timestamp
 
 _WORD = re.compile(r"\w+")
 _SHOWN = 5
@@ -32,21 +31,20 @@ _MAKERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Passport:
-    """The facts about a question set for those who measure with it.
+class PassportData(Schema):
+    """The passport of a question set: its makers, its coverage and its problems.
 
     ``questions_by`` and ``labels_by`` count by maker: people, a file, users, or a model with the
     version that answered. ``first_label`` and ``last_label`` are None where no date is stored.
     ``duplicates`` are groups of ids with the same words, ``near_duplicates`` share four fifths of
     their words, and ``contradictions`` are those of ``duplicates`` that are answered in one place
     and not in another. ``languages`` count the questions. ``uncovered`` names the documents
-    without a relevant label.
+    without a relevant label. ``problems`` are sentences on what makes figures of the set wrong.
     """
 
     set: str
     version: int
-    changed: datetime
+    changed: Timestamp
     licence: str
     questions: int
     unanswerable: int
@@ -54,28 +52,15 @@ class Passport:
     lost_labels: int
     questions_by: Mapping[str, int]
     labels_by: Mapping[str, int]
-    first_label: datetime | None
-    last_label: datetime | None
+    first_label: Timestamp | None
+    last_label: Timestamp | None
     duplicates: tuple[tuple[str, ...], ...]
     near_duplicates: tuple[tuple[str, ...], ...]
     contradictions: tuple[tuple[str, ...], ...]
     languages: Mapping[str, int]
     covered: int
     uncovered: tuple[str, ...]
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Sentences on what makes figures of the set wrong."""
-        checks = (
-            (self.duplicates, "ask the same in the same words, so they count more than others"),
-            (self.contradictions, "have the same words, and only some of them an answer"),
-            (self.unlabelled, "count as answerable and have no label and no expected answer"),
-        )
-        lost = f"{counted(self.lost_labels, 'label')} of no present document."
-        return (
-            *(f"{_listed(items)} {what}." for items, what in checks if items),
-            *((lost,) if self.lost_labels else ()),
-        )
+    problems: tuple[str, ...]
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -119,7 +104,7 @@ class Passports(StoredQuestions):
     """The passports of the question sets of one knowledge base."""
 
     @operation("viewer")
-    def check(self, name: str) -> Passport:
+    def check(self, name: str) -> PassportData:
         """Return the passport of a set. Raises NotFound."""
         with self._database.read() as connection:
             question_set = rows.get_question_set(connection, self._base_id, name)
@@ -140,32 +125,43 @@ class Passports(StoredQuestions):
         near = defaultdict[int, list[LabelledQuestion]](list)
         for item, chain in zip(firsts, chains.tolist(), strict=True):
             near[chain].append(item)
-        return Passport(
+        unlabelled = tuple(
+            item.id
+            for item in questions
+            if item.answerable and not (item.answer or any(one.grade > 0 for one in item.labels))
+        )
+        duplicates = _ids(repeated)
+        contradictions = _ids(
+            group for group in repeated if len({item.answerable for item in group}) > 1
+        )
+        checks = (
+            (duplicates, "ask the same in the same words, so they count more than others"),
+            (contradictions, "have the same words, and only some of them an answer"),
+            (unlabelled, "count as answerable and have no label and no expected answer"),
+        )
+        problems = [f"{_listed(items)} {what}." for items, what in checks if items]
+        if lost:
+            problems.append(f"{counted(len(lost), 'label')} of no present document.")
+        return PassportData(
             set=name,
             version=question_set.version,
             changed=question_set.changed,
             licence=question_set.licence,
             questions=len(questions),
             unanswerable=sum(not item.answerable for item in questions),
-            unlabelled=tuple(
-                item.id
-                for item in questions
-                if item.answerable
-                and not (item.answer or any(one.grade > 0 for one in item.labels))
-            ),
+            unlabelled=unlabelled,
             lost_labels=len(lost),
             questions_by=_by_maker(item.origin for item in questions),
             labels_by=_by_maker(label.origin for label in all_labels),
             first_label=dates[0] if dates else None,
             last_label=dates[-1] if dates else None,
-            duplicates=_ids(repeated),
+            duplicates=duplicates,
             near_duplicates=_ids(group for group in near.values() if len(group) > 1),
-            contradictions=_ids(
-                group for group in repeated if len({item.answerable for item in group}) > 1
-            ),
+            contradictions=contradictions,
             languages=dict(Counter(languages([item.text for item in questions])).most_common()),
             covered=sum(document_id in labelled for document_id in names.values()),
             uncovered=tuple(sorted(name for name, key in names.items() if key not in labelled)),
+            problems=tuple(problems),
         )
 
     @operation("labeller", audit="labels")

@@ -20,7 +20,7 @@ from rag.operation import ALL, operation
 from rag.storage import Connection, Database, labels
 from rag.storage import questions as rows
 from rag.storage.labels import Label
-from rag.storage.questions import KeptVersion, LabelledQuestion, QuestionSet, State
+from rag.storage.questions import LabelledQuestion, QuestionSet, State, VersionData
 from rag.storage.runs import Trial
 from rag.types import Question
 
@@ -153,7 +153,7 @@ class QuestionSets(StoredQuestions):
         return TrialLog(self._database, self._base_id).list_all(name)
 
     @operation("viewer")
-    def kept_versions(self, name: str) -> list[KeptVersion]:
+    def kept_versions(self, name: str) -> list[VersionData]:
         """The versions of a set that an import took the place of, newest first. Raises NotFound."""
         with self._database.read() as connection:
             question_set = rows.get_question_set(connection, self._base_id, name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -16,6 +17,7 @@ from rag.storage import bases
 from rag.storage.rows import insert_missing, read, values
 from rag.storage.tables import base_id, metadata, run
 from rag.storage.tables import base_id as owner
+from rag.types.schema import Schema, Timestamp
 
 decision = sa.Table(
     "decision",
@@ -166,14 +168,16 @@ settlement = sa.Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SettlementRow:
-    """A decision about a finding; ``document`` is the name of the one that is kept, or ""."""
+SettlementDecision = Literal["keep", "both", "ignore"]
 
-    decision: str
+
+class SettlementData(Schema):
+    """A decision about a finding; ``document`` is the name of the one that is kept."""
+
+    decision: SettlementDecision
     document: str
     reason: str
-    settled: datetime
+    settled: Timestamp
 
 
 def settle(
@@ -198,10 +202,7 @@ def reopen_finding(connection: sa.Connection, base_id: int, finding: str) -> boo
     return connection.execute(sa.delete(settlement).where(where)).rowcount == 1
 
 
-def settlements(connection: sa.Connection, base_id: int) -> Mapping[str, SettlementRow]:
+def settlements(connection: sa.Connection, base_id: int) -> Mapping[str, SettlementData]:
     """Return the decisions of a knowledge base by finding."""
     rows = connection.execute(sa.select(settlement).where(settlement.c.base_id == base_id))
-    return {
-        row.finding: SettlementRow(row.decision, row.document, row.reason, row.settled)
-        for row in rows
-    }
+    return {row.finding: SettlementData.of(row) for row in rows}

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rag.experiments.exports.fidelity import ExportedField, StatementData
-from rag.experiments.exports.recipe_exports import ExportTarget
 from rag.library.documents.library import Library
 from rag.library.documents.stores import VectorCheckData
-from rag.library.examination import Examination, FindingKind, FindingPlaceData, SettlementDecision
+from rag.library.examination import Examination, FindingKind, FindingPlaceData
 from rag.recipe import IndexRecipe
 from rag.storage.builds import BuildRow
+from rag.storage.quality.decisions import SettlementData
 from rag.stores.existing import ExistingStore
 from rag.stores.existing.rows import StoreFieldData, VectorFieldData
-from rag.workspace.schemas.schema import Schema, Timestamp, attribute
+from rag.types.schema import Schema, Timestamp, attribute
 
 
 class OmissionData(Schema):
@@ -29,15 +28,6 @@ class ReceiptData(Schema):
 
     read: dict[str, int | str]
     left_out: list[OmissionData]
-
-
-class SettlementData(Schema):
-    """A decision about a finding; ``document`` is the name of the one that is kept."""
-
-    decision: SettlementDecision
-    document: str
-    reason: str
-    settled: Timestamp
 
 
 class DocumentFindingData(Schema):
@@ -127,49 +117,6 @@ class StorePreviewData(Schema):
     examples: list[StoreRowData] = attribute("rows")
     check: VectorCheckData | None
     notes: list[str]
-
-
-class VersionData(Schema):
-    """A version of a question set that another one replaced."""
-
-    version: int
-    questions: int
-    labels: int
-    replaced: Timestamp
-    superseded_by: int
-
-
-class PassportData(Schema):
-    """The passport of a question set: its makers, its coverage and its problems."""
-
-    set: str
-    version: int
-    changed: Timestamp
-    licence: str
-    questions: int
-    unanswerable: int
-    unlabelled: list[str]
-    lost_labels: int
-    questions_by: dict[str, int]
-    labels_by: dict[str, int]
-    first_label: Timestamp | None
-    last_label: Timestamp | None
-    duplicates: list[list[str]]
-    near_duplicates: list[list[str]]
-    contradictions: list[list[str]]
-    languages: dict[str, int]
-    covered: int
-    uncovered: list[str]
-    problems: list[str]
-
-
-class RecipeExportData(Schema):
-    """A recipe for another engine; ``recipe`` is its hash."""
-
-    target: ExportTarget
-    recipe: str
-    statements: list[StatementData]
-    fields: list[ExportedField]
 
 
 class PersonData(Schema):

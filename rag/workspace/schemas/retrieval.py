@@ -24,7 +24,7 @@ from rag.types import (
     Usage,
     WordCorrection,
 )
-from rag.workspace.schemas.schema import Schema, attribute
+from rag.types.schema import Schema, attribute
 
 
 class HitData(Schema):

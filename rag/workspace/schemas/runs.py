@@ -9,12 +9,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from rag.experiments.runs.decisions import DecisionEntry
-from rag.experiments.systems.endpoints import HttpSystem
 from rag.experiments.tuning.diagnosis.causes import CAUSES
 from rag.experiments.tuning.diagnosis.diagnosis import Diagnosis
 from rag.storage.quality.answers import RunAnswer
 from rag.types import Cost
-from rag.workspace.schemas.schema import Schema, Timestamp, attribute
+from rag.types.schema import Schema, Timestamp, attribute
 
 
 class SystemSourceData(Schema):
@@ -70,29 +69,6 @@ class ResultData(Schema):
     found: int
     relevant: int
     cut_rank: int | None
-
-
-class QuestionParityData(Schema):
-    """The agreement of two runs on one question; ``first_difference`` is a rank."""
-
-    id: str = attribute("question_id")
-    question: str = attribute("text")
-    overlap: float
-    rank_biased_overlap: float
-    first_difference: int | None
-
-
-class ParityData(Schema):
-    """The agreement of the first k of two runs: means, and every question, worst first."""
-
-    run: str
-    other: str
-    k: int
-    overlap: float
-    rank_biased_overlap: float
-    equal: int = Field(description="questions with equal rankings")
-    left_out: int = Field(description="questions that only one run asked")
-    questions: list[QuestionParityData]
 
 
 class CostsData(Schema):
@@ -305,36 +281,3 @@ def decision_entry_data(entry: DecisionEntry) -> DecisionEntryData:
     names = ("verdict", "difference", "interval", "labels", "pool", "more")
     state = {name: decided and getattr(decided.state, name) for name in names}
     return DecisionEntryData.of(entry, set=decided and decided.question_set, **state)
-
-
-class SystemData(Schema):
-    """The newest version of a system. Headers name environment variables, never their values."""
-
-    name: str
-    version: int
-    hash: str = Field(description="SHA-256 of the definition")
-    definition: HttpSystem
-    created: Timestamp
-    unset: list[str] = Field(description="environment variables that it needs and that are not set")
-
-
-class TriedResultData(Schema):
-    """A result of a trial; `document` is empty and `place` null where no document contains it."""
-
-    rank: int
-    text: str
-    score: float | None
-    title: str
-    located: str = attribute("method", description="how it was located in the documents")
-    document: str
-    page: int | None
-    place: list[int] | None = Field(description="start and end in the text of the document")
-
-
-class SystemTrialData(Schema):
-    """The located results of one question."""
-
-    question: str
-    located: int = Field(description="results that a document contains")
-    seconds: float
-    results: list[TriedResultData]
