@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.evaluation.intervals import Interval, wilson
-from rag.types import Floats, Mask
+from rag.types import Floats, Mask, percent
 
 _BINS = 10
 
@@ -23,6 +23,11 @@ class ReliabilityBin:
     observed: float
     interval: Interval
     count: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the mean probability is within the interval of the observed share."""
+        return self.interval.low <= self.predicted <= self.interval.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,16 @@ class Quality:
     def useful(self) -> bool:
         """Whether it beats the base rate in both scores."""
         return self.brier < self.base_brier and self.log_loss < self.base_log_loss
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if not self.useful:
+            return "It is no better than always predicting the base rate, so do not rely on it."
+        return (
+            f"Its errors (Brier score) are {percent(1 - self.brier / self.base_brier)} smaller "
+            f"than those of always predicting the base rate of {percent(self.base_rate)}."
+        )
 
 
 def quality(predicted: Floats, base: Floats, relevant: Mask) -> Quality:

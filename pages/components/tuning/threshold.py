@@ -21,7 +21,6 @@ from rag import (
     ThresholdPoint,
     ThresholdPromise,
     counted,
-    percent,
 )
 
 _LEAST_PRECISION = 0.05  # that a threshold can be asked to promise
@@ -196,14 +195,7 @@ def _reliability(fitted: FittedCalibration) -> None:
 
 
 def _takeaway(fitted: FittedCalibration) -> str:
-    scores = fitted.quality
-    better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0
-    inside = sum(
-        point.interval.low <= point.predicted <= point.interval.high for point in fitted.bins
-    )
-    sentence = f"{inside} of {len(fitted.bins)} points agree with the diagonal"
-    if not scores.useful:
-        return f"{sentence}. No better than always saying the base rate: do not rely on it."
+    inside = sum(point.agrees for point in fitted.bins)
     return (
-        f"{sentence}. Its errors (Brier) are {percent(better)} smaller than those of the base rate."
+        f"{inside} of {len(fitted.bins)} points agree with the diagonal. {fitted.quality.sentence}"
     )

@@ -239,7 +239,7 @@ def calibration(
             f"--set search.threshold={_rounded_down(promise.point)}",
         )
     if not quality.useful:
-        lines.append("it predicts no better than the base rate: keep the threshold on the cosine")
+        lines.append(quality.sentence)
     if refusal:
         lines.append(f"search.refuse={refusal.limit:.4f} {refusal.sentence}")
     return Output(data, "\n".join(lines))

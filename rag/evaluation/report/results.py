@@ -249,23 +249,12 @@ def outcome(result: QuestionResult, recipe: Recipe | None) -> str:
 
 def calibration_in_words(calibration: CalibrationNote) -> str:
     """The labels that a calibration was learned from, and its quality."""
-    scores = calibration.quality
-    inside = sum(
-        reliability.interval.low <= reliability.predicted <= reliability.interval.high
-        for reliability in calibration.bins
-    )
-    better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0
-    use = (
-        f"Its errors (Brier score) are {percent(better)} smaller than those of always "
-        f"predicting the base rate of {percent(scores.base_rate)}."
-        if scores.useful
-        else "It is no better than always predicting the base rate, so do not rely on it."
-    )
+    inside = sum(group.agrees for group in calibration.bins)
     return (
         "The probability of relevance was learned from the labels of "
         f"{counted(calibration.questions, 'question')} of “{calibration.question_set}”. "
         f"In cross-validation, {inside:,} of {counted(len(calibration.bins), 'group')} "
-        f"agree within their interval. {use} "
+        f"agree within their interval. {calibration.quality.sentence} "
         + (
             "The threshold of this run is compared with it."
             if calibration.used
