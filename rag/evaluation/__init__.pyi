@@ -2,6 +2,7 @@
 
 from .anchoring import Haystack as Haystack
 from .anchoring import find_quote as find_quote
+from .answers import answer_measures as answer_measures
 from .answers import contains_answer as contains_answer
 from .answers import exact_match as exact_match
 from .answers import nearest_part as nearest_part

@@ -384,7 +384,7 @@ _PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
 _NOT_WORD = re.compile(r"[^a-z0-9]+")
 
 
-def measured(question: Question, answer: Answer, embedder: Embedder) -> dict[str, float]:
+def answer_measures(question: Question, answer: Answer, embedder: Embedder) -> dict[str, float]:
     """The measures of an answer by name; those that do not apply are absent.
 
     A question that the documents do not answer has ``refusal_correctness`` alone: 1 where it was

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Protocol
 
 from rag.answering import AnswerStream
-from rag.evaluation.answers import measured, plain_answer, quote_that_answers
+from rag.evaluation.answers import answer_measures, plain_answer, quote_that_answers
 from rag.evaluation.judges import RUBRICS, NoGrade
 from rag.experiments.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
 from rag.experiments.runs.quality.failing import CONFLICT, DECISION, FALSE_DOUBT, FLAGGED
@@ -218,7 +218,7 @@ class _Work:
         figures, judged_values = dict[str, float](), Judged()
         if answer.status in _TRIED:
             embedder = self._services.remembering(self._request.recipe.index.embedder)
-            figures = measured(question, answer, embedder)
+            figures = answer_measures(question, answer, embedder)
             name = FALSE_DOUBT if question.answerable else DOUBT
             flagged = answer.state in FLAGGED
             figures |= {name: float(flagged), DECISION: float(flagged != question.answerable)}
