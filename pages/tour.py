@@ -19,7 +19,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import chosen_base, guest, link_tour, refusal, to_url
 from pages.components.shell.text import plain
 from pages.components.tours import changes_since, stop_view
-from rag import KnowledgeBase, NotFound, Tour, counted, tour_html
+from rag import KnowledgeBase, NotFound, TourData, counted, tour_html
 
 TOUR = "tour"  # the URL's parameter: the id of the tour
 STOP = "stop"  # the URL's parameter: the number of the stop, from 1
@@ -48,7 +48,7 @@ def main() -> None:
         _compose(base, tour)
 
 
-def _named(base: KnowledgeBase) -> Tour | None:
+def _named(base: KnowledgeBase) -> TourData | None:
     """Return the tour of the guest's link, or else of the address; None for all tours."""
     shown = link_tour()
     if shown is None and TOUR not in st.query_params:
@@ -88,7 +88,7 @@ def _overview(base: KnowledgeBase) -> None:
     st.page_link("chat.py", label="Ask a question to begin", icon=":material/forum:")
 
 
-def _read(base: KnowledgeBase, tour: Tour) -> None:
+def _read(base: KnowledgeBase, tour: TourData) -> None:
     """Draw one stop, with the way to the others."""
     total = len(tour.stops)
     number = min(max(_number(STOP), 1), total)
@@ -144,7 +144,7 @@ def _next_button(number: int, total: int) -> None:
     )
 
 
-def _compose(base: KnowledgeBase, tour: Tour) -> None:
+def _compose(base: KnowledgeBase, tour: TourData) -> None:
     """Draw what else its owner does with a tour: order, describe, delete."""
     with st.expander("Edit this tour", icon=":material/edit:", key="tour_edit"):
         _edit(base, _edited(tour))
@@ -152,7 +152,7 @@ def _compose(base: KnowledgeBase, tour: Tour) -> None:
             _confirm(base, tour)
 
 
-def _edited(tour: Tour) -> Tour:
+def _edited(tour: TourData) -> TourData:
     """Return the tour that the form is about: as it was when the form was first drawn.
 
     Another tab may change the tour while somebody types here.
@@ -163,11 +163,11 @@ def _edited(tour: Tour) -> Tour:
     return edited
 
 
-def _title_key(tour: Tour) -> str:
+def _title_key(tour: TourData) -> str:
     return f"tour_title_{tour.id}_{tour.changed:%H%M%S%f}"
 
 
-def _edit(base: KnowledgeBase, tour: Tour) -> None:
+def _edit(base: KnowledgeBase, tour: TourData) -> None:
     """Draw a form for the title, and for the place and note of each stop."""
     with st.form("tour_form", border=False):
         title = st.text_input("Title", tour.title, max_chars=80, key=_title_key(tour))
@@ -192,7 +192,7 @@ def _order(edits: Sequence[tuple[int, str]]) -> list[int]:
     return sorted(places, key=lambda index: (places[index], index))
 
 
-def _stop_fields(tour: Tour, index: int) -> tuple[int, str]:
+def _stop_fields(tour: TourData, index: int) -> tuple[int, str]:
     """Draw and return the place of a stop, 0 to remove it, and its note."""
     stop, key = tour.stops[index], f"{tour.id}_{tour.changed:%H%M%S%f}_{index}"
     place_column, note_column = st.columns([1, 4], vertical_alignment="top")
@@ -214,7 +214,7 @@ def _stop_fields(tour: Tour, index: int) -> tuple[int, str]:
     return int(place), note
 
 
-def _share(base: KnowledgeBase, tour: Tour) -> None:
+def _share(base: KnowledgeBase, tour: TourData) -> None:
     """Draw the button that makes a link to a tour, and the link that was just made."""
     if st.button("Make a link", key="tour_share", icon=":material/add_link:"):
         _link_dialog(base, tour)
@@ -223,7 +223,7 @@ def _share(base: KnowledgeBase, tour: Tour) -> None:
 
 
 @dialog("Share this tour by a link", icon=":material/add_link:")
-def _link_dialog(base: KnowledgeBase, tour: Tour) -> None:
+def _link_dialog(base: KnowledgeBase, tour: TourData) -> None:
     st.markdown(
         "People with the link see this tour, but no other tours and no runs. They can also ask "
         f"questions in *{plain(base.name)}*, until the link expires or somebody revokes it on "
@@ -233,13 +233,13 @@ def _link_dialog(base: KnowledgeBase, tour: Tour) -> None:
     confirm_button("Make a link", "tour_share_really", _make_link, base, tour)
 
 
-def _make_link(base: KnowledgeBase, tour: Tour) -> None:
+def _make_link(base: KnowledgeBase, tour: TourData) -> None:
     days = LIVES[st.session_state[_LIFE]]
     st.session_state[_LINK] = make_link(base, tour.title, days, tour.id)
 
 
 @dialog("Delete this tour?", icon=":material/delete:")
-def _confirm(base: KnowledgeBase, tour: Tour) -> None:
+def _confirm(base: KnowledgeBase, tour: TourData) -> None:
     st.markdown(
         f"**{plain(tour.title)}** and its stops are deleted. People with a link to it can then "
         "only ask questions."
@@ -247,7 +247,7 @@ def _confirm(base: KnowledgeBase, tour: Tour) -> None:
     confirm_button("Delete", "tour_delete_really", _delete, base, tour)
 
 
-def _delete(base: KnowledgeBase, tour: Tour) -> None:
+def _delete(base: KnowledgeBase, tour: TourData) -> None:
     base.conversations.tours.delete(tour.id)
     to_url(TOUR, "")
     to_url(STOP, "")

@@ -56,7 +56,7 @@ from .conversations.operations import unsupported_sentences as unsupported_sente
 from .conversations.operations import worst_turns as worst_turns
 from .conversations.tours import LONGEST_TOUR_TITLE as LONGEST_TOUR_TITLE
 from .conversations.tours import AnswerBasis as AnswerBasis
-from .conversations.tours import Tour as Tour
+from .conversations.tours import TourData as TourData
 from .conversations.tours import TourQuote as TourQuote
 from .conversations.tours import TourStop as TourStop
 from .conversations.tours import TourValue as TourValue

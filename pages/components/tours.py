@@ -17,7 +17,7 @@ from rag import (
     AnswerBasis,
     CodeBlock,
     KnowledgeBase,
-    Tour,
+    TourData,
     TourQuote,
     TourStop,
     Turn,
@@ -187,7 +187,7 @@ def turn_stops(base: KnowledgeBase, turn: Turn, opened: int = 0) -> list[TourSto
     return answer_stops(turn, documents, basis, opened)
 
 
-def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | None:
+def changes_since(base: KnowledgeBase, tour: TourData, stop: TourStop) -> TourData | None:
     """Say what changed since the answer of a stop; draw a button that asks again for owners.
 
     Return the tour with the new answer, once the button is pressed.
@@ -216,7 +216,7 @@ def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | Non
     return None
 
 
-def _answered_anew(base: KnowledgeBase, tour: Tour, basis: AnswerBasis) -> Tour | None:
+def _answered_anew(base: KnowledgeBase, tour: TourData, basis: AnswerBasis) -> TourData | None:
     """Return the tour with a complete new answer; without one, show what came, and keep the old."""
     recipe = base.recipe()
     turn = unstored_turn(basis.question, recipe, base.ask(basis.question, recipe).answer)

@@ -33,6 +33,7 @@ from rag.storage.access import links
 from rag.storage.access.links import TourRow
 from rag.storage.rows import in_utc
 from rag.types import Document, Span
+from rag.types.schema import Schema, Timestamp
 
 
 def front_matter(document: Document) -> int:
@@ -198,14 +199,13 @@ MOST_TOURS = 100
 _STOPS = TypeAdapter(tuple[TourStop, ...])
 
 
-@dataclass(frozen=True, slots=True)
-class Tour:
+class TourData(Schema):
     """A tour with its stops in order; ``changed`` is when it was last saved."""
 
     id: int
     title: str
+    changed: Timestamp
     stops: tuple[TourStop, ...]
-    changed: datetime
 
 
 class Tours:
@@ -220,13 +220,13 @@ class Tours:
         self._only = only
 
     @operation("guest")
-    def list_tours(self) -> list[Tour]:
+    def list_tours(self) -> list[TourData]:
         """List all tours, the one changed last first."""
         rows = self._database.fetch(links.list_tours, self._base_id)
         return [_tour(row) for row in rows if self._only in (None, row.id)]
 
     @operation("guest")
-    def get(self, tour_id: int) -> Tour:
+    def get(self, tour_id: int) -> TourData:
         """Return one tour. Raises NotFound."""
         if self._only not in (None, tour_id):
             _required(None)
@@ -279,7 +279,7 @@ class Tours:
             return tour_id
 
     @operation("owner", audit="sharing")
-    def add(self, tour_id: int, stops: Sequence[TourStop]) -> Tour:
+    def add(self, tour_id: int, stops: Sequence[TourStop]) -> TourData:
         """Append stops to a tour. Raises NotFound, InvalidInput."""
         with self._database.write() as connection:
             tour = _tour(_required(links.tour_by_id(connection, self._base_id, tour_id, lock=True)))
@@ -287,7 +287,7 @@ class Tours:
             return self._save(connection, tour.id, tour.title, together)
 
     @operation("owner", audit="sharing")
-    def save(self, tour: Tour, title: str, stops: Sequence[TourStop]) -> Tour:
+    def save(self, tour: TourData, title: str, stops: Sequence[TourStop]) -> TourData:
         """Replace the title and the stops of a tour as it was read.
 
         Raises NotFound, and InvalidInput if the tour was changed since it was read.
@@ -310,7 +310,7 @@ class Tours:
 
     def _save(
         self, connection: Connection, tour_id: int, title: str, stops: Sequence[TourStop]
-    ) -> Tour:
+    ) -> TourData:
         if len(stops) > MOST_STOPS:
             raise InvalidInput(
                 f"A tour has at most {MOST_STOPS} stops.", "Remove some, or start another tour."
@@ -326,8 +326,8 @@ class Tours:
         return _tour(_required(links.tour_by_id(connection, self._base_id, tour_id)))
 
 
-def _tour(row: TourRow) -> Tour:
-    return Tour(row.id, row.title, _STOPS.validate_python(row.stops), row.changed)
+def _tour(row: TourRow) -> TourData:
+    return TourData.of(row, stops=_STOPS.validate_python(row.stops))
 
 
 def _required(row: TourRow | None) -> TourRow:
@@ -347,7 +347,7 @@ def _checked_title(title: str) -> str:
     return title
 
 
-def tour_html(tour: Tour, base_name: str) -> str:
+def tour_html(tour: TourData, base_name: str) -> str:
     """Return a tour as an HTML page, one stop after another. All text is escaped."""
     body = join(
         element("p", f"{base_name} · {tour.changed:%Y-%m-%d}", class_="eyebrow"),

@@ -16,9 +16,7 @@ from rag import (
     NewLinkData,
     NotFound,
     Recipe,
-    Schema,
-    Timestamp,
-    TourStop,
+    TourData,
     share_path,
 )
 from rag.api.resource import (
@@ -226,15 +224,6 @@ def _member(base: Base, email: str) -> Member:
 tours = Resource("tours")
 
 
-class TourData(Schema):
-    """A tour with its stops in order."""
-
-    id: int
-    title: str
-    changed: Timestamp
-    stops: tuple[TourStop, ...]
-
-
 @tours.get("/knowledge-bases/{kb}/tours", **needs("read", 404))
 def list_tours(request: Request, base: Base, part: Part) -> Page[TourData]:
     """List the tours of a knowledge base, the one changed last first."""
@@ -244,7 +233,7 @@ def list_tours(request: Request, base: Base, part: Part) -> Page[TourData]:
 @tours.get("/knowledge-bases/{kb}/tours/{tour}", **needs("read", 404))
 def get_tour(base: Base, tour: RowId) -> TourData:
     """Return one tour."""
-    return TourData.of(base.conversations.tours.get(tour))
+    return base.conversations.tours.get(tour)
 
 
 @tours.delete("/knowledge-bases/{kb}/tours/{tour}", **needs("admin", 404, status_code=204))
