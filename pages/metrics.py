@@ -33,14 +33,14 @@ from pages.components.metrics.cards import (
     answer_cards,
     answer_notes,
     answers_comparison,
+    answers_reference,
     beyond_top_k,
     cards,
     comparison,
     cutoffs,
-    earlier_answers,
-    earlier_run,
     figures_table,
     first_run,
+    reference_run,
     same_search,
 )
 from pages.components.metrics.charts import against_k, first_ranks, tag_table
@@ -276,7 +276,7 @@ def _results(
     pinned = base.runs.baseline(chosen.name)
     _stale(base, chosen, run, recipe)
     version = readings.version_of(chosen)
-    earlier, changes, compared = _compared(base, runs, place, pinned, version)
+    against, earlier, changes, compared = _compared(base, runs, place, pinned, version)
     results = readings.outcomes(base, run.id, run.recipe.search.top_k if run.recipe else 0)
     scored = newest_scored(all_runs, run.recipe, run.documents_hash) if run.recipe else None
     if scored and scored.id != run.id:
@@ -290,6 +290,8 @@ def _results(
         st.info(document_labels_note(by_document), icon=":material/description:")
     cards(run, earlier, ranges, changes, unit)
     answer_cards(run, earlier, results, ranges, changes)
+    if against:
+        st.caption(f"Compared with {against}.")
     for caution in run.cautions:
         st.info(caution, icon=":material/info:")
     with st.container(horizontal=True, gap="small"):
@@ -355,25 +357,25 @@ def _compared(
     place: int,
     pinned: Run | None,
     version: readings.Version,
-) -> tuple[Mapping[str, float], Mapping[str, Comparison], str]:
-    """Return the earlier figures, the tested changes, and what they are measured against."""
-    run, older = runs[place], runs[place + 1 :]
-    before = earlier_run(run, older, pinned)
+) -> tuple[str, Mapping[str, float], Mapping[str, Comparison], str]:
+    """Return the reference, its figures, the tested changes, and what tells more of them."""
+    run = runs[place]
+    before, against = reference_run(run, runs, pinned, saved(base))
     if before is None:
-        return {}, {}, first_run(place)
-    answered = earlier_answers(run, older, before)
+        return "", {}, {}, first_run(place)
+    answered = answers_reference(run, runs, before, saved(base))
     apart = answered is not None and answered.id != before.id
     metrics = (*(card.metric for card in CARDS), DOUBTED, *(() if apart else ANSWER_METRICS))
     between = readings.between(base, run.id, before.id, version)
     changes = readings.changes(base, run.id, before.id, metrics, version)
     said = comparison(before, between, changes, name=_source(base, before), pinned=before == pinned)
     if answered is None or not apart:
-        return before.metrics, changes, said
+        return against, before.metrics, changes, said
     between = readings.between(base, run.id, answered.id, version)
     further = readings.changes(base, run.id, answered.id, ANSWER_METRICS, version)
     said += f" {answers_comparison(answered, between, further, name=_source(base, answered))}"
     scores = {name: answered.metrics[name] for name in ANSWER_METRICS if name in answered.metrics}
-    return {**before.metrics, **scores}, {**changes, **further}, said
+    return against, {**before.metrics, **scores}, {**changes, **further}, said
 
 
 def _about(base: KnowledgeBase, run: Run) -> str:

@@ -30,6 +30,22 @@ def test_a_change_is_shown_against_the_run_before(labelled, open_page):
     assert f"just now, recipe *{plain(base.runs.recipe_name(first.recipe))}*:" in said
 
 
+def test_an_experiment_compares_with_the_saved_recipe(labelled, open_page):
+    base = labelled.base("notes")
+    by_saved = evaluated(labelled)
+    worst = base.recipe().with_fields({"search.threshold": 1.0})
+    base.runs.evaluate("checks", worst)
+    worse = base.recipe().with_fields({"search.threshold": 0.99})
+    run = base.runs.evaluate("checks", worse).run
+    app = open_page("metrics.py", threshold="0.99")
+    change = run.metrics["recall@10"] - by_saved["recall@10"]
+    assert change < 0
+    assert app.metric[2].delta == signed(change)
+    assert [one.value for one in app.caption if "Compared with" in one.value] == [
+        "Compared with the saved recipe."
+    ]
+
+
 def test_after_the_documents_changed_the_same_recipe_is_compared(labelled, open_page):
     base = labelled.base("notes")
     evaluated(labelled)

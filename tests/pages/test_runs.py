@@ -331,6 +331,13 @@ def test_without_a_baseline_the_older_run_is_the_reference(base, open_page):
     assert "threshold off → 1" in _said(app)
 
 
+def test_a_run_of_the_saved_recipe_is_the_reference(base, open_page):
+    experiment = _run(base, threshold=1.0)
+    by_saved = base.runs.evaluate("checks", base.recipe()).run.id
+    app = open_page("runs.py", runs=f"{experiment},{by_saved}")
+    assert app.selectbox(key="runs_against").value == by_saved
+
+
 def test_runs_of_one_recipe_are_told_apart(base, open_page):
     first, second = _run(base, threshold=None), _run(base, threshold=None)
     app = open_page("runs.py", runs=f"{first},{second}")

@@ -1,6 +1,6 @@
 """The figures of a run, of retrieval and of answers: cards with their change, and a table by k.
 
-The change is against an earlier run, which is chosen here.
+The change is against another run, which is chosen here.
 """
 
 from __future__ import annotations
@@ -388,31 +388,46 @@ def same_search(one: Recipe | None, other: Recipe | None) -> bool:
     return (one.index, one.search) == (other.index, other.search)
 
 
-def earlier_run(run: Run, older: Sequence[Run], baseline: Run | None) -> Run | None:
-    """Return the run that the figures of a run compare with; ``older`` has the newest one first.
+def reference_run(
+    run: Run, runs: Sequence[Run], baseline: Run | None, saved: Recipe
+) -> tuple[Run | None, str]:
+    """Return the run that the figures of a run compare with, and what it is.
 
-    That is the baseline, else the newest older run. If the documents changed since that one, it is
-    the newest older run with the same recipe: a change of both says nothing about either.
+    ``runs`` has the newest first. The reference is the baseline, else the newest run of the saved
+    recipe on the same documents, else the newest older run. If the documents changed since that
+    one, it is the newest older run with the same recipe: a change of both says nothing about
+    either.
     """
     if baseline is not None and baseline.id != run.id:
-        return baseline
+        return baseline, "the baseline"
+    for one in runs:
+        same_documents = one.documents_hash == run.documents_hash
+        if one.id != run.id and same_documents and same_search(one.recipe, saved):
+            return one, "the saved recipe"
+    return _before(run, runs), "the run before"
+
+
+def _before(run: Run, runs: Sequence[Run]) -> Run | None:
+    older = runs[runs.index(run) + 1 :]
     newest = next(iter(older), None)
     if newest is None or newest.documents_hash == run.documents_hash:
         return newest
     return next((one for one in older if same_search(one.recipe, run.recipe)), newest)
 
 
-def earlier_answers(run: Run, older: Sequence[Run], before: Run | None) -> Run | None:
+def answers_reference(
+    run: Run, runs: Sequence[Run], before: Run | None, saved: Recipe
+) -> Run | None:
     """Return the run that the answer metrics of a run compare with.
 
-    That is ``before`` if its answers were scored, else the ``earlier_run`` among those with scored
-    answers. None if the answers of ``run`` were not scored.
+    That is ``before`` if its answers were scored, else the ``reference_run`` among those with
+    scored answers. None if the answers of ``run`` were not scored.
     """
     if not _scored(run):
         return None
     if before is not None and _scored(before):
         return before
-    return earlier_run(run, [one for one in older if _scored(one)], None)
+    return reference_run(run, [one for one in runs if _scored(one)], None, saved)[0]
 
 
 def _scored(run: Run) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.components.labels.judging import judge_button
+from pages.components.metrics.cards import same_search
+from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import downloads, use_button
 from pages.components.runs.agreement import agreement, failure_map
 from pages.components.runs.deciding import decided, deciding
@@ -29,6 +31,7 @@ from rag import (
     NotFound,
     PooledDifference,
     Posterior,
+    Recipe,
     RunComparison,
     TouchstoneError,
     as_percent,
@@ -63,7 +66,7 @@ def comparison(
     names = run_names(leaderboard)
     st.header("Comparison", divider="gray")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        against = _reference(chosen, leaderboard, names)
+        against = _reference(chosen, leaderboard, names, saved(base))
         only = _held_out(base, chosen[0].run.question_set)
     measured = _measured(chosen, leaderboard, against, names, metric)
     others = [run_id for run_id in measured if run_id != against]
@@ -120,13 +123,17 @@ def _plain_names(
 
 
 def _reference(
-    chosen: Sequence[LeaderboardRow], board: Sequence[LeaderboardRow], names: Mapping[str, str]
+    chosen: Sequence[LeaderboardRow],
+    board: Sequence[LeaderboardRow],
+    names: Mapping[str, str],
+    recipe: Recipe,
 ) -> str:
     """The run that the others are compared with: as the URL says, else as it makes most sense."""
     pinned = [row for row in board if row.is_baseline]
     rows = {row.run.id: row for row in (*(chosen if len(chosen) > 1 else ()), *pinned)}
     parameter = st.query_params.get(AGAINST, "")
-    show("runs_against", parameter if parameter in rows else default_reference(chosen, rows))
+    default = default_reference(chosen, rows, recipe)
+    show("runs_against", parameter if parameter in rows else default)
     return str(
         st.selectbox(
             "Compare with",
@@ -139,13 +146,19 @@ def _reference(
     )
 
 
-def default_reference(chosen: Sequence[LeaderboardRow], rows: Mapping[str, LeaderboardRow]) -> str:
-    """The baseline where it is ticked or only one run is, else the oldest of the ticked ones."""
+def default_reference(
+    chosen: Sequence[LeaderboardRow], rows: Mapping[str, LeaderboardRow], recipe: Recipe
+) -> str:
+    """The baseline where it is ticked or only one run is, else the oldest of the ticked ones.
+
+    If runs of the saved ``recipe`` are ticked, it is the oldest of these.
+    """
     baseline = next((name for name, row in rows.items() if row.is_baseline), None)
     ticked = [row.run.id for row in chosen]
     if baseline is not None and (baseline in ticked or len(ticked) == 1):
         return baseline
-    return min(chosen, key=lambda row: row.run.created).run.id
+    of_saved = [row for row in chosen if same_search(row.run.recipe, recipe)]
+    return min(of_saved or chosen, key=lambda row: row.run.created).run.id
 
 
 def _measured(
