@@ -138,6 +138,19 @@ def test_a_threshold_that_costs_most_answers_is_not_named_and_the_highest_recall
     ]
 
 
+def test_the_threshold_that_tells_most_apart_is_said_with_its_cost() -> None:
+    lines = {
+        "Recall@15": (1.0, 0.8, 0.55, 0.2),
+        ANSWERED: (1.0, 0.9, 0.6, 0.2),
+        REFUSED: (0.0, 0.5, 0.75, 1.0),  # more at 0.50, at the cost of answerable ones
+    }
+    sentence = threshold_takeaway((0.0, 0.4, 0.5, 0.65), lines, 0.4)
+    assert re.findall(r"\d\.\d\d|\d+%", sentence) == [
+        *("0.40", "50%", "10%", "80%", "100%", "0.40"),
+        *("0.00", "100%"),
+    ]
+
+
 def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     for seed in range(2):
