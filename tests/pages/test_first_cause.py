@@ -111,6 +111,22 @@ def test_a_doubt_about_a_question_that_no_document_answers_is_no_failure(
     assert "Cause:" not in _words(visit("inspector.py", q=UNANSWERABLE))
 
 
+def test_an_answer_that_is_not_the_expected_one_is_not_likely_right(workspace: Workspace) -> None:
+    base = workspace.base("two")
+    recipe = base.recipe()
+    text = "How much does the insurance of pets cover?"
+    evidence = [{"document": "pets.md", "quote": FILES["pets.md"]}]
+    row = {"id": "1", "text": text, "answer": "99 francs", "evidence": evidence}
+    base.questions.import_file("expected", "x.jsonl", json.dumps(row))
+    answer = base.ask(text, recipe).answer
+    title = answer.assessment.title(answer.mode) if answer.assessment else ""
+    assert title in _words(visit("inspector.py", q=text))
+    workspace.jobs.run(base.runs.start_answers("expected", recipe))
+    shown = _words(visit("inspector.py", q=text))
+    assert title not in shown
+    assert shown.count(CAUSES["unexpected"].title) == 1
+
+
 def _words(app: AppTest) -> str:
     return texts(app).replace("\\", "")
 

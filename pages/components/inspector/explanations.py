@@ -175,10 +175,14 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     lines = list[str]()
     explanation = quotes_explanation(base, trace, recipe)
     found = (explanation and explanation.assessment) or _of_turn(base, trace, recipe)
+    cause = first_cause(base, trace, recipe, found)
+    is_unexpected = cause is not None and cause.finding.cause == "unexpected"
     if not trace.context and recipe.answer.mode == "strict":
         lines.append(
             f":material/help: **{STATE_TITLES['refused']}:** no passage is given to the answer."
         )
+    elif cause is not None and is_unexpected:  # what is known wrong is not likely to be right
+        lines.append(f":material/rule: **{plain(cause.title)}.**")
     elif found is not None and found.state != "refused":
         mode = "quotes" if explanation else recipe.answer.mode
         lines += [f"{state_sign(found, mode)} **{found.title(mode)}.**"]
@@ -189,9 +193,10 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
         lines.append(f"No passage has {' or '.join(f'“{plain(word)}”' for word in unknown)}.")
     if lines:
         st.caption(" ".join(filter(None, lines)))
-    if cause := first_cause(base, trace, recipe, found):
-        title, fix = cause.title.lower(), cause.advice.partition(". ")[0].rstrip(".")
-        st.caption(f"**Cause: {plain(title)}.** {plain(fix)}.", help=cause_line(cause))
+    if cause:
+        title = "" if is_unexpected else f"**Cause: {plain(cause.title.lower())}.** "
+        fix = cause.advice.partition(". ")[0].rstrip(".")
+        st.caption(f"{title}{plain(fix)}.", help=cause_line(cause))
 
 
 def _of_turn(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Assessment | None:
