@@ -34,6 +34,19 @@ def test_the_case_of_the_question_is_quoted_without_a_doubt(tmp_path, question, 
 
 
 @pytest.mark.parametrize(
+    ("question", "said", "meant"),
+    [
+        ("When is the vaccination of a dog of 3 years?", "vaccination", "3"),
+        ("Was ist die Gebühr für die Menge 300 kg?", "Gebühr", "300"),
+    ],
+)
+def test_a_value_within_a_range_is_not_said_to_be_in_the_quote(tmp_path, question, said, meant):
+    reason = ask(tmp_path, FILES, question).assessment.reason
+    assert said in reason
+    assert meant not in reason
+
+
+@pytest.mark.parametrize(
     ("question", "case"),
     [
         ("Who drives the bus on Sundays?", "Sundays"),

@@ -137,7 +137,7 @@ class Assessor:
             apart = not all(self.reader.are_one_document(first, other) for other in others)
             reason = conflict_words(editions, self.reader.day, apart=apart)
             return Assessment("conflicting", reason, probability, missing, editions)
-        reason = _borne_out(evidence, key_terms(question, self.words))
+        reason = _borne_out(evidence)
         if unknown := unknown_terms(shown.missing, answer.trace):
             reason = f"{reason} No passage has {_named(unknown)}."
         if not moment_of(question):
@@ -195,15 +195,13 @@ def _answering(answer: Answer, assessment: Assessment | None) -> Collection[int]
     return [answer.citations[0].n] if assessment.state == "answered" else ()
 
 
-def _borne_out(evidence: QuoteEvidence, terms: Sequence[KeyTerm]) -> str:
+def _borne_out(evidence: QuoteEvidence) -> str:
     """Say where the words of a question are, of which some may be nowhere."""
-    lacking = {term.text for term in evidence.missing}
-    borne = [term for term in terms if term.text not in lacking]
-    telling = sorted(borne, key=lambda term: -term.share)[:NAMED]
+    telling = sorted(evidence.said, key=lambda term: -term.share)[:NAMED]
     *places, last = "the quotes" if evidence.several else "the quote", *evidence.above
     if not telling:
         return "The quote says it in other words than the question."
-    named = _named([term for term in borne if term in telling], "and", NAMED)
+    named = _named([term for term in evidence.said if term in telling], "and", NAMED)
     listed = f"{', '.join(places)} or {last}" if places else last
     return f"{named} {'is' if len(telling) == 1 else 'are'} in {listed}."
 

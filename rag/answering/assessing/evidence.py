@@ -53,7 +53,8 @@ class QuoteEvidence:
     """Features of an answer that a model weighs, and the terms that it lacks.
 
     ``figures`` are by the names that a model knows. ``missing`` are the key terms that neither the
-    quotes nor what stands above them has, the rarest first. ``codes`` is the share of its codes
+    quotes nor what stands above them has, the rarest first. ``said`` are those that stand there as
+    they are: not as a unit, another form or a range. ``codes`` is the share of its codes
     that quotes and passage have; None for a question without codes. ``apart`` are the things that
     the question names together ("from A to C") where the quoted row has only some of them, and
     other rows have the rest, or no passage has it. ``gap`` names what the first quote lacks so that
@@ -72,6 +73,7 @@ class QuoteEvidence:
 
     figures: Mapping[str, float]
     missing: tuple[KeyTerm, ...] = ()
+    said: tuple[KeyTerm, ...] = ()
     codes: float | None = None
     apart: tuple[KeyTerm, ...] = ()
     gap: str = ""
@@ -110,7 +112,8 @@ class EvidenceReader:
         best = [*trace.hits, *(drop.hit for drop in (cut.dropped if cut else ()))][:COMPARED]
         others = [self._passage(hit) for hit in best if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
-        wanted = weighed_by_code(key_terms(trace.corrected, self.words), entry)
+        terms = key_terms(trace.corrected, self.words)
+        wanted = weighed_by_code(terms, entry)
         reference = reference_of(trace.corrected)
         is_part = reference is not None and self.reader.is_part(reference, first, quotes[0])
         wanted = () if is_part else wanted  # the part that is asked for, whatever it says
@@ -157,6 +160,7 @@ class EvidenceReader:
         return QuoteEvidence(
             figures,
             tuple(sorted(absent, key=lambda term: -term.weight)),
+            tuple(term for term in terms if term.borne_out(shown_terms) == 1),
             fmean(codes) if codes else None,
             apart(self.reader, self.words, first, quotes[0], above, wanted)
             or parted(self.reader, self.words, first, quotes[0], trace.corrected, wanted, gaps)
