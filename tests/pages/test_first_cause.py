@@ -1,6 +1,7 @@
 """The cause of a failed question: Chat, Inspector, Metrics and Failures name the same one."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -125,6 +126,16 @@ def test_an_answer_that_is_not_the_expected_one_is_not_likely_right(workspace: W
     shown = _words(visit("inspector.py", q=text))
     assert title not in shown
     assert shown.count(CAUSES["unexpected"].title) == 1
+
+
+def test_too_few_questions_for_a_limit_are_counted(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = workspace.base("two")
+    monkeypatch.setattr("rag.experiments.runs.quality.failing.FLAGGED", ())
+    diagnosis = base.tuning.diagnoses.diagnose("checks", base.recipe())
+    [finding] = [one.finding for one in diagnosis.questions if one.text == UNANSWERABLE]
+    assert re.findall(r"\d+", finding.evidence)[-2:] == ["20", str(len(QUESTIONS))]
 
 
 def _words(app: AppTest) -> str:

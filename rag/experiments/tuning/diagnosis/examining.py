@@ -239,7 +239,10 @@ class Examination:
             message += f" Probability of on-topic: {candidates.topic.probability:.3f}"
             least = self._least_on_topic
             if least is None:
-                message += f". A limit takes {FEWEST_FOR_REFUSAL} answerable questions."
+                message += (
+                    f". A limit needs at least {FEWEST_FOR_REFUSAL} answerable questions; this set "
+                    f"has {sum(question.answerable for question in self.questions)}."
+                )
             else:
                 figures[LEAST_ON_TOPIC] = least
                 message += f"; questions with an answer have at least {least:.3f}."
