@@ -127,7 +127,7 @@ def _style(change: Comparison | None) -> dict[str, Any]:
 def _spread(change: Comparison, card: Card) -> str:
     half = (change.interval.high - change.interval.low) / 2
     if half >= TELLS_NOTHING:
-        return "too few questions"
+        return "too few"  # a card has no room for more; its help says it all
     return f"±{half_up(half * 100)}" if is_share(card.metric) else f"±{half:.3f}"
 
 
