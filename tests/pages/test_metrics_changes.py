@@ -24,7 +24,7 @@ def test_a_change_is_shown_against_the_run_before(labelled, open_page):
     assert change < 0
     assert app.metric[2].delta == signed(change)
     said = next(one.value for one in app.caption if "Change against" in one.value)
-    assert "threshold auto → 1\\.0" in said
+    assert "threshold 1\\.0" in said
     (_, first) = base.runs.list_all("checks")
     assert first.recipe is not None
     assert f"just now, recipe *{plain(base.runs.recipe_name(first.recipe))}*:" in said

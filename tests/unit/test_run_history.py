@@ -250,6 +250,8 @@ def test_chips_are_short_and_leave_answers_out():
         "dense weight 0.6 → 0.8",
         "forgive misspellings off → on",
     )
+    settled = QUICK.with_fields({"search.threshold": "auto"})
+    assert recipe_chips(settled, changed)[1] == "threshold 0.3"  # "auto" is no value
 
 
 def test_further_metrics_and_splits_share_one_risk_and_are_kept(base):

@@ -258,10 +258,10 @@ def source_chips(before: Run, run: Run) -> tuple[str, ...]:
 def recipe_chips(before: Recipe, recipe: Recipe, *, answers: bool = False) -> tuple[str, ...]:
     """Return the changes of ``recipe``, one per field: ``"dense weight 0.6 → 0.8"``.
 
-    Those of ``answers`` only if they are wanted.
+    Those of ``answers`` only if they are wanted. What was automatic before has no value to name.
     """
     return tuple(
-        f"{phrase(name)} {setting(old)} → {setting(new)}"
+        f"{phrase(name)} {'' if old == 'auto' else f'{setting(old)} → '}{setting(new)}"
         for name, (old, new) in before.differences(recipe).items()
         if answers or not name.startswith("answer.")
     )
