@@ -1,6 +1,7 @@
 """The Runs page: leaderboard, baseline, comparison, passages side by side, what is done to runs."""
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -30,6 +31,7 @@ from rag import (
     RunComparison,
     Settings,
     Workspace,
+    plain_run_name,
 )
 from tests.handbook import texts
 from tests.pages.conftest import questions_file
@@ -336,6 +338,13 @@ def test_a_run_of_the_saved_recipe_is_the_reference(base, open_page):
     by_saved = base.runs.evaluate("checks", base.recipe()).run.id
     app = open_page("runs.py", runs=f"{experiment},{by_saved}")
     assert app.selectbox(key="runs_against").value == by_saved
+
+
+def test_the_plain_name_of_a_run_has_its_threshold(base):
+    for threshold, figures in ((0.4, ["5", "0.4"]), ("auto", ["5"])):
+        run = base.runs.get(_run(base, threshold=threshold))
+        name = plain_run_name(run, base.runs.recipe_name(run.recipe))
+        assert re.findall(r"[\d.]+", name) == figures
 
 
 def test_runs_of_one_recipe_are_told_apart(base, open_page):

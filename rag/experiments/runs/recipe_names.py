@@ -58,7 +58,9 @@ def plain_run_name(run: Run, name: str) -> str:
     if run.recipe is None or name != described(run.recipe):
         return name
     search = run.recipe.search
-    return f"by {_MODES[search.mode]}, {counted(search.top_k, 'passage')}"
+    least = search.threshold
+    relevance = f", relevance at least {least:g}" if isinstance(least, float) else ""
+    return f"by {_MODES[search.mode]}, {counted(search.top_k, 'passage')}{relevance}"
 
 
 def described(recipe: Recipe) -> str:
