@@ -61,10 +61,12 @@ _MARKED = re.compile(
     r"|(?P<blank>^|(?<=\s))?"
     r"(?P<struck>(?<![~\\])~~(?=[^\s~])[^~\n]++(?<!\s)~~(?!~)"
     r"|<(?P<tag>s|del|strike)>[^<\n]*+</(?P=tag)>)(?P<after>[ \t]?)"
-    r"|<(?P<script>sup|sub)>(?P<figure>[^<\n]*)</(?P=script)>",
+    r"|<(?P<script>sup|sub)>(?P<figure>[^<\n]*)</(?P=script)>"
+    r"|(?P<begins>^)?[ \t]*+<(?P<list>/?(?:ul|ol|li|table))(?:\s[^<>\n]{0,200})?>"
+    r"(?P<end>[ \t]*+\n)?",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-"""Code, which stays as it is, and what is struck, raised or lowered."""
+"""Code, which stays as it is, what is struck, raised or lowered, and lists in HTML."""
 
 
 def code_fence(code: str) -> str:
@@ -73,16 +75,29 @@ def code_fence(code: str) -> str:
 
 
 def without_struck(text: str) -> tuple[str, list[int]]:
-    """Return Markdown without its struck passages, with figures raised, and where they stood."""
-    struck = list[int]()
+    """Return Markdown without its struck passages, and where they stood.
+
+    Figures are raised, and lists in HTML are lists with dashes.
+    """
+    struck, depth, is_table = list[int](), 0, False
 
     def seen(mark: re.Match[str]) -> str:
+        nonlocal depth, is_table
         if mark["struck"] is not None:
             struck.append(mark.start())
             return mark["after"] if mark["blank"] is None else ""
         if mark["figure"] is not None:
             return (raised if mark["script"].lower() == "sup" else lowered)(mark["figure"])
-        return mark.group()
+        tag = (mark["list"] or "").lower()
+        is_table = tag == "table" if tag.endswith("table") else is_table
+        if is_table or tag in ("", "/table"):
+            return mark.group()
+        starts, end = mark["begins"] is not None, mark["end"] or ""
+        if tag == "li":
+            return ("" if starts else "\n") + "  " * (depth - 1) + "- "
+        if tag != "/li":
+            depth = max(depth + (-1 if tag[0] == "/" else 1), 0)
+        return "" if starts else end
 
     return _MARKED.sub(seen, text), struck
 

@@ -118,6 +118,18 @@ def test_pasted_text_becomes_a_document():
     assert read_text("plain", "x").id != document.id
 
 
+def test_lists_in_html_are_lists_but_not_those_of_code():
+    document = read_text(
+        "# Steps\n\n<ul>\n    <li>Ask</li>\n    <li>Pay\n<ol>\n<li>now</li>\n</ol></li>\n</ul>\n"
+        "\nWrite `<li>` here.\n\n```html\n<ul><li>code</li></ul>\n```\n",
+        "Steps",
+    )
+    assert [line for line in document.text.splitlines() if line] == [
+        *("# Steps", "- Ask", "- Pay", "  - now", "Write `<li>` here."),
+        *("```html", "<ul><li>code</li></ul>", "```"),
+    ]
+
+
 def test_html_tables_of_markdown_are_tables(tmp_path):
     table = (
         "<table>\n<tr><th>Source</th><th>Kept</th></tr>\n<tr>\n <td>Zoom | calls\n </td>\n"
