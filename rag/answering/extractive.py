@@ -31,6 +31,8 @@ from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace
 from rag.types.percents import told_apart
 
+_PROCEDURE = pattern("procedure")
+
 QUOTES = 3
 EMBEDDED_CHARACTERS = 1000
 """Only so much text is embedded for one answer (about 220 tokens), the likeliest sentences first:
@@ -193,6 +195,10 @@ def _with_list(
     """
     best, asked = chosen[0], asked_value(question)
     statement = best.statement
+    is_step = statement.kind in ("prose", "code block") or best.headed
+    if not asked and _PROCEDURE.match(question) and is_step and statement.kind != "row":
+        steps = reader.procedure_of(best.hit, statement, headed=best.headed)
+        return _with_whole(chosen, steps, words)
     if statement.kind not in ("item", "prose") or (asked and asked.is_in(statement.text)):
         return chosen
     if statement.kind == "item":
@@ -202,9 +208,16 @@ def _with_list(
         asked_words = words.terms(question) & (above | words.terms(item))
         if not asked_words or not asked_words <= above:
             return chosen
-    whole = reader.list_of(best.hit, statement)
+    return _with_whole(chosen, reader.list_of(best.hit, statement), words)
+
+
+def _with_whole(
+    chosen: list[Candidate], whole: Statement | None, words: Vocabulary
+) -> list[Candidate]:
+    """The chosen statements, the best one with what it is part of."""
     if whole is None:
         return chosen
+    best = chosen[0]
     others = [one for one in chosen if one.statement.quote not in whole.quote]
     return [replace(best, statement=whole, words=terms_of(whole, words)), *others]
 
@@ -297,9 +310,11 @@ def _distinct(ranked: Sequence[tuple[float, Candidate]]) -> list[Candidate]:
 
 def say_the_same(one: Candidate, other: Candidate) -> bool:
     """Whether two say the same; those with other figures, as of another year, do not."""
-    texts = (other.statement.quote, *other.statement.notes)
-    inside = one.statement.quote in texts[0] or any(
-        one.statement.text in note for note in texts[1:]
+    quotes = one.statement.quote, other.statement.quote
+    inside = (
+        quotes[0] in quotes[1]
+        or quotes[1] in quotes[0]
+        or any(one.statement.text in note for note in other.statement.notes)
     )
     if not inside:
         figures = (set(FIGURE.findall(candidate.statement.text)) for candidate in (one, other))

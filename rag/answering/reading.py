@@ -34,6 +34,8 @@ from rag.answering.statements.sentences import (
     NOTE_MARK,
     Statement,
     list_of,
+    plain_words,
+    procedure_of,
     statements,
 )
 from rag.chunking.contexts import title_of
@@ -214,7 +216,8 @@ class PassageReader:
             )
         ]
         if not begun:
-            return Statement(quote, quote, 0)
+            start = max(citation.hit.chunk.text.find(quote), 0)
+            return Statement(plain_words(quote), quote, start)
         first = max(begun, key=lambda one: len(one.quote))
         whole = None if first.quote == quote else self.list_of(citation.hit, first)
         if whole and whole.quote == quote:
@@ -227,7 +230,25 @@ class PassageReader:
 
         None as in ``sentences.list_of``.
         """
-        whole = list_of(hit.chunk.text, statement)
+        return self._with_notes(hit, list_of(hit.chunk.text, statement))
+
+    def procedure_of(self, hit: Hit, statement: Statement, *, headed: bool) -> Statement | None:
+        """Return the steps that a statement is one of, with the notes of their marks.
+
+        See ``sentences.procedure_of``.
+        """
+        chunk, source = hit.chunk, self._read_document(hit)
+        low, high = 0, len(chunk.text)
+        for start, end in _headings(source.document) if source else ():
+            if end <= chunk.start + statement.start:
+                low = max(end - chunk.start, 0)
+            else:
+                high = min(start - chunk.start, high)
+                break
+        whole = procedure_of(chunk.text, statement, (low, high), headed=headed)
+        return self._with_notes(hit, whole)
+
+    def _with_notes(self, hit: Hit, whole: Statement | None) -> Statement | None:
         if whole is None:
             return None
         inside = range(whole.start, whole.start + len(whole.quote))

@@ -116,6 +116,62 @@ def test_a_list_is_quoted_whole_where_its_items_have_no_word_of_the_question(
     assert citations[0].quote == of_document
 
 
+STEPS = """# Servers
+
+## Restart a server
+
+Sometimes you need to restart a server, which takes a minute.
+
+To restart:
+
+```shell
+# as root
+serverctl restart
+```
+
+## Delete old logs
+
+- [Delete old logs](#delete-old-logs)
+
+Old logs are kept for a year. Ask the archive first.
+
+1. Stop the server.
+2. Run the command:
+   ```shell
+   rm -r logs
+   ```
+
+[archive]: https://archive.example/logs
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        (
+            "How do I restart the server?",
+            "To restart: as root serverctl restart",
+        ),
+        (
+            "How can I delete old logs?",
+            "Old logs are kept for a year. Ask the archive first. 1. Stop the server. "
+            "2. Run the command: rm -r logs",
+        ),
+        ("How long are old logs kept?", "Old logs are kept for a year."),
+    ],
+)
+def test_a_question_for_a_procedure_is_answered_by_its_steps(question, quote):
+    text, citations = quotes(question, [hit(STEPS)], MINILM)
+    assert text.split("\n")[0] == f"“{quote}” [1]"
+    assert citations[0].quote in STEPS
+
+
+def test_a_link_within_the_document_and_the_target_of_one_are_no_statements():
+    said = [one.text for one in statements(STEPS)]
+    assert "Ask the archive first." in said
+    assert not [text for text in said if text.startswith("[") or text == "Delete old logs"]
+
+
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [

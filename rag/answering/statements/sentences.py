@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.answering.languages import alternatives, any_of, listed
 from rag.answering.markup import unmarked
@@ -13,6 +13,7 @@ from rag.answering.statements.rows import named_cells
 from rag.answering.words import LETTERS
 from rag.languages import UNSEGMENTED
 from rag.lexical.analyzers import function_words
+from rag.types import Span
 
 ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\(?#[.)])\s+(?=\S)")
 """An item of a list and its mark. "#." is the next number of a list, as Pandoc writes it."""
@@ -26,6 +27,13 @@ _PROPERTY = re.compile(r"\s*(?:[\"“(]?[^\W\d_a-zß-ÿ][^:\n.!?;]{1,40}|\w{2,40
 """A line of a list of properties: "Flash point: 40 °C", "valid_until: 2026"."""
 _CONTACT = re.compile(rf"\W*{any_of('contacts')}", re.IGNORECASE)
 """A property that is nobody's without the lines around it."""
+_FENCED = re.compile(
+    r"^[ \t]*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?:(?![ \t]*(?:```|~~~)).*\n)+?[ \t]*(?P=fence)[ \t]*$",
+    re.MULTILINE,
+)
+_LINK_TARGET = re.compile(r"\s*\[[^\[\]\n]+\]:\s\S+\s*")
+_CONTENTS = re.compile(r"\s*\[[^\[\]]*\]\(#[^()\s]*\)\W*(?:\[\W\])?\s*")
+"""A line of a table of contents: a link within the document."""
 LONGEST_TITLE_WORDS = 10
 _SHORT_LINE = 0.75
 """A line of less than this share of the longest one was not broken for lack of room."""
@@ -33,7 +41,7 @@ _SHORT_LINE = 0.75
 
 @dataclass(frozen=True, slots=True)
 class TextSegment:
-    """A stretch of lines that belong together: prose, item, row, heading."""
+    """A stretch of lines that belong together: prose, item, row, heading, code block."""
 
     kind: str
     start: int
@@ -72,17 +80,22 @@ def segments_of(passage: str) -> Iterator[TextSegment]:
     """The segments of a passage, in order."""
     kind, start, end, offset, ends, before = "", 0, 0, 0, False, ""
     width = max((len(line) for line in passage.splitlines()), default=0)
+    blocks = [match.span() for match in _FENCED.finditer(passage)]
     for line in passage.splitlines(keepends=True):
-        line_kind = _kind(line)
+        block = next((one for one in blocks if one[0] <= offset < one[1]), None)
+        line_kind = "code block" if block else _kind(line)
         goes_on = line_kind == "prose" and kind in ("prose", "item")
         goes_on = goes_on and not (ends and BEGINS.match(line))
         goes_on = goes_on and not (_is_property(line) and _is_property(before))
+        goes_on = goes_on or (
+            block is not None and (offset > block[0] or kind in ("prose", "item"))
+        )
         if kind and not goes_on:
             yield TextSegment(kind, start, end)
         if not goes_on:
             kind, start = line_kind, offset
         end = offset + len(line.rstrip())
-        ends = len(line) < width * _SHORT_LINE
+        ends = len(line) < width * _SHORT_LINE and line.count("[") <= line.count("]")
         offset += len(line)
         before = line
     if kind:
@@ -96,7 +109,7 @@ def _is_property(line: str) -> bool:
 def _kind(line: str) -> str:
     """Return the kind of a line; "" for a separator."""
     bare = "".join(line.split())
-    if set(bare) <= _RULE:
+    if set(bare) <= _RULE or _LINK_TARGET.fullmatch(line):
         return ""
     if bare[0] == bare[-1] == "|":
         return "row"
@@ -124,7 +137,7 @@ class Leads:
     """
 
     def __init__(self) -> None:
-        self._announced = ""
+        self.announced = ""
         self._open: list[_List] = []
 
     def over(self, item: str) -> str:
@@ -134,7 +147,7 @@ class Leads:
             if one.mark == mark and depth <= one.depth:
                 del self._open[place + 1 :]  # what was nested in the item before
                 return one.lead
-        lead = self._announced
+        lead = self.announced
         if not lead and self._open and depth > self._open[-1].depth:
             lead = self._open[-1].lead
         elif not lead and mark[0] == "1":
@@ -146,7 +159,7 @@ class Leads:
         """Go on behind an item or a paragraph, which may have ``announced`` what comes."""
         if not is_item:
             self._open.clear()
-        self._announced = announced
+        self.announced = announced
 
 
 def _mark(item: str) -> str:
@@ -195,9 +208,9 @@ class Statement:
 
     Marks of Markdown are left out of it. ``quote`` is the passage's own words, ``start`` where they
     begin in the passage. ``kind`` is ``prose`` (running text, which a passage may cut anywhere),
-    ``item``, ``list``, ``row``, or ``entry``: a code with what belongs to it. A row of a known
-    table has a ``name``, its first cell, and the ``caption`` of the table. ``notes`` are the
-    footnotes that end the text.
+    ``item``, ``list``, ``code block``, ``row``, or ``entry``: a code with what belongs to it. A row
+    of a known table has a ``name``, its first cell, and the ``caption`` of the table. ``notes`` are
+    the footnotes that end the text.
     """
 
     text: str
@@ -225,7 +238,11 @@ def statements(passage: str) -> list[Statement]:
                 collected.append(_row(text, segment.start, cells, columns))
         else:
             columns = []
-            if segment.kind != "heading" and not _is_title(text, segment.kind):
+            if segment.kind == "code block" and len(text) <= LONGEST_STATEMENT:
+                lead = leads.announced[_mark_end(leads.announced) :]
+                words = f"{lead} {plain_words(text)}".lstrip()
+                collected.append(Statement(words, text, segment.start, segment.kind))
+            elif segment.kind != "heading" and not _is_title(text, segment.kind):
                 lead = leads.over(text) if segment.kind == "item" else ""
                 collected += _sentences(text, segment, lead)
         if segment.kind in ("prose", "heading", "item"):
@@ -264,6 +281,44 @@ def list_of(passage: str, statement: Statement) -> Statement | None:
     words = (plain_words(one[_mark_end(one) :]).rstrip(".;,") for one in items)
     listed_words = "; ".join(words).replace(":; ", ": ")
     return Statement(f"{lead} {listed_words}".lstrip(), quote, start, "list")
+
+
+def procedure_of(
+    passage: str, statement: Statement, section: Span, *, headed: bool
+) -> Statement | None:
+    """Return the list or code that a statement belongs to, or all up to the next one behind it.
+
+    Of a section whose heading asks the question (``headed``) it is all, or its beginning. None
+    where there are no such steps, or too many to quote.
+    """
+    low, high = section
+    segments = [
+        replace(one, start=low + one.start, end=low + one.end)
+        for one in segments_of(passage[low:high])
+        if one.kind
+    ]
+    is_step = [one.kind in ("item", "code block") for one in segments]
+    at = next(n for n, one in enumerate(segments) if statement.start < one.end)
+    first, last = at, next((n for n in range(at, len(segments)) if is_step[n]), None)
+    while last is not None and any(is_step[last + 1 : last + 2]):
+        last += 1
+    while is_step[at] and first and is_step[first - 1]:
+        first -= 1
+    if is_step[at] and first and passage[: segments[first - 1].end].endswith(":"):
+        first -= 1
+    spans = list[Span]()
+    if last is not None:
+        start = segments[first].start if is_step[at] else statement.start
+        spans.append((start, segments[last].end))
+    if headed:
+        top = segments[0].start
+        parts = [(top, one.end) for one in segments]
+        spans = [parts[-1], *spans, *reversed(parts)]
+    for start, end in spans:
+        quote = passage[start:end]
+        if len(quote) <= LONGEST_STATEMENT:
+            return Statement(plain_words(quote), quote, start, "procedure")
+    return None
 
 
 def _indent(passage: str, segment: TextSegment) -> int:
@@ -337,7 +392,8 @@ def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement
         sentence = said = plain_words(quote)
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
-        if said and not quote.endswith((":", ":-", ":–", ":—")):
+        announces = quote.endswith((":", ":-", ":–", ":—")) or _CONTENTS.fullmatch(quote)
+        if said and not announces:
             yield Statement(sentence, quote, segment.start + begin, segment.kind)
         before = start
 
