@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,7 @@ from rag.answering.assessing.editions import (
     superseded,
 )
 from rag.answering.citations import in_quotation_marks, with_gap
-from rag.answering.languages import pattern
+from rag.answering.languages import any_of, pattern
 from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.reading import PassageReader
@@ -31,7 +32,7 @@ from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace
 from rag.types.percents import told_apart
 
-_PROCEDURE = pattern("procedure")
+_PROCEDURE = re.compile(rf"\W{{0,3}}{any_of('procedure')}", re.IGNORECASE)
 
 QUOTES = 3
 EMBEDDED_CHARACTERS = 1000
@@ -140,7 +141,7 @@ def select(
     if reference_of(question) and len(whole) < len(all_candidates):
         distinct = sorted(whole, key=lambda one: (one.n, one.statement.start))[:QUOTES]
     chosen = _with_others(distinct or _beginning(hits), whole, question, reader)
-    chosen = _with_list(chosen, question, reader, words)
+    chosen = _with_rest(chosen, question, reader, words)
     return QuoteSelection(reader, all_candidates, whole, scored, distinct, chosen)
 
 
@@ -185,18 +186,19 @@ def _is_repeated(one: Candidate, other: Candidate, reader: PassageReader) -> boo
     )
 
 
-def _with_list(
+def _with_rest(
     chosen: list[Candidate], question: str, reader: PassageReader, words: Vocabulary
 ) -> list[Candidate]:
-    """The chosen statements, the best one with its whole list where the question is for that.
+    """The chosen statements, the best one with its steps or its list where it is asked for those.
 
-    The list of an item is asked for if the item has no word of the question but those of the line
-    or heading above it, and the list behind a sentence if that has no value of the asked kind.
+    A question for a procedure is answered by its steps, see ``sentences.procedure_of``. The list of
+    an item is asked for if the item has no word of the question but those of the line or heading
+    above it, and the list behind a sentence if that has no value of the asked kind.
     """
     best, asked = chosen[0], asked_value(question)
     statement = best.statement
-    is_step = statement.kind in ("prose", "code block") or best.headed
-    if not asked and _PROCEDURE.match(question) and is_step and statement.kind != "row":
+    is_step = statement.kind in ("prose", "code block") or (best.headed and statement.kind != "row")
+    if not asked and _PROCEDURE.match(question) and is_step:
         steps = reader.procedure_of(best.hit, statement, headed=best.headed)
         return _with_whole(chosen, steps, words)
     if statement.kind not in ("item", "prose") or (asked and asked.is_in(statement.text)):

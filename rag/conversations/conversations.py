@@ -237,8 +237,8 @@ class Conversations(Reviews, Operations):
         noted = replace(answer, note=" ".join(note for note in notes if note))
         metrics = turn_metrics(noted)
         with self._database.write() as connection:
-            held = documents_hash_now(connection, self._scope.base_id)
-            if turns.conclude(connection, self._scope, turn_id, noted, metrics, held):
+            documents = documents_hash_now(connection, self._scope.base_id)
+            if turns.conclude(connection, self._scope, turn_id, noted, metrics, documents):
                 self._memory.record(connection, turn_id, noted)
         log_turn(self._scope.base_id, turn_id, noted)
         telemetry.came_of_it(noted)

@@ -123,3 +123,26 @@ def test_a_list_that_a_changed_process_announces_is_no_list_of_steps(tmp_path):
     )
     answer = ask(tmp_path, {"complaints.md": text}, "How do I complain by letter?")
     assert "Calls are recorded" not in answer.text.split("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("# Servers\n\n## Restart a server\n", "Restart a server"),
+        (
+            "# Restart a server\n\nStop the server. Start it.\n\n# Doors\n\nThey lock.\n",
+            "Stop the server. Start it.",
+        ),
+        ("```\n# Restart a server\nserverctl\n", "serverctl"),
+    ],
+)
+def test_steps_end_with_their_section_whatever_it_has(tmp_path, text, quote):
+    answer = ask(tmp_path, {"guide.md": text}, "How do I restart a server?")
+    assert quote in answer.text.split("\n\n")[0]
+    assert "They lock" not in answer.text.split("\n\n")[0]
+
+
+def test_a_question_may_begin_with_a_sign(tmp_path):
+    text = "# Servidores\n\nEl servidor se reinicia así:\n\n```\nserverctl restart\n```\n"
+    answer = ask(tmp_path, {"guide.md": text}, "¿Cómo se reinicia el servidor?")
+    assert answer.text.startswith("“El servidor se reinicia así: serverctl restart” [1]")

@@ -58,7 +58,7 @@ def threshold_takeaway(
     gains = recall[best] > recall[before] + _POINT
     highest = f" {name} is highest at {x[best]:.2f}: {percent(recall[best])}." if gains else ""
     aim = min(_WANTED_REFUSALS, max(refused))
-    at, is_best = next(place for place, share in enumerate(refused) if share >= aim), ""
+    at, remark = next(place for place, share in enumerate(refused) if share >= aim), ""
     if answered[at] < _KEPT:
         told_apart = [
             kept + gone if kept >= _KEPT else 0.0
@@ -66,10 +66,10 @@ def threshold_takeaway(
         ]
         at = max(range(len(x)), key=told_apart.__getitem__)
         if told_apart[at] <= told_apart[before]:
-            at, is_best = before, ": no other threshold tells the two apart better"
+            at, remark = before, ": no other threshold tells the two apart better"
     return (
         f"At {x[at]:.2f}, the search refuses {percent(refused[at])} of the questions without an "
-        f"answer and {percent(1 - answered[at])} of the answerable ones{is_best}; "
+        f"answer and {percent(1 - answered[at])} of the answerable ones{remark}; "
         f"{name.lower()} is {percent(recall[at])}, without a threshold {percent(recall[0])}"
         f"{_now(now)}.{highest}"
     )

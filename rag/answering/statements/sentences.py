@@ -298,7 +298,9 @@ def procedure_of(
         if one.kind
     ]
     is_step = [one.kind in ("item", "code block") for one in segments]
-    at = next(n for n, one in enumerate(segments) if statement.start < one.end)
+    at = next((n for n, one in enumerate(segments) if statement.start < one.end), None)
+    if at is None:
+        return None
     first, last = at, next((n for n in range(at, len(segments)) if is_step[n]), None)
     while last is not None and any(is_step[last + 1 : last + 2]):
         last += 1
