@@ -68,6 +68,16 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     assert app.metric[4].value == "100%"
 
 
+def test_a_top_k_beyond_the_ranks_of_the_cards_says_so(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("tuning.py")
+    before = _cards(app)
+    app.slider(key="k").set_value(15).run()
+    assert _cards(app) == before
+    assert _said(app, "first 10 ranks").count("top-k 15") == 1
+
+
 def test_figures_of_a_filter_by_tag_follow_the_tags(
     labelled: Workspace, open_page: OpenPage
 ) -> None:

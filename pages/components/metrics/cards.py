@@ -98,9 +98,11 @@ def cards(
 
 
 def beyond_top_k(recipe: Recipe | None) -> str:
-    """Name the ranks that the cards count and the recipe doesn't return; "" for none."""
+    """Name the ranks that either the cards count or the recipe returns; "" for none."""
     top_k = recipe.search.top_k if recipe else _TEN
-    if top_k >= _TEN:
+    if top_k > _TEN:
+        return f"Metrics count the first 10 ranks at most; top-k {top_k} returns more."
+    if top_k == _TEN:
         return ""
     ranks = "rank 10" if top_k == _TEN - 1 else f"ranks {top_k + 1} to 10"
     depths = "5 and 10" if top_k < _FIVE else "10"
