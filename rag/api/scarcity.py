@@ -26,7 +26,10 @@ _DISK = ("The disk is full.", "Free some space, and try again.")
 
 
 def scarcity(error: BaseException | None) -> tuple[str, str] | None:
-    """Return what the server lacks and what to do, if an error comes of that, else None."""
+    """Return what the server lacks and what to do, if an error comes of that, else None.
+
+    An import that fails for a lack may end in another error.
+    """
     if error is None:
         return None
     if isinstance(error, BaseExceptionGroup):
@@ -38,7 +41,7 @@ def scarcity(error: BaseException | None) -> tuple[str, str] | None:
         return _MEMORY
     if number in (errno.ENOSPC, errno.EDQUOT):
         return _DISK
-    return scarcity(error.__cause__) if isinstance(error, ImportError) else None
+    return scarcity(error.__cause__ or error.__context__)
 
 
 def refusal(lack: tuple[str, str]) -> JSONResponse:

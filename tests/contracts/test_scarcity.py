@@ -21,7 +21,10 @@ from tests.dashboard import running
 from tests.workspaces import QUICK, add, stocked, workspace_at
 
 PROBLEM = "application/problem+json"
+UNLOADED = KeyError("a module that could not be loaded")
+UNLOADED.__context__ = OSError(errno.EMFILE, "Too many open files")
 LACKS = (
+    UNLOADED,
     OSError(errno.EMFILE, "Too many open files"),
     MemoryError(),
     ExceptionGroup("of a task", [RuntimeError("can't start new thread")]),

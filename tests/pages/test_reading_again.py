@@ -5,7 +5,6 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from rag import readers
-from rag.library.documents import reading_again
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]
@@ -14,8 +13,7 @@ OpenPage = Callable[..., AppTest]
 def test_documents_are_read_again_by_a_click(filled, open_page, monkeypatch):
     again = filled.base("notes").documents
     assert again.outdated() == []
-    for module in (readers, reading_again):
-        monkeypatch.setattr(module, "reader_version", lambda _type: 99)
+    monkeypatch.setattr(readers, "reader_version", lambda _type: 99)
     count = len(again.outdated())
     assert count == 3
     app = open_page("documents.py")
