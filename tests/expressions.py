@@ -62,6 +62,8 @@ class Growth:
 
 ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.answering.languages:pattern": {"keys": ("months",), "ends": False},
+    # Its real arguments are in values of the module, which are looked at as those.
+    "rag.answering.asked_values:_address": {"asked": "which address", "form": r"\w+"},
     "rag.answering.words:names_unit": {"unit": "metre"},
     "rag.answering.checking.figures:_measured": {"unit": "days"},
     "rag.answering.checking.figures:_code_pattern": {"code": "AB-12.3"},

@@ -259,7 +259,7 @@ def _address(name: str, key: str, form: str) -> ValueKind:
 EMAIL_ADDRESS = _address("an e-mail address", "email_address", r"[\w.+-]@[\w-]")
 WEB_ADDRESS = _address(
     *("an address of a page or server", "web_address"),
-    r"://\w|\blocalhost\b|\b\d{1,3}(?:\.\d{1,3}){3}\b|\b[a-z\d-]+(?:\.[a-z\d-]+)*\.[a-z]{2,10}\b",
+    r"://\w|\blocalhost\b|\b\d{1,3}(?:\.\d{1,3}){3}\b|[a-z\d-]\.[a-z]{2,10}\b",
 )
 
 _MONEY = re.compile(

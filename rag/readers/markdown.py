@@ -62,7 +62,7 @@ _MARKED = re.compile(
     r"(?P<struck>(?<![~\\])~~(?=[^\s~])[^~\n]++(?<!\s)~~(?!~)"
     r"|<(?P<tag>s|del|strike)>[^<\n]*+</(?P=tag)>)(?P<after>[ \t]?)"
     r"|<(?P<script>sup|sub)>(?P<figure>[^<\n]*)</(?P=script)>"
-    r"|(?P<begins>^)?[ \t]*+<(?P<list>/?(?:ul|ol|li|table))(?:\s[^<>\n]{0,200})?>"
+    r"|(?P<begins>^[ \t]*+)?<(?P<list>/?(?:ul|ol|li|table))(?:\s[^<>\n]{0,200})?>"
     r"(?P<end>[ \t]*+\n)?",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )

@@ -28,7 +28,8 @@ _PROPERTY = re.compile(r"\s*(?:[\"“(]?[^\W\d_a-zß-ÿ][^:\n.!?;]{1,40}|\w{2,40
 _CONTACT = re.compile(rf"\W*{any_of('contacts')}", re.IGNORECASE)
 """A property that is nobody's without the lines around it."""
 _FENCED = re.compile(
-    r"^[ \t]*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?:(?![ \t]*(?:```|~~~)).*\n)+?[ \t]*(?P=fence)[ \t]*$",
+    r"^[ \t]*(?P<fence>`{3,}+|~{3,}+)[^`\n]*+\n"
+    r"(?:(?![ \t]*(?:```|~~~)).*\n)+?[ \t]*(?P=fence)[ \t]*$",
     re.MULTILINE,
 )
 _LINK_TARGET = re.compile(r"\s*\[[^\[\]\n]+\]:\s\S+\s*")
