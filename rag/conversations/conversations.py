@@ -236,8 +236,8 @@ class Conversations(Reviews, Operations):
         notes = [answer.note, *(_failure(stage) for stage in answer.trace.failures)]
         noted = replace(answer, note=" ".join(note for note in notes if note))
         metrics = turn_metrics(noted)
+        documents = self._database.fetch(documents_hash_now, self._scope.base_id)
         with self._database.write() as connection:
-            documents = documents_hash_now(connection, self._scope.base_id)
             if turns.conclude(connection, self._scope, turn_id, noted, metrics, documents):
                 self._memory.record(connection, turn_id, noted)
         log_turn(self._scope.base_id, turn_id, noted)

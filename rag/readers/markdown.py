@@ -55,18 +55,25 @@ A class has a blank before it and the name of one: braces as in "Sets {.}" or "f
 """
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
-_MARKED = re.compile(
+_CODE = (
     r"^ {0,3}(?P<fence>`{3,}+|~{3,}+)[^\n]*+\n(?:.*?^ {0,3}(?P=fence)|.*)"
     r"|(?<!`)(?P<ticks>`++)[^`\n]++(?P=ticks)"
-    r"|(?P<blank>^|(?<=\s))?"
+)
+_FLAGS = re.DOTALL | re.MULTILINE | re.IGNORECASE
+_MARKED = re.compile(
+    rf"{_CODE}|(?P<blank>^|(?<=\s))?"
     r"(?P<struck>(?<![~\\])~~(?=[^\s~])[^~\n]++(?<!\s)~~(?!~)"
     r"|<(?P<tag>s|del|strike)>[^<\n]*+</(?P=tag)>)(?P<after>[ \t]?)"
-    r"|<(?P<script>sup|sub)>(?P<figure>[^<\n]*)</(?P=script)>"
-    r"|(?P<begins>^[ \t]*+)?<(?P<list>/?(?:ul|ol|li|table))(?:\s[^<>\n]{0,200})?>"
-    r"(?P<end>[ \t]*+\n)?",
-    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+    r"|<(?P<script>sup|sub)>(?P<figure>[^<\n]*)</(?P=script)>",
+    _FLAGS,
 )
-"""Code, which stays as it is, what is struck, raised or lowered, and lists in HTML."""
+"""Code, which stays as it is, and what is struck, raised or lowered."""
+_LISTED = re.compile(
+    rf"{_CODE}|(?P<indent>^[ \t]*+)?<(?P<tag>/?(?:[uo]l|li|table))(?:\s[^<>\n]{{0,200}})?>"
+    r"(?P<end>[ \t]*+\n)?",
+    _FLAGS,
+)
+"""Code, which stays as it is, and the tags of lists and tables in HTML."""
 
 
 def code_fence(code: str) -> str:
@@ -75,31 +82,38 @@ def code_fence(code: str) -> str:
 
 
 def without_struck(text: str) -> tuple[str, list[int]]:
-    """Return Markdown without its struck passages, and where they stood.
-
-    Figures are raised, and lists in HTML are lists with dashes.
-    """
-    struck, depth, is_table = list[int](), 0, False
+    """Return Markdown without its struck passages, with figures raised, and where they stood."""
+    struck = list[int]()
 
     def seen(mark: re.Match[str]) -> str:
-        nonlocal depth, is_table
         if mark["struck"] is not None:
             struck.append(mark.start())
             return mark["after"] if mark["blank"] is None else ""
         if mark["figure"] is not None:
             return (raised if mark["script"].lower() == "sup" else lowered)(mark["figure"])
-        tag = (mark["list"] or "").lower()
+        return mark.group()
+
+    return _MARKED.sub(seen, text), struck
+
+
+def with_html_lists(text: str) -> str:
+    """Return Markdown whose lists in HTML are lists with dashes. Those in tables stay."""
+    depth, is_table = 0, False
+
+    def listed(mark: re.Match[str]) -> str:
+        nonlocal depth, is_table
+        tag = (mark["tag"] or "").lower()
         is_table = tag == "table" if tag.endswith("table") else is_table
         if is_table or tag in ("", "/table"):
             return mark.group()
-        starts, end = mark["begins"] is not None, mark["end"] or ""
+        begins = mark["indent"] is not None
         if tag == "li":
-            return ("" if starts else "\n") + "  " * (depth - 1) + "- "
+            return ("" if begins else "\n") + "  " * (depth - 1) + "- "
         if tag != "/li":
             depth = max(depth + (-1 if tag[0] == "/" else 1), 0)
-        return "" if starts else end
+        return "" if begins else mark["end"] or ""
 
-    return _MARKED.sub(seen, text), struck
+    return _LISTED.sub(listed, text)
 
 
 def headings(text: str) -> tuple[Heading, ...]:

@@ -24,6 +24,7 @@ from rag.readers.markdown import (
     headings,
     looks_like_markdown,
     markdown_content,
+    with_html_lists,
     with_pipe_tables,
     without_struck,
 )
@@ -64,7 +65,7 @@ def read_pasted(source: Source) -> Content:
 def markdown(text: str, metadata: dict[str, str]) -> Content:
     """Markdown as a document, without what is struck."""
     shown, struck = without_struck(text)
-    content = markdown_content(with_pipe_tables(shown), metadata)
+    content = markdown_content(with_pipe_tables(with_html_lists(shown)), metadata)
     if not struck:
         return content
     above = [heading.title for heading in headings(text) if heading.start <= struck[0]]

@@ -291,7 +291,10 @@ def kept_versions(connection: Connection, set_id: int) -> list[VersionData]:
     """The versions of a set that others took the place of, the newest first."""
     version = question_set_version.c.version
     rows = connection.execute(
-        select(question_set_version, (version + 1).label("superseded_by"))
+        select(
+            *(version, question_set_version.c.questions, question_set_version.c.labels),
+            *(question_set_version.c.replaced, (version + 1).label("superseded_by")),
+        )
         .where(question_set_version.c.set_id == set_id)
         .order_by(version.desc())
     )

@@ -9,7 +9,15 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, REFUSED, Card, beyond_top_k, shown, style
+from pages.components.metrics.cards import (
+    CARDS,
+    REFUSED,
+    Card,
+    beyond_top_k,
+    same_search,
+    shown,
+    style,
+)
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
 from rag import (
@@ -75,8 +83,7 @@ def _changes(
 
 def _is_saved(bench: Bench) -> bool:
     """Whether the recipe searches as the saved one does; its answers may differ."""
-    saved, recipe = bench.saved, bench.recipe
-    return saved is not None and (saved.search, saved.index) == (recipe.search, recipe.index)
+    return same_search(bench.saved, bench.recipe)
 
 
 def _against(bench: Bench) -> str:

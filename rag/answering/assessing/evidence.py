@@ -129,7 +129,7 @@ class EvidenceReader:
         own_terms = self.words.terms(shown).union(*(terms_of(one, self.words) for one in quotes))
         own_words = self._words(*quotes, above=shown)
         over = [term for term in _lacking(wanted, own_terms, own_words) if term not in absent]
-        unsaid = self._unsaid(quotes[0], around, wanted, passage)
+        unsaid = self._unsaid(quotes[0], _lacking(wanted, above, words_in(around)), passage)
         asked = asked_value(trace.corrected)
         if asked and asked.exact and not _names_another(quotes[0], trace.corrected):
             around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
@@ -206,14 +206,10 @@ class EvidenceReader:
         return next((f"“{term.text}”" for term, cosine in pairs if cosine < SYNONYM), "")
 
     def _unsaid(
-        self, quote: Statement, above: str, wanted: Sequence[KeyTerm], passage: Terms
+        self, quote: Statement, beside: Sequence[KeyTerm], passage: Terms
     ) -> tuple[KeyTerm, ...]:
-        """The terms beside the topic of a quote, where it and its passage have none of them.
-
-        The topic is what stands ``above`` it.
-        """
-        beside = _lacking(wanted, self.words.terms(above), words_in(above))
-        spoken = self._words(quote, above=above)
+        """The terms beside the topic of a quote, where it and its passage have none of them."""
+        spoken = self._words(quote, above="")
         said = any(one.borne_out(passage) or any(map(one.is_like, spoken)) for one in beside)
         return () if said or any(self._likeness(beside, spoken) >= SYNONYM) else tuple(beside)
 
