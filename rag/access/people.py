@@ -79,7 +79,13 @@ class People:
             nobody_yet = not people.any_signed_in(connection)
             first = not any(person.administrator for person in people.list_people(connection))
             if person is None:
-                _refuse_from_before(people.deletion_time(connection, subject), claims.issued)
+                # A sign-in from before its account was deleted does not make it again.
+                deleted = people.deletion_time(connection, subject)
+                if deleted is not None and (claims.issued is None or claims.issued <= deleted):
+                    raise NotAllowed(
+                        "This account was deleted.",
+                        "Sign out. If you still have access, you can sign in again.",
+                    )
                 person = people.add(connection, email)
                 if people.has_signed_in(connection, person.id):
                     raise NotAllowed(
@@ -142,15 +148,6 @@ class People:
             if person.email:
                 audit.forget_address(connection, person.email)
             return people.forget(connection, person.id)
-
-
-def _refuse_from_before(deleted: datetime | None, issued: datetime | None) -> None:
-    """Raise NotAllowed for a sign-in that made, or used, an account that was deleted since."""
-    if deleted is not None and (issued is None or issued <= deleted):
-        raise NotAllowed(
-            "This account was deleted.",
-            "Sign out. If you still have access, you can sign in again.",
-        )
 
 
 def address(text: str) -> str:

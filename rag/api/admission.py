@@ -72,7 +72,8 @@ class Admission:
             await self._app(scope, receive, send)
             return
         # A request has a task of its own, and so a context that ends with it.
-        REQUEST_ID.set(_request_id(scope))
+        sent = Headers(scope=scope).get("x-request-id", "")
+        REQUEST_ID.set(sent if _ACCEPTED_ID.fullmatch(sent) else uuid.uuid4().hex)
         caller = Headers(scope=scope).get("traceparent", "")
         with spanning("request", {"method": scope["method"]}, caller) as span:
             span.labels |= await self._timed(scope, receive, send)
@@ -132,12 +133,6 @@ class Admission:
             return None, False
         row = self._tokens.holder(secret)
         return row, row is None and self._tokens.ended(secret)
-
-
-def _request_id(scope: Scope) -> str:
-    """The id of a request: that of the proxy, where it is one, or a new one."""
-    sent = Headers(scope=scope).get("x-request-id", "")
-    return sent if _ACCEPTED_ID.fullmatch(sent) else uuid.uuid4().hex
 
 
 def busy(path: str) -> Response:

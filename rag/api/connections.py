@@ -135,7 +135,8 @@ class Hosts:
 
         ``listed`` are the names that the administrator gave, in lower case.
         """
-        local = _is_loopback(listens or "")
+        host = listens or ""
+        local = host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
         if signs_in or not (listed or local):
             return cls(frozenset({_ANY}))
         return cls(_LOCAL.union(listed), addresses=not local)
@@ -162,10 +163,6 @@ def misdirected(scope: Scope) -> Response:
 
 def _host(scope: Scope) -> str:
     return Headers(scope=scope).get("host", "")
-
-
-def _is_loopback(host: str) -> bool:
-    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 
 def _is_address(host: str) -> bool:

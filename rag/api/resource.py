@@ -52,8 +52,17 @@ class Scoped(APIRoute):
         async def admitted(request: Request) -> Response:
             require(request, scope)
             if field is not None:
-                _check_media_type(request, "multipart/form-data" if form else "application/json")
-            _check_address(request)
+                wanted = "multipart/form-data" if form else "application/json"
+                message = Message()
+                message["content-type"] = request.headers.get("content-type", "")
+                if message.get_content_type() != wanted:
+                    raise HTTPException(415, f"Send the body as {wanted}.")
+            given = [*request.path_params.values(), *request.query_params.values()]
+            _refuse(given)
+            if any(isinstance(value, str) and len(value) > LONGEST_NAME for value in given):
+                raise InvalidInput(
+                    f"A name in the address has more than {LONGEST_NAME} characters."
+                )
             if form:  # read once: the address gets what was read here
                 sent = (await request.form()).multi_items()
                 _refuse([getattr(value, "filename", value) for _, value in sent])
@@ -69,20 +78,6 @@ def scope_of(route: APIRoute) -> str:
     """The scope that an address needs, as its OpenAPI document has it."""
     needed: str = (route.openapi_extra or {})["security"][0]["bearer"][0]
     return needed
-
-
-def _check_media_type(request: Request, wanted: str) -> None:
-    message = Message()
-    message["content-type"] = request.headers.get("content-type", "")
-    if message.get_content_type() != wanted:
-        raise HTTPException(415, f"Send the body as {wanted}.")
-
-
-def _check_address(request: Request) -> None:
-    given = [*request.path_params.values(), *request.query_params.values()]
-    _refuse(given)
-    if any(isinstance(value, str) and len(value) > LONGEST_NAME for value in given):
-        raise InvalidInput(f"A name in the address has more than {LONGEST_NAME} characters.")
 
 
 def _refuse(given: Any) -> None:

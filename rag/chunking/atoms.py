@@ -223,7 +223,14 @@ def _measure(block: _Block, scale: Scale) -> Atoms:
     starts, ends = visible[first[nonempty]], visible[after[nonempty] - 1] + 1
     rows = np.stack([starts, ends, scale.weights(starts, ends, tokens), bits[nonempty]])
     rows = _rows_whole(rows, block, tokens, scale)
-    rows = _split_long(block.text, rows, graphemes, scale)
+    parts, done = [], 0
+    for index in np.flatnonzero(rows[2] > scale.size).tolist():
+        parts += [
+            rows[:, done:index],
+            _pieces(block.text, rows[:, index].tolist(), graphemes, scale),
+        ]
+        done = index + 1
+    rows = np.concatenate([*parts, rows[:, done:]], axis=1)
     if not block.whole and scale.tokenizer:
         rows[2, -1] = max(rows[2, -1], scale.size)
     return rows
@@ -249,14 +256,6 @@ def _rows_whole(atoms: Atoms, block: _Block, tokens: Positions, scale: Scale) ->
 def _token_starts(tokens: Positions, graphemes: Positions) -> Positions:
     starts = np.intersect1d(tokens[:, 0], graphemes)
     return np.union1d(starts, np.zeros(1, np.int64))
-
-
-def _split_long(text: str, rows: Atoms, graphemes: Positions, scale: Scale) -> Atoms:
-    parts, done = [], 0
-    for index in np.flatnonzero(rows[2] > scale.size).tolist():
-        parts += [rows[:, done:index], _pieces(text, rows[:, index].tolist(), graphemes, scale)]
-        done = index + 1
-    return np.concatenate([*parts, rows[:, done:]], axis=1)
 
 
 def _pieces(text: str, row: list[int], graphemes: Positions, scale: Scale) -> Atoms:

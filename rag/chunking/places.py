@@ -36,7 +36,13 @@ def place_of(document: Document, start: int, end: int) -> Place:
     A passage often begins in the last line of a section or page, or in the running head of one.
     A heading without text of its own has no part of a passage, unless it is all of it.
     """
-    number = _page(document, start, end)
+    stop = max(end, start + 1)
+    shares = {
+        page.number: min(end, page.end) - max(start, page.start)
+        for page in _from(document.pages, start, stop)
+        if page.end > start
+    }
+    number = max(shares, key=lambda number: shares[number], default=document.page_at(start))
     page = next((candidate for candidate in document.pages if candidate.number == number), None)
     heading = _heading(document, start, end)
     if page is None:
@@ -53,16 +59,6 @@ def recognised(confidence: float | None) -> str:
         return ""
     band = next((words for least, words in _BANDS if confidence >= least), _DOUBTFUL)
     return f"recognised from the picture, {band}"
-
-
-def _page(document: Document, start: int, end: int) -> int | None:
-    stop = max(end, start + 1)
-    shares = {
-        page.number: min(end, page.end) - max(start, page.start)
-        for page in _from(document.pages, start, stop)
-        if page.end > start
-    }
-    return max(shares, key=lambda number: shares[number], default=document.page_at(start))
 
 
 def _heading(document: Document, start: int, end: int) -> str:

@@ -183,7 +183,22 @@ class Comparison:
     @property
     def headline(self) -> str:
         """The verdict in one sentence."""
-        return _headline(self)
+        count = len(self.differences)
+        if not count:
+            return "Nothing to compare: no question was measured in both runs."
+        if self.obstacle:
+            return f"Not comparable: {self.obstacle}."
+        questions, metric = _questions(count, self.kind), metric_name(self.metric)
+        if self.all_tied:
+            return (
+                f"No difference: {metric} is the same on {'all ' if count > 1 else ''}{questions}."
+            )
+        if self.doubt:
+            return UNJUDGED
+        if self.verdict == "undecided":
+            return f"Not decided: {questions} {'is' if count == 1 else 'are'} too few to tell."
+        where = self.basis if self.picked else f"on {questions}"
+        return f"{self.verdict.capitalize()}: {signed(self.difference)} {metric} {where}."
 
     @property
     def evidence(self) -> str:
@@ -342,23 +357,6 @@ def clusters_of(questions: Sequence[str], groups: Groups) -> Clusters:
 
 def _array(figures: Figures) -> Floats:
     return np.fromiter(figures.values(), np.float64, len(figures))
-
-
-def _headline(result: Comparison) -> str:
-    count = len(result.differences)
-    if not count:
-        return "Nothing to compare: no question was measured in both runs."
-    if result.obstacle:
-        return f"Not comparable: {result.obstacle}."
-    questions, metric = _questions(count, result.kind), metric_name(result.metric)
-    if result.all_tied:
-        return f"No difference: {metric} is the same on {'all ' if count > 1 else ''}{questions}."
-    if result.doubt:
-        return UNJUDGED
-    if result.verdict == "undecided":
-        return f"Not decided: {questions} {'is' if count == 1 else 'are'} too few to tell."
-    where = result.basis if result.picked else f"on {questions}"
-    return f"{result.verdict.capitalize()}: {signed(result.difference)} {metric} {where}."
 
 
 def _interval(interval: Interval, level: float) -> str:

@@ -36,7 +36,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from rag.evaluation.intervals import Interval
-from rag.evaluation.judge_next import OpenHit, Pair, Ranks, lot, ranked
+from rag.evaluation.judge_next import OpenHit, Pair, lot, ranked
 from rag.types import Floats
 
 MEASURES = ("dcg", "precision")
@@ -74,7 +74,13 @@ def drawn_hits(
         mine, theirs = (0.0 if rank is None else float(worths[rank - 1]) for rank in ranks)
         if mine != theirs:
             weight = (mine - theirs) / len(rankings)
-            chance = _chance(ranks, verdicts.get((question, item)))
+            # A guess: less likely further down, more likely in both, moved by a model's verdict.
+            verdict = verdicts.get((question, item))
+            missed = math.prod(1.0 - _TOP_CHANCE / math.sqrt(rank) for rank in ranks if rank)
+            odds = (1.0 - missed) / missed
+            if verdict is not None:
+                odds *= _TRUST if verdict else 1.0 / _TRUST
+            chance = odds / (1.0 + odds)
             deviation = math.sqrt(max(chance * (1.0 - chance), _LEAST_VARIANCE))
             hits.append(OpenHit(question, item, ranks, weight, chance, abs(weight) * deviation))
     labelled = [hit for hit in hits if hit.item in judged.get(hit.question_id, ())]
@@ -87,15 +93,6 @@ def drawn_hits(
         for hit, total in zip(rest, left.tolist(), strict=True)
     ]
     return [*labelled, *drawn]
-
-
-def _chance(ranks: Ranks, verdict: bool | None) -> float:
-    """A guess: less likely further down, more likely in both, and moved by what a model says."""
-    missed = math.prod(1.0 - _TOP_CHANCE / math.sqrt(rank) for rank in ranks if rank)
-    odds = (1.0 - missed) / missed
-    if verdict is not None:
-        odds *= _TRUST if verdict else 1.0 / _TRUST
-    return odds / (1.0 + odds)
 
 
 def _exponential(seed: int, hit: OpenHit) -> float:

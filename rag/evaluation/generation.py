@@ -289,7 +289,18 @@ def write_question(
         for delta in stream:
             text, model = text + delta.text, delta.model or model
         try:
-            return replace(_checked(kind, parse_reply(text), passages, rarity), model=model)
+            reply = parse_reply(text)
+            if not reply.question:
+                raise _Unusable('there is no "question"')
+            if len(reply.question) > _LONGEST_QUESTION:
+                raise _Unusable("the question is too long")
+            if _POINTS_AT_PASSAGE.search(reply.question):
+                raise _Unusable("the question speaks of the passage, which its reader has not seen")
+            spans = _spans(reply.quotes, passages[: _QUOTES.get(kind, 1)])
+            proposal = draft(kind, reply.question, passages, spans, rarity)
+            if kind == "paraphrase" and proposal.leak > MOST_SHARED:
+                raise _Unusable("the question repeats the words of the passage")
+            return replace(proposal, model=model)
         except _Unusable as error:
             reason = str(error)
         again = f"That cannot be used: {reason}. Reply with a better JSON object and nothing else."
@@ -330,20 +341,6 @@ def _quotes(reply: Mapping[str, Any]) -> Iterator[str]:
         if name.lower().startswith("quote"):
             values = value if isinstance(value, list) else [value]
             yield from (str(quote).strip(_MARKS).removesuffix("...") for quote in values if quote)
-
-
-def _checked(kind: ModelKind, reply: Reply, passages: Sequence[Chunk], rarity: Rarity) -> Draft:
-    if not reply.question:
-        raise _Unusable('there is no "question"')
-    if len(reply.question) > _LONGEST_QUESTION:
-        raise _Unusable("the question is too long")
-    if _POINTS_AT_PASSAGE.search(reply.question):
-        raise _Unusable("the question speaks of the passage, which its reader has not seen")
-    spans = _spans(reply.quotes, passages[: _QUOTES.get(kind, 1)])
-    proposal = draft(kind, reply.question, passages, spans, rarity)
-    if kind == "paraphrase" and proposal.leak > MOST_SHARED:
-        raise _Unusable("the question repeats the words of the passage")
-    return proposal
 
 
 def _spans(quotes: Sequence[str], passages: Sequence[Chunk]) -> list[tuple[int, int]]:

@@ -32,13 +32,10 @@ def rank_biased_overlap(
             seen_short.add(short[depth])
             shared += short[depth] in seen_long
         counts.append(shared)
-    return _extrapolated(counts, len(short), persistence)
-
-
-def _extrapolated(shared: Sequence[int], s: int, p: float) -> float:
-    """``s`` is the length of the shorter ranking, len(shared) that of the longer one."""
-    length, at_short, at_long = len(shared), shared[s - 1], shared[-1]
-    agreements = sum(shared[d - 1] / d * p**d for d in range(1, length + 1))
+    # The letters of the paper: s is the length of the shorter ranking, p the persistence.
+    s, p, length = len(short), persistence, len(counts)
+    at_short, at_long = counts[s - 1], counts[-1]
+    agreements = sum(counts[d - 1] / d * p**d for d in range(1, length + 1))
     beyond = sum(at_short * (d - s) / (s * d) * p**d for d in range(s + 1, length + 1))
     tail = ((at_long - at_short) / length + at_short / s) * p**length
     return (1 - p) / p * (agreements + beyond) + tail

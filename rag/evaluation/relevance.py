@@ -81,7 +81,16 @@ def relevant_chunks(
         if item.end is None or item.grade <= 0 or item.document_id not in by_document:
             continue
         rows = by_document[item.document_id]
-        for key in _answering(item.start, item.end, rows, nearest=all_passages):
+        # Keys of the passages that answer the span ``[start, end)`` of one document.
+        touching = rows[(rows[:, 0] < item.end) & (rows[:, 1] > item.start)]
+        lows, highs = np.maximum(touching[:, 0], item.start), np.minimum(touching[:, 1], item.end)
+        shared = highs - lows
+        shorter = np.minimum(touching[:, 1] - touching[:, 0], item.end - item.start)
+        enough = (2 * shared >= shorter) & (shared > 0)
+        if all_passages and not enough.any() and shared.any():
+            enough[shared.argmax()] = True
+        keys: list[int] = touching[enough, 2].tolist()
+        for key in keys:
             grades[key] = max(item.grade, grades.get(key, 0))
     return grades
 
@@ -122,16 +131,3 @@ def _by_document(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> dic
         if document_id in rows:
             rows[document_id].append((start, end, key))
     return {name: np.array(sorted(spans), np.int64).reshape(-1, 3) for name, spans in rows.items()}
-
-
-def _answering(start: int, end: int, rows: _Offsets, *, nearest: bool) -> list[int]:
-    """Keys of the passages that answer the span ``[start, end)`` of one document."""
-    touching = rows[(rows[:, 0] < end) & (rows[:, 1] > start)]
-    lows, highs = np.maximum(touching[:, 0], start), np.minimum(touching[:, 1], end)
-    shared = highs - lows
-    shorter = np.minimum(touching[:, 1] - touching[:, 0], end - start)
-    enough = (2 * shared >= shorter) & (shared > 0)
-    if nearest and not enough.any() and shared.any():
-        enough[shared.argmax()] = True
-    keys: list[int] = touching[enough, 2].tolist()
-    return keys

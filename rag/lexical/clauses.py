@@ -88,14 +88,6 @@ def _candidates(
     ceiling = inverse_document_frequency(passages, total)
     if passages:
         yield TermCandidate(term, "exact", 1.0, passages, ceiling, repeats * ceiling, places)
-    for variant in _variants(term, segments, fuzzy, prefix):
-        places, passages = find_term(variant.term, segments)
-        idf = min(ceiling, inverse_document_frequency(passages, total))
-        boost = repeats * variant.weight * idf
-        yield TermCandidate(*variant, passages, idf, boost, places)
-
-
-def _variants(term: str, segments: Sequence[Segment], fuzzy: bool, prefix: bool) -> list[Variant]:
     variants = list[Variant]()
     if prefix:
         longer = prefix_variants(term, (segment.terms for segment in segments))
@@ -105,7 +97,11 @@ def _variants(term: str, segments: Sequence[Segment], fuzzy: bool, prefix: bool)
         near = misspelt(term, (segment.spelling for segment in segments))
         others = (variant for variant in near if variant.term not in seen)
         variants += islice(_living(others, segments), FUZZY_MOST)
-    return variants
+    for variant in variants:
+        places, passages = find_term(variant.term, segments)
+        idf = min(ceiling, inverse_document_frequency(passages, total))
+        boost = repeats * variant.weight * idf
+        yield TermCandidate(*variant, passages, idf, boost, places)
 
 
 def _living(variants: Iterable[Variant], segments: Sequence[Segment]) -> Iterator[Variant]:

@@ -84,7 +84,9 @@ class OnnxCrossEncoder:
                 raise
             raise self._unfit(f"{TOKENIZER_FILE}: {error}") from error
         backend.enable_truncation(MOST_TOKENS)
-        backend.enable_padding(pad_id=_padding(backend))
+        names = ("[PAD]", "<pad>", "<|padding|>")
+        numbers = (backend.token_to_id(name) for name in names)
+        backend.enable_padding(pad_id=next((number for number in numbers if number is not None), 0))
         return backend
 
     @cached_property
@@ -165,9 +167,3 @@ def one_score_each(output: npt.NDArray[Any], count: int, name: str) -> Scores:
             "A cross-encoder has one output, or two (not relevant, relevant).",
         )
     return rows[:, 0] if rows.shape[1] == 1 else rows[:, 1] - rows[:, 0]
-
-
-def _padding(backend: tokenizers.Tokenizer) -> int:
-    names = ("[PAD]", "<pad>", "<|padding|>")
-    numbers = (backend.token_to_id(name) for name in names)
-    return next((number for number in numbers if number is not None), 0)

@@ -439,7 +439,8 @@ def checked_status(tool: HttpTool, response: httpx.Response) -> None:
     if not response.is_success:
         message = f"The {tool.label} answers {status} {response.reason_phrase[:80]}".rstrip() + "."
         if status >= 500 or status == 429:
-            wait = _seconds(response.headers.get("retry-after", ""))
+            header = response.headers.get("retry-after", "")
+            wait = float(header) if header.isdecimal() and len(header) < 10 else None
             raise ProviderUnavailable(message, "Try again later.", wait)
         raise ProviderRejected(message, "Check its address, its headers and its body.")
 
@@ -467,11 +468,6 @@ def read_within(
             f"The answer of the {tool.label} cannot be unpacked ({error}).",
             "Make it respond without compression, or with gzip once.",
         ) from error
-
-
-def _seconds(header: str) -> float | None:
-    """A ``Retry-After`` header in seconds; None for its other form, a date."""
-    return float(header) if header.isdecimal() and len(header) < 10 else None
 
 
 @contextmanager

@@ -50,7 +50,16 @@ class RequestLimiter:
         """One request with all its tries. Raises Busy where there is no slot within ``timeout``
         seconds, or the provider failed too often.
         """
-        self._require_hope()
+        with self._lock:
+            wait = self._closed_until - self._clock()
+            if wait > 0:
+                raise Busy(
+                    f"{self._said} It failed {self._failures} times in a row. The next "
+                    f"request is possible in {wait:.0f} s.",
+                    "The problem is at the provider. Try again then.",
+                )
+            if self._closed_until:  # this one tries; others wait for what it learns
+                self._closed_until = self._clock() + PAUSE
         if not self._slots.acquire(timeout=timeout):
             raise Busy(
                 f"{self._label} already has the maximum number of concurrent requests.",
@@ -84,18 +93,6 @@ class RequestLimiter:
                 self._next = at + self._gap
             self._sleep(at - now)
         return call()
-
-    def _require_hope(self) -> None:
-        with self._lock:
-            wait = self._closed_until - self._clock()
-            if wait > 0:
-                raise Busy(
-                    f"{self._said} It failed {self._failures} times in a row. The next "
-                    f"request is possible in {wait:.0f} s.",
-                    "The problem is at the provider. Try again then.",
-                )
-            if self._closed_until:  # this one tries; others wait for what it learns
-                self._closed_until = self._clock() + PAUSE
 
     def _failed(self, error: Busy) -> None:
         with self._lock:

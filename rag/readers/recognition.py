@@ -168,7 +168,13 @@ def read_picture(source: Source) -> Content:
             for number, picture in enumerate(ImageSequence.Iterator(file), 1):
                 if number > count:
                     break
-                _check_size(picture)
+                if picture.width * picture.height > _MOST_PIXELS:
+                    raise UnreadableDocument(
+                        f"The picture has {picture.width * picture.height / 1e6:,.0f} million "
+                        f"pixels. The limit is {_MOST_PIXELS / 1e6:,.0f} million.",
+                        "Save it smaller and add that.",
+                        reason="too_large",
+                    )
                 dpi = float(picture.info.get("dpi", (0, 0))[0])
                 recognised = recogniser.read(picture, dpi if dpi >= _LEAST_DPI else DPI)
                 if recognised is not None:
@@ -190,13 +196,3 @@ def read_picture(source: Source) -> Content:
             reason="scanned",
         )
     return content
-
-
-def _check_size(picture: Image) -> None:
-    if picture.width * picture.height > _MOST_PIXELS:
-        raise UnreadableDocument(
-            f"The picture has {picture.width * picture.height / 1e6:,.0f} million "
-            f"pixels. The limit is {_MOST_PIXELS / 1e6:,.0f} million.",
-            "Save it smaller and add that.",
-            reason="too_large",
-        )

@@ -177,23 +177,19 @@ class KnownResults:
             return cached
         trace = search()
         if not trace.failures:
-            self._cache.put(key, _marked(trace), lifetime)
+            remark = "whole result from the cache, times are those of its search"
+            stages = (
+                replace(stage, note=f"{stage.note}; {remark}", figures={"from_cache": 1.0})
+                if stage.name == "question"
+                else stage
+                for stage in trace.stages
+            )
+            self._cache.put(key, replace(trace, stages=tuple(stages)), lifetime)
         return trace
 
     def figures(self) -> CacheFigures:
         """Return the statistics of the result cache so far."""
         return self._cache.figures("Results of searches")
-
-
-def _marked(trace: Trace) -> Trace:
-    remark = "whole result from the cache, times are those of its search"
-    stages = (
-        replace(stage, note=f"{stage.note}; {remark}", figures={"from_cache": 1.0})
-        if stage.name == "question"
-        else stage
-        for stage in trace.stages
-    )
-    return replace(trace, stages=tuple(stages))
 
 
 def _passages(trace: Trace) -> int:

@@ -120,15 +120,7 @@ def _summed_stages(parts: Sequence[Part], hits: Sequence[Hit]) -> list[Stage]:
                 at = names.index(stage.name)
             else:
                 names.insert(at, stage.name)
-    ranks = _ranks_of_dropped(parts, hits)
-    seen = {hit.chunk.key for hit in hits}
-    # Later stages first: a passage that several sources have counts where it came furthest.
-    summed = [_summed(name, parts, ranks, seen) for name in reversed(names)]
-    return summed[::-1]
-
-
-def _ranks_of_dropped(parts: Sequence[Part], hits: Sequence[Hit]) -> dict[tuple[str, int], int]:
-    """Places behind the merged list, by part and key: by the rank that each source gave."""
+    # Places behind the merged list, by part and key: by the rank that each source gave.
     dropped = sorted(
         (drop.hit.rank, number, drop.hit.chunk.key)
         for number, part in enumerate(parts)
@@ -136,7 +128,11 @@ def _ranks_of_dropped(parts: Sequence[Part], hits: Sequence[Hit]) -> dict[tuple[
         for drop in stage.dropped
     )
     places = dict.fromkeys((parts[number].name, key) for _, number, key in dropped)
-    return {place: rank for rank, place in enumerate(places, start=len(hits) + 1)}
+    ranks = {place: rank for rank, place in enumerate(places, start=len(hits) + 1)}
+    seen = {hit.chunk.key for hit in hits}
+    # Later stages first: a passage that several sources have counts where it came furthest.
+    summed = [_summed(name, parts, ranks, seen) for name in reversed(names)]
+    return summed[::-1]
 
 
 def _summed(

@@ -17,7 +17,14 @@ BENCHMARKS = Path(__file__).resolve().parents[3] / "tests" / "bench"
 
 
 def bench(args: argparse.Namespace) -> Output:
-    return _ratios(run(args.data, args.only, args.model))
+    measured = run(args.data, args.only, args.model)
+    lines = []
+    for name, figures in measured.items():
+        lines.append(name)
+        lines += _crossed(figures) or [
+            f"  {what:60} {value:10.3f}" for what, value in figures.items()
+        ]
+    return Output({"benchmarks": measured}, "\n".join(lines))
 
 
 def names() -> list[str]:
@@ -57,16 +64,6 @@ def _measure(name: str, folder: Path, model: str | None) -> Mapping[str, float]:
             f"The benchmark {name!r} needs {error.filename}.", "Name BEIR collections with --data."
         ) from error
     return figures
-
-
-def _ratios(measured: Mapping[str, Mapping[str, float]]) -> Output:
-    lines = []
-    for name, figures in measured.items():
-        lines.append(name)
-        lines += _crossed(figures) or [
-            f"  {what:60} {value:10.3f}" for what, value in figures.items()
-        ]
-    return Output({"benchmarks": measured}, "\n".join(lines))
 
 
 def _crossed(figures: Mapping[str, float]) -> list[str]:

@@ -16,7 +16,6 @@ from rag import (
     AnswerData,
     AnswerStream,
     Conversation,
-    ConversationRow,
     InvalidInput,
     InvalidRecipe,
     KnowledgeBase,
@@ -79,7 +78,26 @@ def sessions(args: argparse.Namespace) -> Output:
     visitor = EVERYBODY if args.everyone else LOCAL
     base = inputs.workspace(args).base(args.kb, visitor)
     if args.action == "list":
-        return _listed(base, base.conversations.recent(_LISTED, args.search))
+        conversations = base.conversations.recent(_LISTED, args.search)
+        rows = [
+            {
+                "id": conversation.id,
+                "name": conversation.name,
+                "question": conversation.question,
+                "questions": conversation.turns,
+                "asked": conversation.asked,
+                "visitor": conversation.visitor,
+            }
+            for conversation in conversations
+        ]
+        lines = [
+            f"{conversation.id:5}  {conversation.asked:%Y-%m-%d %H:%M}  "
+            f"{counted(conversation.turns, 'question'):>13}  "
+            f"{printing.snippet(conversation.title, 80)}"
+            for conversation in conversations
+        ]
+        data = {"knowledge_base": base.name, "sessions": rows}
+        return Output(data, "\n".join(lines) or "None yet.")
     if args.session is None:
         raise InvalidInput(f"sessions {args.action} needs a session.", "Give its id or name.")
     conversation = base.conversations.named(args.session)
@@ -187,28 +205,6 @@ def _typed() -> str | None:
     except (EOFError, KeyboardInterrupt):
         return None
     return None if line in _END else line
-
-
-def _listed(base: KnowledgeBase, conversations: Sequence[ConversationRow]) -> Output:
-    rows = [
-        {
-            "id": conversation.id,
-            "name": conversation.name,
-            "question": conversation.question,
-            "questions": conversation.turns,
-            "asked": conversation.asked,
-            "visitor": conversation.visitor,
-        }
-        for conversation in conversations
-    ]
-    lines = [
-        f"{conversation.id:5}  {conversation.asked:%Y-%m-%d %H:%M}  "
-        f"{counted(conversation.turns, 'question'):>13}  "
-        f"{printing.snippet(conversation.title, 80)}"
-        for conversation in conversations
-    ]
-    data = {"knowledge_base": base.name, "sessions": rows}
-    return Output(data, "\n".join(lines) or "None yet.")
 
 
 def _show(base: KnowledgeBase, conversation: Conversation, _args: argparse.Namespace) -> Output:

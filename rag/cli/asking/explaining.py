@@ -14,7 +14,6 @@ from rag import (
     KnowledgeBase,
     RankedPassage,
     Recipe,
-    RetrievalComparison,
     Schema,
     Standing,
     VectorsData,
@@ -36,7 +35,23 @@ def explain(
     """One passage, those that hold a text or a document, or the recipe against a changed one."""
     if args.against or args.against_run:
         start = _recipe_of(base, args.against_run) if args.against_run else recipe
-        return _beside(base, args.question, recipe, start.with_fields(changes))
+        other = start.with_fields(changes)
+        if base.documents.missing(other.index):
+            raise InvalidInput(
+                "The other recipe needs an index that is not built.",
+                "Run `search` once with these fields (--set) to build it.",
+            )
+        comparison = base.explanations.compare(
+            args.question, recipe, other, _set_with(base, args.question)
+        )
+        before, after = comparison.shown_labels()
+        lines = [f"rank-biased overlap {comparison.overlap:.3f}", "", "as it is"]
+        lines += list(map(_line, comparison.sides.before)) or ["  nothing"]
+        lines += ["", "changed"]
+        lines += list(map(_line, comparison.sides.after)) or ["  nothing"]
+        if comparison.labels:
+            lines += ["", f"labels found: {before} and {after} of {len(comparison.labels)}"]
+        return Output(compared_data(comparison), "\n".join(lines))
     explainer = base.explanations.explain(args.question, recipe)
     if args.chunk:
         data, text = _passage(explainer, passage_key(args.chunk), args.attribution)
@@ -66,15 +81,6 @@ def _recipe_of(base: KnowledgeBase, run_id: str) -> Recipe:
             "`compare` shows the rankings of two runs side by side.",
         )
     return run.recipe
-
-
-def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -> Output:
-    if base.documents.missing(other.index):
-        raise InvalidInput(
-            "The other recipe needs an index that is not built.",
-            "Run `search` once with these fields (--set) to build it.",
-        )
-    return _compared(base.explanations.compare(question, recipe, other, _set_with(base, question)))
 
 
 def _set_with(base: KnowledgeBase, question: str) -> str | None:
@@ -142,17 +148,6 @@ def _attribution_lines(attribution: Attribution) -> Iterator[str]:
         around = " · ".join(attribution.context.text.splitlines())
         change = signed(attribution.context.change)
         yield f"  {change}  {snippet(around, _SNIPPET)} (indexed with it)"
-
-
-def _compared(comparison: RetrievalComparison) -> Output:
-    before, after = comparison.shown_labels()
-    lines = [f"rank-biased overlap {comparison.overlap:.3f}", "", "as it is"]
-    lines += list(map(_line, comparison.sides.before)) or ["  nothing"]
-    lines += ["", "changed"]
-    lines += list(map(_line, comparison.sides.after)) or ["  nothing"]
-    if comparison.labels:
-        lines += ["", f"labels found: {before} and {after} of {len(comparison.labels)}"]
-    return Output(compared_data(comparison), "\n".join(lines))
 
 
 def _line(place: RankedPassage) -> str:

@@ -6,9 +6,7 @@ import argparse
 
 from rag import (
     BuildData,
-    BuildRow,
     InvalidInput,
-    KnowledgeBase,
     NotFound,
     VectorsData,
     build_data,
@@ -27,24 +25,22 @@ def builds(args: argparse.Namespace) -> Output:
 
 def remove_build(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
-    build = _named(base, args.build)
-    base.documents.delete_build(build.hash)
-    message = f"deleted build {build.hash}: {build.recipe.cut} with {build.recipe.embedder}"
-    return Output({"removed": build.hash}, message)
-
-
-def _named(base: KnowledgeBase, beginning: str) -> BuildRow:
-    """The build whose hash begins so. Raises NotFound, and InvalidInput where several do."""
+    # The build whose hash begins so.
     builds = base.documents.builds()
-    fitting = [build for build in builds if beginning and build.hash.startswith(beginning)]
+    fitting = [build for build in builds if args.build and build.hash.startswith(args.build)]
     hashes = ", ".join(build.hash for build in fitting or builds)
     if not fitting:
         raise NotFound(
-            f"No build of {base.name!r} begins with {beginning!r}.", f"There are: {hashes}."
+            f"No build of {base.name!r} begins with {args.build!r}.", f"There are: {hashes}."
         )
     if len(fitting) > 1:
-        raise InvalidInput(f"Several builds begin with {beginning!r}.", f"Choose one of: {hashes}.")
-    return fitting[0]
+        raise InvalidInput(
+            f"Several builds begin with {args.build!r}.", f"Choose one of: {hashes}."
+        )
+    build = fitting[0]
+    base.documents.delete_build(build.hash)
+    message = f"deleted build {build.hash}: {build.recipe.cut} with {build.recipe.embedder}"
+    return Output({"removed": build.hash}, message)
 
 
 def _vectors(data: VectorsData) -> str:

@@ -24,26 +24,22 @@ from rag.cli.printing import Output, snippet
 def examine(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.settle:
-        _settle(base, args)
+        if args.reopen:
+            base.documents.examinations.reopen(args.settle)
+        elif args.keep:
+            base.documents.examinations.settle(args.settle, "keep", args.keep)
+        elif args.both_right:
+            base.documents.examinations.settle(args.settle, "both", reason=args.both_right)
+        elif args.ignore:
+            base.documents.examinations.settle(args.settle, "ignore")
+        else:
+            raise InvalidInput(
+                "The decision is missing.", "Add --keep, --both-right, --ignore or --reopen."
+            )
     elif args.keep or args.both_right or args.ignore or args.reopen:
         raise InvalidInput("Which finding is meant?", "Name it with --settle ID.")
     data = examination_data(base.documents.examinations.examine())
     return Output(data, "\n".join(_lines(data)))
-
-
-def _settle(base: KnowledgeBase, args: argparse.Namespace) -> None:
-    if args.reopen:
-        base.documents.examinations.reopen(args.settle)
-    elif args.keep:
-        base.documents.examinations.settle(args.settle, "keep", args.keep)
-    elif args.both_right:
-        base.documents.examinations.settle(args.settle, "both", reason=args.both_right)
-    elif args.ignore:
-        base.documents.examinations.settle(args.settle, "ignore")
-    else:
-        raise InvalidInput(
-            "The decision is missing.", "Add --keep, --both-right, --ignore or --reopen."
-        )
 
 
 def _lines(data: ExaminationData) -> Iterator[str]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from rag import (
     DecisionData,
     Diagnosis,
-    DiagnosisData,
     FixData,
     InvalidFile,
     KnowledgeBase,
     NextStepData,
     Recipe,
-    RunDecision,
     counted,
     diagnosis_data,
     metric_title,
@@ -35,17 +32,6 @@ def diagnose(args: argparse.Namespace) -> Output:
     diagnosis = rebuilt or base.tuning.diagnoses.diagnose(args.set_name, recipe)
     data = diagnosis_data(diagnosis)
     metrics = [metric_title(step.metric or data.metric) for step in diagnosis.next_steps]
-    return Output(data, "\n".join([diagnosis.headline, *_lines(data, metrics)]))
-
-
-def _rebuilt(args: argparse.Namespace, base: KnowledgeBase, recipe: Recipe) -> Diagnosis | None:
-    """A diagnosis that tried the changes of the index that it proposes."""
-    job = base.tuning.diagnoses.start(args.set_name, recipe, rebuild=True)
-    printing.follow(inputs.workspace(args).jobs, job)
-    return base.tuning.diagnoses.result(args.set_name)
-
-
-def _lines(data: DiagnosisData, metrics: Sequence[str]) -> list[str]:
     steps = zip(data.next_steps, metrics, strict=True)
     lines = [line for number, step in enumerate(steps, 1) for line in _step(number, *step)]
     lines += [f"{row.questions:5}  {row.title}. {row.advice}" for row in data.causes]
@@ -55,7 +41,16 @@ def _lines(data: DiagnosisData, metrics: Sequence[str]) -> list[str]:
     if len(data.questions) > _SHOWN:
         lines.append(f"{len(data.questions) - _SHOWN:,} more: see --json.")
     lines += [line for fix in data.fixes for line in _fix(fix)]
-    return [*lines, data.note] if data.note else lines
+    if data.note:
+        lines.append(data.note)
+    return Output(data, "\n".join([diagnosis.headline, *lines]))
+
+
+def _rebuilt(args: argparse.Namespace, base: KnowledgeBase, recipe: Recipe) -> Diagnosis | None:
+    """A diagnosis that tried the changes of the index that it proposes."""
+    job = base.tuning.diagnoses.start(args.set_name, recipe, rebuild=True)
+    printing.follow(inputs.workspace(args).jobs, job)
+    return base.tuning.diagnoses.result(args.set_name)
 
 
 def _step(number: int, step: NextStepData, metric: str) -> list[str]:
@@ -85,7 +80,17 @@ def decide(args: argparse.Namespace) -> Output:
     if grades:
         runs.judge_decision(args.run, args.against, args.metric, grades)
     most = max(args.next, 0)
-    return _shown(runs.decision(args.run, args.against, args.metric, args.margin, most))
+    decision = runs.decision(args.run, args.against, args.metric, args.margin, most)
+    lines = [decision.sentence]
+    for hit in decision.next_hits:
+        page = "" if hit.page is None else f", page {hit.page}"
+        lines += [
+            "",
+            f"{hit.question_id}: {hit.question}",
+            f"  {hit.item}  {hit.document}{page}",
+            f"  {' '.join(hit.text.split())[:_SHOWN_HITS]}",
+        ]
+    return Output(DecisionData.of(decision), "\n".join(lines))
 
 
 def _grades(path: Path) -> list[tuple[str, str, int]]:
@@ -105,16 +110,3 @@ def _grade(path: Path, number: int, line: str) -> tuple[str, str, int]:
             'Write it like {"question": "q1", "passage": "00c0ffee00c0ffee", "grade": 1}.',
         )
     return row["question"], row["passage"], row["grade"]
-
-
-def _shown(decision: RunDecision) -> Output:
-    lines = [decision.sentence]
-    for hit in decision.next_hits:
-        page = "" if hit.page is None else f", page {hit.page}"
-        lines += [
-            "",
-            f"{hit.question_id}: {hit.question}",
-            f"  {hit.item}  {hit.document}{page}",
-            f"  {' '.join(hit.text.split())[:_SHOWN_HITS]}",
-        ]
-    return Output(DecisionData.of(decision), "\n".join(lines))

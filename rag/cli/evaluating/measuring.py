@@ -17,20 +17,16 @@ def evaluate(args: argparse.Namespace) -> Output:
     if args.name and run:  # None where the evaluation paused
         inputs.workspace(args).base(args.kb).runs.describe(run, note=args.name)
     if args.judge_hits and run:
-        return _judged(output, run, args)
+        # Have a model grade what is new among the first hits of a run.
+        workspace = inputs.workspace(args)
+        runs = workspace.base(args.kb).runs
+        job = runs.start_judging(run, args.judge_hits, depth=args.depth, budget=Budget(args.most))
+        printing.follow(workspace.jobs, job)
+        state = workspace.jobs.get(job)
+        if state.paused:
+            return printing.paused(output.data, [state])
+        return replace(output, text=f"{output.text}\n{state.message}")
     return output
-
-
-def _judged(output: Output, run_id: str, args: argparse.Namespace) -> Output:
-    """Have a model grade what is new among the first hits of a run."""
-    workspace = inputs.workspace(args)
-    runs = workspace.base(args.kb).runs
-    job = runs.start_judging(run_id, args.judge_hits, depth=args.depth, budget=Budget(args.most))
-    printing.follow(workspace.jobs, job)
-    state = workspace.jobs.get(job)
-    if state.paused:
-        return printing.paused(output.data, [state])
-    return replace(output, text=f"{output.text}\n{state.message}")
 
 
 def _evaluated(args: argparse.Namespace) -> Output:

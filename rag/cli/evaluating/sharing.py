@@ -11,8 +11,6 @@ from typing import Any
 
 from rag import (
     InvalidInput,
-    KnowledgeBase,
-    Run,
     TraceData,
     counted,
 )
@@ -85,34 +83,30 @@ def bundle(args: argparse.Namespace) -> Output:
     elif args.with_documents:
         raise InvalidInput("--question and --with-documents exclude each other.", "Give one.")
     else:
-        content = json.dumps(_redacted_question(base, run, args.question), indent=1)
+        # What explains one question of a run, without its words or those of documents.
+        results = {result.question_id: result for result in base.runs.results(run.id)}
+        if run.recipe is None or args.question not in results:
+            raise InvalidInput(
+                f"Run {run.id} has no question {args.question!r} that a recipe answered.",
+                "List the ids of its questions with export-questions.",
+            )
+        result = results[args.question]
+        trace = TraceData.of(base.search(result.text, run.recipe)).model_dump(mode="json")
+        content = json.dumps(
+            {
+                "made_with": dict(run.environment),
+                "documents_changed": base.documents.hash() != run.documents_hash,
+                "recipe": run.recipe.with_fields(_OF_OWNERS).stored(),
+                "metrics": dict(result.metrics),
+                "first_relevant": result.first_relevant,
+                "cut_rank": result.cut_rank,
+                "ranking": [list(hit) for hit in result.ranking],
+                "trace": _redacted(trace),
+            },
+            indent=1,
+        )
         inputs.write(args.output, content.encode())
     return _written(args.output, args.run)
-
-
-def _redacted_question(base: KnowledgeBase, run: Run, question_id: str) -> dict[str, Any]:
-    """Return what explains one question of a run, without words of it or of the documents.
-
-    Raises InvalidInput if the run has no recipe or no such question.
-    """
-    results = {result.question_id: result for result in base.runs.results(run.id)}
-    if run.recipe is None or question_id not in results:
-        raise InvalidInput(
-            f"Run {run.id} has no question {question_id!r} that a recipe answered.",
-            "List the ids of its questions with export-questions.",
-        )
-    result = results[question_id]
-    trace = TraceData.of(base.search(result.text, run.recipe)).model_dump(mode="json")
-    return {
-        "made_with": dict(run.environment),
-        "documents_changed": base.documents.hash() != run.documents_hash,
-        "recipe": run.recipe.with_fields(_OF_OWNERS).stored(),
-        "metrics": dict(result.metrics),
-        "first_relevant": result.first_relevant,
-        "cut_rank": result.cut_rank,
-        "ranking": [list(hit) for hit in result.ranking],
-        "trace": _redacted(trace),
-    }
 
 
 def _redacted(value: Any, key: str = "") -> Any:

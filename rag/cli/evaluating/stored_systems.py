@@ -58,7 +58,26 @@ def _definition(args: argparse.Namespace) -> HttpSystem:
     if args.form in LOCAL_FORMS:
         return local_system(args.name, args.form, args.most)
     if args.form == "mcp" and (args.command or args.tool):
-        return _mcp_system(args)
+        # The system that is a tool of an MCP server.
+        arguments: dict[str, object] = {}
+        for text in args.argument or ["query"]:
+            name, has_value, _ = text.partition("=")
+            arguments[name] = inputs.assignment(text)[1] if has_value else "{question}"
+        variables = dict(text.partition("=")[::2] for text in args.env)
+        names = ("results", "text", "title", "id", "score")
+        paths = {name: path for name in names if (path := getattr(args, name))}
+        return mcp_system(
+            args.name,
+            address=args.address,
+            command=args.command,
+            tool=args.tool or "search",
+            arguments=arguments,
+            fetch=args.fetch,
+            env=variables,
+            paths=paths,
+            depth=args.most,
+            key=args.key or "",
+        )
     if not (args.form and args.address):
         raise InvalidInput(
             "A system needs --form and --address, or --definition.",
@@ -66,29 +85,6 @@ def _definition(args: argparse.Namespace) -> HttpSystem:
         )
     key = args.key or ""
     return system_of(args.form, args.name, args.address, args.collection, args.most, key)
-
-
-def _mcp_system(args: argparse.Namespace) -> HttpSystem:
-    """The system that is a tool of an MCP server."""
-    arguments: dict[str, object] = {}
-    for text in args.argument or ["query"]:
-        name, has_value, _ = text.partition("=")
-        arguments[name] = inputs.assignment(text)[1] if has_value else "{question}"
-    variables = dict(text.partition("=")[::2] for text in args.env)
-    names = ("results", "text", "title", "id", "score")
-    paths = {name: path for name in names if (path := getattr(args, name))}
-    return mcp_system(
-        args.name,
-        address=args.address,
-        command=args.command,
-        tool=args.tool or "search",
-        arguments=arguments,
-        fetch=args.fetch,
-        env=variables,
-        paths=paths,
-        depth=args.most,
-        key=args.key or "",
-    )
 
 
 def _line(stored: SystemData) -> str:

@@ -11,7 +11,6 @@ from rag import (
     Best,
     BuildFigures,
     FittedCalibration,
-    Grid,
     Mismatch,
     PromiseCurves,
     RefusalLimit,
@@ -65,8 +64,41 @@ def sweep(
     if best is not None:
         lines += _best_lines(best)
     if rows:
-        lines += ["", *_build_lines(rows, result.cutoffs)]
-    return Output(data, "\n".join([*lines, *_skipped(result.grid)]), not mismatches)
+        # A line a recipe: the fields that differ, the passages, and how well they do.
+        k = 5 if 5 in result.cutoffs else result.cutoffs[0]
+        deep = 10 if 10 in result.cutoffs else result.cutoffs[-1]
+        names = [name for name in (f"{span}@{k}" for span in _SPANS) if name in rows[0].metrics]
+        names.append(f"ndcg@{deep}")
+        fields = [
+            name
+            for name in rows[0].changes
+            if len(rows) == 1 or len({json.dumps(row.changes[name]) for row in rows}) > 1
+        ]
+        head = [*(name.partition(".")[2] for name in fields), "passages", "tokens", *names]
+        table = [head, *(_cells(row, fields, names) for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines += ["", *["  ".join(map(str.rjust, cells, widths)) for cells in table]]
+    # Return the recipes that the grid skipped, with the reasons.
+    reasons = {
+        "skipped, the overlap must be less than the size: ": result.grid.skipped,
+        "skipped, same index as a row above: ": result.grid.repeated,
+    }
+    return Output(
+        data,
+        "\n".join(
+            [
+                *lines,
+                *(
+                    [
+                        reason + _assignments(changes)
+                        for reason, left_out in reasons.items()
+                        for changes in left_out
+                    ]
+                ),
+            ]
+        ),
+        not mismatches,
+    )
 
 
 def _mismatch(mismatch: Mismatch) -> dict[str, Any]:
@@ -170,42 +202,12 @@ def _assignments(fields: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in fields.items())
 
 
-def _build_lines(rows: Sequence[BuildFigures], cutoffs: Sequence[int]) -> list[str]:
-    """A line a recipe: the fields that differ, the passages, and how well they do."""
-    k = 5 if 5 in cutoffs else cutoffs[0]
-    deep = 10 if 10 in cutoffs else cutoffs[-1]
-    names = [name for name in (f"{span}@{k}" for span in _SPANS) if name in rows[0].metrics]
-    names.append(f"ndcg@{deep}")
-    fields = [
-        name
-        for name in rows[0].changes
-        if len(rows) == 1 or len({json.dumps(row.changes[name]) for row in rows}) > 1
-    ]
-    head = [*(name.partition(".")[2] for name in fields), "passages", "tokens", *names]
-    table = [head, *(_cells(row, fields, names) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(map(str.rjust, cells, widths)) for cells in table]
-
-
 def _cells(row: BuildFigures, fields: Sequence[str], names: Sequence[str]) -> list[str]:
     values = [row.changes[name] for name in fields]
     cells = [value if isinstance(value, str) else json.dumps(value) for value in values]
     shares = [percent(row.metrics[name], 1) for name in names[:-1]]
     ndcg = f"{row.metrics[names[-1]]:.4f}"
     return [*cells, f"{row.passages:,}", f"{row.mean_tokens:.1f}", *shares, ndcg]
-
-
-def _skipped(grid: Grid) -> list[str]:
-    """Return the recipes that the grid skipped, with the reasons."""
-    reasons = {
-        "skipped, the overlap must be less than the size: ": grid.skipped,
-        "skipped, same index as a row above: ": grid.repeated,
-    }
-    return [
-        reason + _assignments(changes)
-        for reason, left_out in reasons.items()
-        for changes in left_out
-    ]
 
 
 def calibration(

@@ -76,7 +76,15 @@ def list_lines(content: str) -> list[Row]:
 def table(lines: Sequence[Row], columns: Mapping[str, str]) -> QuestionTable:
     """Parse a table; ``columns`` maps fields to columns and has priority over column names."""
     header = [cell.strip() for cell in lines[0][1]] if lines else []
-    fields = _fields(header, columns)
+    by_name = {column.casefold(): column for column in reversed(header)}
+    fields: dict[str, str] = {}
+    for column in header:
+        name = _ALSO.get(column.casefold(), column.casefold())
+        if name in FIELDS:
+            fields.setdefault(name, column)
+    for field, column in columns.items():
+        if column.casefold() in by_name:
+            fields[field] = by_name[column.casefold()]
     if "question" not in fields and len(header) == 1:  # a list without a header
         return QuestionTable(("question",), _first(lines), {"question": "question"})
     return QuestionTable(tuple(header), _first(lines[1:]), fields)
@@ -146,16 +154,3 @@ def _check_columns(
         f"line: --column {field}={first} or --ignore-column {first}; in the API: "
         f"ignored_columns). Fields are: {', '.join(FIELDS)}.",
     )
-
-
-def _fields(header: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
-    by_name = {column.casefold(): column for column in reversed(header)}
-    fields: dict[str, str] = {}
-    for column in header:
-        name = _ALSO.get(column.casefold(), column.casefold())
-        if name in FIELDS:
-            fields.setdefault(name, column)
-    for field, column in columns.items():
-        if column.casefold() in by_name:
-            fields[field] = by_name[column.casefold()]
-    return fields

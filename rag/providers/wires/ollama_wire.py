@@ -93,7 +93,11 @@ class OllamaWire:
             detail, model = _detail(error.error), self._model
             if error.status_code < 0:
                 raise endpoint.within(detail, model, begun=streaming) from error
-            raise endpoint.status(error.status_code, detail, model, _wait(error)) from error
+            # The header ``Retry-After``, which the package leaves in the exception that it
+            # translates.
+            response = getattr(error.__context__, "response", None)
+            wait: str | None = None if response is None else response.headers.get("retry-after")
+            raise endpoint.status(error.status_code, detail, model, wait) from error
         except httpx.TimeoutException as error:
             raise endpoint.timed_out() from error
         except (ConnectionError, httpx.TransportError) as error:
@@ -107,13 +111,6 @@ def _detail(body: object) -> str:
     if isinstance(body, dict) and body.get("message"):
         return str(body["message"])
     return str(body)
-
-
-def _wait(error: ollama.ResponseError) -> str | None:
-    """The header ``Retry-After``, which the package leaves in the exception that it translates."""
-    response = getattr(error.__context__, "response", None)
-    wait: str | None = None if response is None else response.headers.get("retry-after")
-    return wait
 
 
 def _connected(endpoint: Endpoint) -> ollama.Client:

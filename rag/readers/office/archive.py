@@ -26,7 +26,25 @@ def check_archive(source: Source, *, with_declarations: bool = False) -> None:
     """
     try:
         with zipfile.ZipFile(source.path) as archive:
-            _check_size(archive, source)
+            unpacked, packed = (
+                sum(m.file_size for m in archive.infolist()),
+                source.path.stat().st_size,
+            )
+            limit, most_times = source.limits.max_unpacked_bytes, source.limits.max_unpacking
+            if unpacked > max(_HARMLESS_BYTES, most_times * packed):
+                raise UnreadableDocument(
+                    f"The file unpacks to {unpacked / packed:,.0f} times its size. The limit is "
+                    f"{most_times:,} times.",
+                    FRESH_COPY,
+                    reason="too_large",
+                )
+            if unpacked > limit:
+                most = limit / 1e6
+                raise UnreadableDocument(
+                    f"The unpacked file has {unpacked / 1e6:,.0f} MB. The limit is {most:,.0f} MB.",
+                    "Split it into smaller files.",
+                    reason="too_large",
+                )
             declaring = not with_declarations and any(
                 _declares_entities(archive, name) for name in archive.namelist()
             )
@@ -35,25 +53,6 @@ def check_archive(source: Source, *, with_declarations: bool = False) -> None:
     if declaring:
         # Entities are not resolved, as they may name files: text would be missing without a word.
         raise damaged("it has a document type declaration, which Office files may not have")
-
-
-def _check_size(archive: zipfile.ZipFile, source: Source) -> None:
-    unpacked, packed = sum(m.file_size for m in archive.infolist()), source.path.stat().st_size
-    limit, most_times = source.limits.max_unpacked_bytes, source.limits.max_unpacking
-    if unpacked > max(_HARMLESS_BYTES, most_times * packed):
-        raise UnreadableDocument(
-            f"The file unpacks to {unpacked / packed:,.0f} times its size. The limit is "
-            f"{most_times:,} times.",
-            FRESH_COPY,
-            reason="too_large",
-        )
-    if unpacked > limit:
-        most = limit / 1e6
-        raise UnreadableDocument(
-            f"The unpacked file has {unpacked / 1e6:,.0f} MB. The limit is {most:,.0f} MB.",
-            "Split it into smaller files.",
-            reason="too_large",
-        )
 
 
 def _declares_entities(archive: zipfile.ZipFile, name: str) -> bool:

@@ -32,7 +32,25 @@ def read_pptx(source: Source) -> Content:
             composer.leave_out("hidden_slide", f"slide {number}")
             continue
         composer.page(number)
-        _add_slide(composer, slide, f"slide {number}")
+        place = f"slide {number}"
+        title = slide.shapes.title
+        if title is not None:
+            composer.heading(1, " ".join(_text(title.text_frame._txBody, composer, place).split()))
+        for shape in _flatten(slide.shapes):
+            if title is not None and shape.shape_id == title.shape_id:
+                continue
+            if getattr(shape, "has_table", False):
+                composer.table(grid(_rows(shape.table, composer, place)))
+            elif getattr(shape, "has_chart", False):
+                _add_chart(composer, shape.chart, place)
+            elif hasattr(shape, "image"):
+                composer.leave_out("picture", place)
+            elif getattr(shape, "has_text_frame", False):
+                composer.block(_text(shape.text_frame._txBody, composer, place))
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            notes = slide.notes_slide.notes_text_frame.text.strip()
+            if composer.block(f"Notes: {notes}" if notes else "") is not None:
+                composer.count("notes")
         source.tick(number, count)
     properties = deck.core_properties
     return composer.content(
@@ -41,27 +59,6 @@ def read_pptx(source: Source) -> Content:
         date=office_day(source.path),
         pages=str(count),
     )
-
-
-def _add_slide(composer: Composer, slide: Any, place: str) -> None:
-    title = slide.shapes.title
-    if title is not None:
-        composer.heading(1, " ".join(_text(title.text_frame._txBody, composer, place).split()))
-    for shape in _flatten(slide.shapes):
-        if title is not None and shape.shape_id == title.shape_id:
-            continue
-        if getattr(shape, "has_table", False):
-            composer.table(grid(_rows(shape.table, composer, place)))
-        elif getattr(shape, "has_chart", False):
-            _add_chart(composer, shape.chart, place)
-        elif hasattr(shape, "image"):
-            composer.leave_out("picture", place)
-        elif getattr(shape, "has_text_frame", False):
-            composer.block(_text(shape.text_frame._txBody, composer, place))
-    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-        notes = slide.notes_slide.notes_text_frame.text.strip()
-        if composer.block(f"Notes: {notes}" if notes else "") is not None:
-            composer.count("notes")
 
 
 def _rows(table: Any, composer: Composer, place: str) -> Iterator[Row]:

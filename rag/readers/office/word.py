@@ -100,24 +100,24 @@ class _Reader:
         elif block.tag == f"{W}tbl":
             self._add_table(block)
         else:
-            self._add_paragraph(block)
+            text = self._text.of(block)
+            level = _outline(block) or self._levels.get(style_of(block), 0)
+            label = self._label(block) if text.strip() else None
+            if level:
+                self.composer.heading(level, f"{label} {text}" if label else text)
+            elif label is not None:
+                self.composer.block(f"{label or '-'} {text.strip()}", "\n")
+            else:
+                self.composer.block(text)
+            words, styled = caption([text]), style_of(block).casefold() == "caption"
+            self._title = (words if styled or _NUMBERED.match(words) else "") or (
+                "" if text.strip() else self._title
+            )
         for note in self._text.notes:
             self.composer.block(note, "\n")
         self._text.notes.clear()
         if block.find(f"{W}pPr/{W}sectPr") is not None:
             self._begin_section()
-
-    def _add_paragraph(self, paragraph: Any) -> None:
-        text = self._text.of(paragraph)
-        level = _outline(paragraph) or self._levels.get(style_of(paragraph), 0)
-        label = self._label(paragraph) if text.strip() else None
-        if level:
-            self.composer.heading(level, f"{label} {text}" if label else text)
-        elif label is not None:
-            self.composer.block(f"{label or '-'} {text.strip()}", "\n")
-        else:
-            self.composer.block(text)
-        self._title = _caption(paragraph, text) or ("" if text.strip() else self._title)
 
     def _label(self, paragraph: Any) -> str | None:
         """The number that Word makes for a paragraph, "" for a bullet; None where it has no mark.
@@ -243,12 +243,6 @@ def _blocks(parent: Any) -> Iterator[Any]:
             yield child
         elif child.tag in _WRAPPERS:
             yield from _blocks(child)
-
-
-def _caption(paragraph: Any, text: str) -> str:
-    """The words of a paragraph that is the caption of a table by its style or its beginning."""
-    words, styled = caption([text]), style_of(paragraph).casefold() == "caption"
-    return words if styled or _NUMBERED.match(words) else ""
 
 
 def _lines(table: Any) -> list[list[Any]]:

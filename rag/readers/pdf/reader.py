@@ -136,7 +136,14 @@ class _Reading:
             if index + 1 in self.unreadable[-1:] or (other == "" and words):
                 self._recognise(index, pictures, plausibility(other or text) + _BETTER)
             if index in pictures:
-                self._add_picture(index, pictures[index])
+                recognised = pictures[index]
+                label = self._pages.label(index)
+                self.composer.page(index + 1, confidence=recognised.confidence, label=label)
+                self.composer.block(clean_page(recognised.text))
+                self.composer.count("recognised_pages")
+                if index + 1 in self.unreadable[-1:] and plausibility(recognised.text) >= _READABLE:
+                    self.unreadable.pop()
+                self._above = self._labelled = None
                 continue
             head = lines.text if other is None else ""
             self.composer.page(index + 1, head, label=self._pages.label(index))
@@ -172,15 +179,6 @@ class _Reading:
         recognised = self._recogniser.read(picture) if picture else None
         if recognised is not None and plausibility(recognised.text) >= plausible:
             pictures[index] = recognised
-
-    def _add_picture(self, index: int, recognised: Recognised) -> None:
-        label = self._pages.label(index)
-        self.composer.page(index + 1, confidence=recognised.confidence, label=label)
-        self.composer.block(clean_page(recognised.text))
-        self.composer.count("recognised_pages")
-        if index + 1 in self.unreadable[-1:] and plausibility(recognised.text) >= _READABLE:
-            self.unreadable.pop()
-        self._above = self._labelled = None
 
     def _better(self, text: str, index: int) -> str | None:
         """Return pypdf's text of a page if it is more plausible than the text of pdfium, else None.

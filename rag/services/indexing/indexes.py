@@ -156,7 +156,11 @@ class Indexes:
             index = self._cached(place)
             if index is None:
                 index, is_spoilt = self._load(place, recipe)
-            index = self._refreshed(index, base_id, recipe, version, heed)
+            # The index brought to ``version`` or later, without reading again what did not change.
+            index = self._database.nearby(
+                lambda connection: self._read_on(connection, index, base_id, recipe, heed),
+                lambda connection: bases.has_version(connection, base_id, version),
+            )
             self._keep(place, index)
             self._tidy(index, base_id)
         if is_spoilt:
@@ -291,15 +295,6 @@ class Indexes:
         # A snapshot has no version: documents are compared one by one on the first use.
         readers = dict(zip(about["documents"], about.get("readers", []), strict=False))
         return Index(-1, NO_CUT, dense, lexical, keys, readers, kind=kind)
-
-    def _refreshed(
-        self, index: Index, base_id: int, recipe: IndexRecipe, version: int, heed: Heed
-    ) -> Index:
-        """The index brought to ``version`` or later, without reading again what did not change."""
-        return self._database.nearby(
-            lambda connection: self._read_on(connection, index, base_id, recipe, heed),
-            lambda connection: bases.has_version(connection, base_id, version),
-        )
 
     def _read_on(
         self,

@@ -219,32 +219,26 @@ class Jobs:
         The worker continues after every error, such as an unreachable database.
         """
         with patient():
-            self._work_on()
-
-    def _work_on(self) -> None:
-        pause, attended, tidied = _POLL_SECONDS, -math.inf, -math.inf
-        while not self._closing:
-            self._wake.clear()
-            try:
-                if time.monotonic() - attended > _ATTENDS_SECONDS:
-                    self._attend()
-                    attended = time.monotonic()
-                if self._run_next(None) or self._share_job():
-                    continue
-                pause = _POLL_SECONDS
-                if time.monotonic() - tidied > _TIDIES_SECONDS:
-                    tidied = time.monotonic()
-                    self._tidy()
-            except Exception:
-                log.exception("The worker could not reach its jobs; it tries again.")
-                pause = min(2 * pause, _LONGEST_PAUSE)
-            self._wake.wait(pause)
-
-    def _attend(self) -> None:
-        with self._database.write() as connection:
-            leases.release(connection, self._owner)
-            leases.take(connection, self._owner, [_WORKER], ATTENDED_SECONDS)
-            self._adopt_orphans(connection)
+            pause, attended, tidied = _POLL_SECONDS, -math.inf, -math.inf
+            while not self._closing:
+                self._wake.clear()
+                try:
+                    if time.monotonic() - attended > _ATTENDS_SECONDS:
+                        with self._database.write() as connection:
+                            leases.release(connection, self._owner)
+                            leases.take(connection, self._owner, [_WORKER], ATTENDED_SECONDS)
+                            self._adopt_orphans(connection)
+                        attended = time.monotonic()
+                    if self._run_next(None) or self._share_job():
+                        continue
+                    pause = _POLL_SECONDS
+                    if time.monotonic() - tidied > _TIDIES_SECONDS:
+                        tidied = time.monotonic()
+                        self._tidy()
+                except Exception:
+                    log.exception("The worker could not reach its jobs; it tries again.")
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+                self._wake.wait(pause)
 
     def _adopt_orphans(self, connection: Connection) -> None:
         """Free jobs of processes of this machine that are gone, without waiting for a lease."""
