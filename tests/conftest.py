@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import hypothesis
 import pytest
 
 from rag import Settings, Workspace
+from rag.providers import making
 from tests.rooms import imports, parsed
 from tests.statements import compiled_once
 from tests.workspaces import DATABASES, URL, workspace_at
@@ -107,6 +109,15 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(scope="session", autouse=True)
 def _statements_are_compiled_once() -> Iterator[None]:
     with compiled_once():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _models_are_loaded_once() -> Iterator[None]:
+    """A server has one workspace. Most tests open one, and each would load its model again."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("MiniLM", "MultilingualE5", "WordLlama"):
+            patch.setattr(making, name, cache(getattr(making, name)))
         yield
 
 

@@ -7,17 +7,13 @@ from rag.api import resource
 from tests.api import client
 from tests.contracts.test_api_access import BASES
 from tests.contracts.test_hostile_input import REAL, addresses, written
-from tests.workspaces import DATABASES, QUICK, URL, open_or_create, workspace_at
-
-pytestmark = pytest.mark.usefixtures("database")
+from tests.workspaces import QUICK, open_or_create, workspace_at
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("happens", ["renamed", "deleted", "replaced"])
 def test_no_address_breaks_when_its_base_changes_meanwhile(tmp_path, monkeypatch, happens):
-    address = {} if DATABASES.server is None else {URL: DATABASES.of(tmp_path)}
-    settings = Settings.from_env({"TOUCHSTONE_API_RATE": "1000000", **address}, home=tmp_path)
-    workspace = Workspace(settings)
+    workspace = Workspace(Settings.from_env({"TOUCHSTONE_API_RATE": "1000000"}, home=tmp_path))
     looked_up = resource.base_called
 
     def meanwhile(scoped: ScopedWorkspace, kb: str) -> KnowledgeBase:

@@ -101,7 +101,12 @@ def add(workspace: Workspace, base: str, name: str, text: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
-@pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
+@pytest.mark.parametrize(
+    "killed",
+    # test_two_machines.py kills a worker too
+    [False, pytest.param(True, marks=pytest.mark.thorough)],
+    ids=["ended", "killed"],
+)
 def test_a_cancelled_reading_ends_and_is_not_taken_up(home, reading, killed):
     """The server is asked to end once the job is cancelled, or it was killed before."""
     assert LARGE < len(CSV) < 1.2 * LARGE

@@ -11,9 +11,7 @@ import pytest
 from rag import LONGEST_QUESTION, Settings, Workspace
 from tests.api import client, spoken
 from tests.contracts.test_api_access import BASES
-from tests.workspaces import DATABASES, QUICK, URL, add, stored_bytes
-
-pytestmark = pytest.mark.usefixtures("database")
+from tests.workspaces import QUICK, add, stored_bytes
 
 HALF, NUL, HUGE, ENDLESS = "x\ud800", "x\0y", "<huge>", "<endless>"
 _NUMBERS = {f'"{HUGE}"': "9" * 4000, f'"{ENDLESS}"': "1e999"}  # which json.dumps cannot write
@@ -136,9 +134,7 @@ def _form(name: str, file: str) -> tuple[bytes, dict[str, str]]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    address = {} if DATABASES.server is None else {URL: DATABASES.of(tmp_path)}
-    settings = Settings.from_env({"TOUCHSTONE_API_RATE": "1000000", **address}, home=tmp_path)
-    found = Workspace(settings)
+    found = Workspace(Settings.from_env({"TOUCHSTONE_API_RATE": "1000000"}, home=tmp_path))
     base = found.create("manuals", QUICK)
     add(found, base, {"leave.md": "# Leave\n\nLeave is thirty days."})
     base.questions.create_set("policies")

@@ -1,6 +1,7 @@
 """Real PDFs, among them encrypted, broken and scanned ones: text, or the right reason."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,11 @@ def _entries() -> list[dict[str, Any]]:
 ZOO = _entries()
 
 
-def outcome(folder: Path, entry: dict[str, Any], password: str | None = None) -> Document | str:
+@cache
+def outcome(folder: Path, file: str, password: str | None = None) -> Document | str:
     try:
-        path = folder / "pdf_zoo" / "pdfs" / entry["file"]
-        return read(path, entry["file"], limits=LIMITS, password=password)
+        path = folder / "pdf_zoo" / "pdfs" / file
+        return read(path, file, limits=LIMITS, password=password)
     except UnreadableDocument as error:
         return error.reason
 
@@ -51,7 +53,7 @@ def expected(entry: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("entry", ZOO, ids=[entry["file"] for entry in ZOO])
 def test_text_or_the_right_reason(datasets, entry):
-    result = outcome(datasets, entry)
+    result = outcome(datasets, entry["file"])
     assert ("text" if isinstance(result, Document) else result) in expected(entry)
     if isinstance(result, Document):
         assert_sound(result)
@@ -63,10 +65,10 @@ KNOWN = [entry for entry in ZOO if entry["password"]]
 
 @pytest.mark.parametrize("entry", KNOWN, ids=[entry["file"] for entry in KNOWN])
 def test_the_known_password_opens(datasets, entry):
-    result = outcome(datasets, entry, entry["password"])
+    result = outcome(datasets, entry["file"], entry["password"])
     assert isinstance(result, Document)
     assert_sound(result)
-    assert outcome(datasets, entry, "certainly not this") == "needs_password"
+    assert outcome(datasets, entry["file"], "certainly not this") == "needs_password"
 
 
 def test_pages_have_about_as_much_text_as_pdfium_finds(datasets):
@@ -75,7 +77,7 @@ def test_pages_have_about_as_much_text_as_pdfium_finds(datasets):
     for entry in ZOO:
         known = entry["pdfium"]["chars_first5"] or 0
         if set(entry["categories"]) & {"multi_column", "many_pages"} and entry["password"] is None:
-            result = outcome(datasets, entry)
+            result = outcome(datasets, entry["file"])
             assert isinstance(result, Document)
             first = [page for page in result.pages if page.number <= 5]
             if sum(page.end - page.start for page in first) < 0.9 * known:

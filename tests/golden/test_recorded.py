@@ -9,13 +9,14 @@ from tests.golden.answer_sets import KEPT, SETS, has_words
 from tests.golden.recorded import COLLECTIONS, FOLDER, PARTS, asked
 
 RECORD = "RECORD"
-OUTSIDE = (pytest.mark.datasets, pytest.mark.thorough)
+MARKS = {
+    **dict.fromkeys(COLLECTIONS, (pytest.mark.datasets, pytest.mark.thorough)),
+    **dict.fromkeys(("more_sample_answers", "kept_answers"), pytest.mark.thorough),
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "part", [pytest.param(part, marks=OUTSIDE if part in COLLECTIONS else ()) for part in PARTS]
-)
+@pytest.mark.parametrize("part", [pytest.param(part, marks=MARKS.get(part, ())) for part in PARTS])
 def test_recorded(part, tmp_path, request):
     if part in COLLECTIONS:
         request.getfixturevalue("datasets")
@@ -34,14 +35,22 @@ def test_recorded(part, tmp_path, request):
     [
         (SETS[:5], {"right": 0.9, "answered": 0.95, "clear": 0.9, "doubted": 0.85}),
         (SETS[5:], {"right": 0.6, "answered": 0.85, "clear": 0.5, "doubted": 0.6}),
-        (KEPT[:5], {"right": 0.85, "answered": 0.92, "clear": 0.8, "doubted": 0.7}),
-        (KEPT[5:], {"right": 0.55, "answered": 0.8, "clear": 0.4, "doubted": 0.55}),
+        pytest.param(
+            KEPT[:5],
+            {"right": 0.85, "answered": 0.92, "clear": 0.8, "doubted": 0.7},
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            KEPT[5:],
+            {"right": 0.55, "answered": 0.8, "clear": 0.4, "doubted": 0.55},
+            marks=pytest.mark.thorough,
+        ),
     ],
     ids=["near misses", "named things", "kept near misses", "kept named things"],
 )
 def test_what_short_documents_answer_is_answered_and_near_misses_are_doubted(names, least):
     right, answered, clear, doubted = (list[bool]() for _ in range(4))
-    for question, answer in (row for name in names for row in asked()[name]):
+    for question, answer in (row for name in names for row in asked(name)):
         doubtful = answer.assessment.state in ("doubtful", "refused")
         if not question.words:
             doubted.append(doubtful)

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from importlib import metadata
 from statistics import fmean
 from types import MappingProxyType
@@ -405,9 +405,15 @@ def code_and_machine(settings: Settings) -> dict[str, str]:
         "touchstone": code_version(),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
-        **{
-            package.name: package.version
-            for name in _DECIDING
-            for package in metadata.distributions(name=name)
-        },
+        **_deciding_packages(),
+    }
+
+
+@cache
+def _deciding_packages() -> dict[str, str]:
+    """Looked up once: that takes a walk through folders, at every evaluation."""
+    return {
+        package.name: package.version
+        for name in _DECIDING
+        for package in metadata.distributions(name=name)
     }

@@ -15,7 +15,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -108,35 +108,32 @@ _MOMENT = re.compile(
 _MARKUP = re.compile(r"<(script|style|svg)\b.*?</\1>|<[^>]+>", re.DOTALL)
 
 
-def sample_answers(home: Path) -> Iterator[str]:
-    """Each question of the sample: state, citations and text of its answer."""
+def sample_answers(home: Path, *, third: bool) -> Iterator[str]:
+    """Each third question of the sample, or the others: state, citations and text of its answer."""
     with sample(home) as base:
         recipe = base.recipe()
         _, questions = base.runs.questions(SAMPLE)
-        for question in sorted(questions, key=lambda one: one.id):
-            yield _answer_line(question.id, base.ask(question.text, recipe).answer)
+        for number, question in enumerate(sorted(questions, key=lambda one: one.id)):
+            if (number % 3 == 0) == third:
+                yield _answer_line(question.id, base.ask(question.text, recipe).answer)
 
 
-def set_answers(_home: Path) -> Iterator[str]:
-    """Each question of the answer sets, likewise."""
-    for name, rows in asked().items():
-        for number, (_, answer) in enumerate(rows, start=1):
+def set_answers(_home: Path, names: tuple[str, ...]) -> Iterator[str]:
+    """Each question of answer sets, likewise."""
+    for name in names:
+        for number, (_, answer) in enumerate(asked(name), start=1):
             yield _answer_line(f"{name} {number:02}", answer)
 
 
 @cache
-def asked() -> dict[str, list[tuple[SetQuestion, Answer]]]:
-    """The questions of the answer sets with their answers, by the name of the set."""
-    rows = {}
+def asked(name: str) -> list[tuple[SetQuestion, Answer]]:
+    """The questions of an answer set with their answers."""
+    document_set = read_set(name)
     with tempfile.TemporaryDirectory() as home:
         workspace = workspace_at(Path(home))
-        for name in (*SETS, *KEPT):
-            document_set = read_set(name)
-            base = workspace.create(name, Recipe())
-            assert set(add(workspace, base, document_set.files)) == {"added"}
-            rows[name] = [
-                (one, base.ask(one.text, Recipe()).answer) for one in document_set.questions
-            ]
+        base = workspace.create(name, Recipe())
+        assert set(add(workspace, base, document_set.files)) == {"added"}
+        rows = [(one, base.ask(one.text, Recipe()).answer) for one in document_set.questions]
         workspace.close()
     return rows
 
@@ -291,8 +288,10 @@ def _hash(text: str) -> str:
 
 PARTS: dict[str, Callable[[Path], Iterator[str]]] = {
     "openapi": openapi,
-    "sample_answers": sample_answers,
-    "set_answers": set_answers,
+    "sample_answers": partial(sample_answers, third=True),
+    "more_sample_answers": partial(sample_answers, third=False),
+    "set_answers": partial(set_answers, names=SETS),
+    "kept_answers": partial(set_answers, names=KEPT),
     **{name: collection(name) for name in (SAMPLE, *COLLECTIONS)},
 }
 """Functions of an empty home by the name of the file that has their lines."""
