@@ -1,7 +1,8 @@
 """Declarations of operations: who may call a method of a knowledge base, and what is recorded.
 
-An operation is a method of ``KnowledgeBase`` or of one of its parts. Its declaration stands above
-it. The wrapper asks the guard of the object, so that the declaration is also the enforcement:
+An operation is a method of ``KnowledgeBase``, of one of its parts, or of ``Tools``. Its
+declaration stands above it. The wrapper asks the guard of the object, so that the declaration is
+also the enforcement:
 
     @operation("editor", audit="documents")
     def delete_documents(self, ids: Sequence[str]) -> int: ...
@@ -18,10 +19,12 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cache, partial, wraps
 from inspect import getattr_static
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 SERVER = "server"
 """The role of the command line alone: the operation reads the server's own files."""
+ADMINISTRATOR = "administrator"
+"""The role of an operation that changes what all knowledge bases share."""
 ALL = None
 """All arguments of an operation are recorded."""
 
@@ -47,18 +50,11 @@ class Operation:
     models: Models = "search"
 
 
-class Guard(Protocol):
-    """A guard that decides whether an operation may be called, and records it."""
+Guard = Callable[[str, Operation, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+"""Calls a bound method with its arguments if the operation of a path is allowed, and records it.
 
-    def call(
-        self,
-        path: str,
-        operation: Operation,
-        method: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
-        """Call a bound method if it is allowed. Raises NotAllowed, NotFound."""
+Raises NotAllowed, NotFound.
+"""
 
 
 def operation(
@@ -84,7 +80,7 @@ def operation(
                 return method(self, *args, **kwargs)
             guard, prefix, _ = guarded
             bound = partial(method, self)
-            result: Output = guard.call(f"{prefix}{name}", declared, bound, args, kwargs)
+            result: Output = guard(f"{prefix}{name}", declared, bound, args, kwargs)
             return result
 
         checked.operation = declared  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ import numpy as np
 from rag import telemetry
 from rag.answering.asking.sourcing import AnswerTool
 from rag.errors import InvalidInput, NotFound, TouchstoneError
+from rag.operation import ADMINISTRATOR, operation
 from rag.protocols import Embedder
 from rag.providers.http_tools import HttpTool, ToolOutcome, ToolResult, call
 from rag.recipe import Recipe, SearchRecipe
@@ -32,11 +33,13 @@ class Tools:
     def __init__(self, services: Services) -> None:
         self._services = services
 
+    @operation("guest")
     def list_all(self) -> list[HttpTool]:
         """All tools by name."""
         definitions = self._services.database.fetch(rows.list_tools)
         return [HttpTool.parse(definition) for definition in definitions.values()]
 
+    @operation("guest")
     def named(self, name: str) -> HttpTool:
         """One tool. Raises NotFound, naming those that exist."""
         tools = {tool.name: tool for tool in self.list_all()}
@@ -45,21 +48,25 @@ class Tools:
             raise NotFound(f"There is no tool named {name!r}.", f"There are: {names}.")
         return tools[name]
 
+    @operation(ADMINISTRATOR, audit="tools")
     def save(self, tool: HttpTool) -> None:
         """Keep a tool, in place of the one of that name."""
         self._services.database.execute(rows.save_tool, tool.name, tool.model_dump(mode="json"))
 
+    @operation(ADMINISTRATOR, audit="tools")
     def remove(self, name: str) -> None:
         """Raise NotFound. A recipe that names it says in every trace that it is gone."""
         removed = self._services.database.execute(rows.remove_tool, name)
         if not removed:
             self.named(name)
 
+    @operation("guest")
     def unset(self, tool: HttpTool) -> list[str]:
         """The environment variables that a tool needs and that are not set."""
         variables = self._services.settings.tool_variables
         return [name for name in tool.variables if name not in variables]
 
+    @operation(ADMINISTRATOR)
     def ask(self, tool: HttpTool, question: str) -> ToolOutcome:
         """One real call. Raises BlockedAddress, ProviderError, InvalidInput for no question."""
         question = check_question(question)

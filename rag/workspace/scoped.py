@@ -20,13 +20,14 @@ from rag.access.audit import audit_actor
 from rag.access.people import People, Person
 from rag.access.roles import GUEST, reaches
 from rag.errors import InvalidInput, NotAllowed, NotFound
-from rag.operation import Operation, guarded_copy
+from rag.operation import ADMINISTRATOR, Operation, guarded_copy
 from rag.providers import LocalServer, ProviderStatus
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
 from rag.search.federation import FurtherBase
 from rag.settings import Settings
 from rag.storage.access.audit import AuditEntry, AuditLine
+from rag.storage.access.tokens import TokenRow
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.storage.registries import ModelFacts, ModelName
 from rag.workspace import spending
@@ -34,8 +35,6 @@ from rag.workspace.authorization import (
     ASK,
     WHOLE_BASE,
     Authorization,
-    OwnTokens,
-    OwnTools,
     Principal,
     Role,
     ScopedJobs,
@@ -79,8 +78,7 @@ class ScopedWorkspace:
         )
         self.settings: Settings = workspace.settings
         self.jobs = ScopedJobs(workspace.jobs, self.role_in, self.note)
-        self.tools = OwnTools(workspace.tools, principal.administrator, self.note)
-        self.tokens = OwnTokens(workspace.access.tokens, principal, self.note)
+        self.tools = guarded_copy(workspace.tools, self._call_tools)
 
     def role_in(self, base_id: int) -> str | None:
         """The principal's role in a knowledge base; None for a stranger.
@@ -168,7 +166,7 @@ class ScopedWorkspace:
         link = self.principal.link
         hidden = _OF_RUNS if link is not None and link.tour_id is not None else ()
         guard = Authorization(this.id, role, note, use, hidden_parts=hidden)
-        return guarded_copy(base, guard)
+        return guarded_copy(base, guard.call)
 
     @property
     def _trusted(self) -> bool:
@@ -315,6 +313,41 @@ class ScopedWorkspace:
         self._require(base, "bundle")
         self._workspace.bundle(run_id, target)
         self.note("export", "bundle", run_id, base)
+
+    def create_token(
+        self, name: str, scopes: Collection[str], days: int | None = 90
+    ) -> tuple[str, TokenRow]:
+        """A new token of the principal. Raises InvalidInput, NotAllowed."""
+        self._refuse_guests()
+        tokens = self._workspace.access.tokens
+        secret, row = tokens.create(name, scopes, days, self.principal.person.id)
+        self.note("tokens", "create", f"{row.name} ({', '.join(row.scopes)})")
+        return secret, row
+
+    def tokens(self) -> list[TokenRow]:
+        """The principal's tokens, newest first; none for guests."""
+        rows = [] if self.principal.link is not None else self._workspace.access.tokens.list_all()
+        return [row for row in rows if row.owner == self.principal.person.id]
+
+    def revoke_token(self, token_id: str) -> None:
+        """Let nobody in by a token of the principal any more. Raises NotFound."""
+        token = next((row for row in self.tokens() if row.id == token_id), None)
+        if token is None:
+            raise NotFound(f"There is no token {token_id!r}.")
+        self._workspace.access.tokens.revoke(token_id)
+        self.note("tokens", "revoke", token.name)
+
+    def _call_tools(
+        self, path: str, operation: Operation, method: Any, args: Any, kwargs: Any
+    ) -> Any:
+        """The guard of the tools. Raises NotAllowed."""
+        if operation.role == ADMINISTRATOR:
+            self._administer()
+        result = method(*args, **kwargs)
+        if operation.audit:
+            subject = next(iter((*args, *kwargs.values())))
+            self.note(operation.audit, path, getattr(subject, "name", subject))
+        return result
 
     def embedders(self) -> list[str]:
         """The embedding models that can be used now."""

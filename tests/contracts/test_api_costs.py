@@ -27,7 +27,7 @@ def reader(request: pytest.FixtureRequest, workspace: Workspace) -> TestClient:
     api = client(workspace, "read")
     if request.param == "members":
         ann = signed_in(workspace, "ann")
-        secret, _ = view(workspace, ann).tokens.create("reader", ["read"])
+        secret, _ = view(workspace, ann).create_token("reader", ["read"])
         api.headers["Authorization"] = f"Bearer {secret}"
     return api
 

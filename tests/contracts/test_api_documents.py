@@ -88,7 +88,7 @@ def test_a_file_that_was_not_kept_or_is_of_another_base_is_not_there(api, worksp
 
 def test_whoever_downloads_is_in_the_audit_log(workspace, manuals):
     ann = signed_in(workspace, "ann")
-    secret, _ = view(workspace, ann).tokens.create("hers", ["read"])
+    secret, _ = view(workspace, ann).create_token("hers", ["read"])
     api = client(workspace)
     api.headers["authorization"] = f"Bearer {secret}"
     assert api.get(called(api, manuals, "leave.md") + "/original").status_code == 200

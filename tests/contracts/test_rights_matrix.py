@@ -124,11 +124,11 @@ def _secrets(workspace: Workspace) -> dict[str, str]:
         person = signed_in(workspace, name)  # the first one gets the base
         if name not in ("owner", "stranger"):
             workspace.base("manuals").access.add_member(person.email, name)
-        secrets[name] = view(workspace, person).tokens.create("matrix", SCOPES)[0]
+        secrets[name] = view(workspace, person).create_token("matrix", SCOPES)[0]
     owner = view(workspace, signed_in(workspace, "owner"))
-    secrets["expired"], late = owner.tokens.create("late", SCOPES, days=1)
-    secrets["revoked"], gone = owner.tokens.create("gone", SCOPES)
-    owner.tokens.revoke(gone.id)
+    secrets["expired"], late = owner.create_token("late", SCOPES, days=1)
+    secrets["revoked"], gone = owner.create_token("gone", SCOPES)
+    owner.revoke_token(gone.id)
     with workspace._services.database.write() as connection:
         connection.execute(
             text("UPDATE api_token SET expires = :at WHERE id = :id"),

@@ -100,7 +100,7 @@ def test_the_log_outlives_an_account_without_its_name(workspace):
     ben = view(workspace, person)
     ben.create("=more", QUICK)
     held = ben.base("=more")
-    secret, _ = ben.tokens.create("mine", ["read"])
+    secret, _ = ben.create_token("mine", ["read"])
     held.conversations.open(None)
     with pytest.raises(InvalidInput, match="only owner of =more"):
         ben.forget(person)

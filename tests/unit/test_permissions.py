@@ -10,6 +10,7 @@ import pytest
 from rag import (
     ROLES,
     Claims,
+    HttpTool,
     InvalidInput,
     NotAllowed,
     NotFound,
@@ -270,22 +271,35 @@ def _also(name: str) -> Any:
 
 def test_tokens_are_seen_and_revoked_by_their_owner(workspace: Workspace) -> None:
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
-    _, row = ann.tokens.create("mine", ["read"])
-    assert ben.tokens.list_all() == []
+    _, row = ann.create_token("mine", ["read"])
+    assert ben.tokens() == []
     with pytest.raises(NotFound):
-        ben.tokens.revoke(row.id)
-    ann.tokens.revoke(row.id)
-    assert not ann.tokens.list_all()[0].valid
+        ben.revoke_token(row.id)
+    ann.revoke_token(row.id)
+    assert not ann.tokens()[0].valid
 
 
 def test_only_an_administrator_changes_tools(workspace: Workspace) -> None:
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
-    with pytest.raises(NotAllowed):
-        ben.tools.remove("wiki")
-    with pytest.raises(NotAllowed):
-        ben.people()
+    tool = HttpTool.parse({"name": "wiki", "url": "https://example.org/?q={question}"})
+    for refused in (
+        lambda: ben.tools.save(tool),
+        lambda: ben.tools.remove("wiki"),
+        lambda: ben.tools.ask(tool, "When?"),
+        ben.people,
+    ):
+        with pytest.raises(NotAllowed):
+            refused()
     with pytest.raises(NotFound):
         ann.tools.remove("wiki")
+    ann.tools.save(tool=tool)
+    assert ben.tools.list_all() == [tool]
+    ann.tools.remove("wiki")
+    entries = [line.entry for line in workspace.access.audit.lines(kind="tools")]
+    assert [(entry.action, entry.detail) for entry in entries] == [
+        ("remove", "wiki"),
+        ("save", "wiki"),
+    ]
 
 
 def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None:
@@ -301,7 +315,7 @@ def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None
         lambda: guest.base("manuals").questions.export_text("x", "jsonl"),
         lambda: guest.base("manuals").recipes.save(QUICK),
         lambda: guest.create("mine"),
-        lambda: guest.tokens.create("mine", ["read"]),
+        lambda: guest.create_token("mine", ["read"]),
         lambda: guest.delete("manuals"),
         lambda: guest.caches(),
         lambda: guest.start_demo(),

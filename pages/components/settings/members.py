@@ -221,7 +221,7 @@ def tokens_view() -> None:
         "Programs use the API with a token. The page shows it only once, because the server "
         "stores only a digest."
     )
-    valid_tokens = [row for row in workspace().tokens.list_all() if row.valid]
+    valid_tokens = [row for row in workspace().tokens() if row.valid]
     for row in valid_tokens:
         _token(row)
     if not valid_tokens:
@@ -253,7 +253,7 @@ def _new_token() -> None:
         submitted = filled_button("Make a token", draw=st.form_submit_button)
     if submitted:
         with guard():
-            secret, _ = workspace().tokens.create(name, scopes, _TOKEN_LIVES[life])
+            secret, _ = workspace().create_token(name, scopes, _TOKEN_LIVES[life])
             st.session_state[_NEW_TOKEN] = secret
             draft_stored("tokens")
             st.rerun()
@@ -267,4 +267,4 @@ def _allows(scope: str) -> bool:
 @dialog("Revoke this token?", icon=":material/delete:")
 def _confirm_token(row: TokenRow) -> None:
     st.markdown(f"Programs with the token **{plain(row.name)}** lose access at once.")
-    confirm_button("Revoke", "tokens_revoke_really", workspace().tokens.revoke, row.id)
+    confirm_button("Revoke", "tokens_revoke_really", workspace().revoke_token, row.id)
