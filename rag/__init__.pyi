@@ -377,7 +377,6 @@ from .types.results import SystemSource as SystemSource
 from .types.schema import Schema as Schema
 from .types.schema import Timestamp as Timestamp
 from .types.schema import attribute as attribute
-from .types.schema import isoformat as isoformat
 from .workspace.authorization import Principal as Principal
 from .workspace.knowledge_base import FederatedBase as FederatedBase
 from .workspace.knowledge_base import KnowledgeBase as KnowledgeBase

@@ -41,7 +41,6 @@ from rag import (
     answer_and_more,
     counted,
     failure_words,
-    isoformat,
     metric_title,
     money,
     page_name,
@@ -92,7 +91,7 @@ def encodable(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, datetime):
-        return isoformat(value)
+        return value.isoformat()
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     return dict(value) if isinstance(value, Mapping) else list(value)

@@ -9,7 +9,6 @@ from typing import Any
 
 from rag.answering.markup import CodeBlock, code_blocks
 from rag.storage.conversations import Conversation, StoredCitation, Turn
-from rag.storage.rows import in_utc
 from rag.types import page_name
 
 _THUMBS = {1: "up", -1: "down"}
@@ -25,7 +24,7 @@ def as_data(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, Any]
     return {
         "id": conversation.id,
         "name": conversation.name,
-        "created": in_utc(conversation.created).isoformat(),
+        "created": conversation.created.isoformat(),
         "settings": dict(conversation.settings or {}),
         "turns": [turn_data(turn) for turn in turns],
     }

@@ -31,7 +31,6 @@ from rag.settings.version import code_version
 from rag.storage import Connection, Database, bases, documents
 from rag.storage.access import links
 from rag.storage.access.links import TourRow
-from rag.storage.rows import in_utc
 from rag.types import Document, Span
 from rag.types.schema import Schema, Timestamp
 
@@ -245,7 +244,7 @@ class Tours:
         with self._database.read() as connection:
             newest = documents.newest(connection, self._base_id)
             stored = documents.names(connection, self._base_id, list(cited))
-        unchanged = (newest is None or newest <= in_utc(answered)) and stored.keys() >= set(cited)
+        unchanged = (newest is None or newest <= answered) and stored.keys() >= set(cited)
         now = self._database.fetch(documents_hash_now, self._base_id) if unchanged else ""
         return AnswerBasis(question, answered, now, recipe.hash)
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, delete, func, in
 
 from rag.errors import NotFound
 from rag.storage import builds, leases, passage_edits
-from rag.storage.rows import in_utc, listable, read, values
+from rag.storage.rows import listable, read, values
 from rag.storage.tables import (
     build,
     chunk,
@@ -270,7 +270,7 @@ def set_name(connection: Connection, base_id: int, document_id: str, name: str) 
 
 def set_added(connection: Connection, base_id: int, document_id: str, added: datetime) -> None:
     """Replace the moment at which a document was added."""
-    change = update(document).where(_is(base_id, document_id)).values(added=added.astimezone(UTC))
+    change = update(document).where(_is(base_id, document_id)).values(added=added)
     connection.execute(change)
 
 
@@ -314,8 +314,7 @@ def ids_by_name(connection: Connection, base_id: int) -> dict[str, str]:
 def newest(connection: Connection, base_id: int) -> datetime | None:
     """Return when the newest document was added; None without documents."""
     statement = select(document.c.added).where(document.c.base_id == base_id)
-    added = connection.scalar(statement.order_by(document.c.added.desc()).limit(1))
-    return in_utc(added)
+    return connection.scalar(statement.order_by(document.c.added.desc()).limit(1))
 
 
 def state(connection: Connection, base_id: int) -> tuple[object, ...]:

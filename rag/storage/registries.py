@@ -15,17 +15,17 @@ import sqlalchemy as sa
 from pydantic import ConfigDict
 
 from rag.storage import bases
-from rag.storage.rows import in_utc, insert_or_replace, read, values
+from rag.storage.rows import insert_or_replace, read, values
+from rag.storage.tables import UtcDateTime, calibration, metadata
 from rag.storage.tables import base_id as owned
 from rag.storage.tables import base_id as owner
-from rag.storage.tables import calibration, metadata
 
 tool = sa.Table(
     "tool",
     metadata,
     sa.Column("name", sa.String, primary_key=True),
     sa.Column("definition", sa.JSON, nullable=False),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
 )
 
 
@@ -54,7 +54,7 @@ system = sa.Table(
     sa.Column("version", sa.Integer, primary_key=True),
     sa.Column("hash", sa.String(64), nullable=False),
     sa.Column("definition", sa.JSON, nullable=False),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
 )
 
 
@@ -179,7 +179,7 @@ language_model = sa.Table(
     # Of the last prompt that its server cut.
     sa.Column("read_tokens", sa.Integer),
     sa.Column("sent_tokens", sa.Integer),
-    sa.Column("cut", sa.DateTime(timezone=True)),
+    sa.Column("cut", UtcDateTime),
     # What it reads where a recipe leaves that open, by questions that were tried.
     sa.Column("evidence", sa.String),
     sa.Column("evidence_reason", sa.String),
@@ -229,7 +229,7 @@ class ModelFacts:
 def list_models(connection: sa.Connection) -> Sequence[ModelFacts]:
     """Return all that is known, by name."""
     rows = connection.execute(sa.select(language_model).order_by(*language_model.primary_key))
-    return [read(ModelFacts, row, cut=in_utc(row.cut)) for row in rows]
+    return [read(ModelFacts, row) for row in rows]
 
 
 def note_model(connection: sa.Connection, name: ModelName, **facts: Any) -> None:
@@ -255,7 +255,7 @@ prompt_text = sa.Table(
     sa.Column("name", sa.String, nullable=False),
     # "" stands for the text that the product comes with.
     sa.Column("text", sa.Text, nullable=False),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
 )
 
 

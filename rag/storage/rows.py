@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 _MOST_LISTED = 500  # values in one SQL statement
 
 Item = TypeVar("Item")
-Time = TypeVar("Time", datetime, datetime | None)
 Value = TypeVar("Value", bound="DataclassInstance")
 
 
@@ -44,11 +42,6 @@ def read(value_type: type[Value], row: Row[*tuple[Any, ...]], **derived: Any) ->
 @cache
 def _names(value_type: type[DataclassInstance]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(value_type))
-
-
-def in_utc(at: Time) -> Time:
-    """Return a stored time with its zone: SQLite drops the zone, which is UTC."""
-    return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def listable(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from rag.errors import NotFound
 from rag.recipe import Recipe
 from rag.storage.rows import insert_for, insert_or_replace, listable, read, values
+from rag.storage.tables import UtcDateTime, baseline, cut, foreign_text, metadata, run, run_question
 from rag.storage.tables import base_id as owned
-from rag.storage.tables import baseline, cut, foreign_text, metadata, run, run_question
 from rag.types.results import QuestionResult, Run, SystemSource
 
 # What was tried on a question set, once each: ``look`` names what makes it the same as before, and
@@ -32,7 +32,7 @@ look_table = sa.Table(
     # Of the split whose held-out questions were looked at; null where all questions were.
     sa.Column("split_seed", sa.Integer),
     sa.Column("split_share", sa.Float),
-    sa.Column("first", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("first", UtcDateTime, nullable=False),
     sa.UniqueConstraint("base_id", "question_set", "family", "look"),
 )
 

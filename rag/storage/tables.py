@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData(
@@ -12,6 +14,23 @@ metadata = sa.MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+
+class UtcDateTime(sa.TypeDecorator[datetime]):
+    """A moment in UTC; SQLite stores it without its zone."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        """Convert a moment of any zone."""
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        """Return a moment as it was stored, with its zone."""
+        if value is None or value.tzinfo:
+            return value
+        return value.replace(tzinfo=UTC)
 
 
 def base_id(primary: bool = False) -> sa.Column[int]:
@@ -34,7 +53,7 @@ knowledge_base = sa.Table(
     sa.Column("recipe", sa.JSON, nullable=False),
     # Counts changes of the documents: one cheap query tells a reader whether its index is current.
     sa.Column("version", sa.Integer, nullable=False, default=0),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     # Hidden from everyone: its rows go in portions, and this one last.
     sa.Column("deleted", sa.Boolean, nullable=False, default=False, server_default=sa.false()),
 )
@@ -45,7 +64,7 @@ recipe_version = sa.Table(
     base_id(primary=True),
     sa.Column("hash", sa.String(12), primary_key=True),
     sa.Column("recipe", sa.JSON, nullable=False),
-    sa.Column("saved", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("saved", UtcDateTime, nullable=False),
 )
 
 document = sa.Table(
@@ -60,7 +79,7 @@ document = sa.Table(
     sa.Column("headings", sa.JSON, nullable=False),
     sa.Column("metadata", sa.JSON, nullable=False),
     sa.Column("characters", sa.Integer, nullable=False),
-    sa.Column("added", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("added", UtcDateTime, nullable=False),
     sa.Column("tags", sa.JSON, nullable=False, server_default="[]"),
     sa.Column("tables", sa.JSON, nullable=False, server_default="[]"),
     sa.Column("reader_version", sa.Integer, nullable=False, server_default="0"),
@@ -136,7 +155,7 @@ build = sa.Table(
     sa.Column("hash", sa.String(12), primary_key=True),
     sa.Column("cut_id", sa.Integer, sa.ForeignKey("cut.id", ondelete="CASCADE"), nullable=False),
     sa.Column("recipe", sa.JSON, nullable=False),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
 )
 
 # Which documents a build holds, with all their passages. Written in the transaction that writes
@@ -180,7 +199,7 @@ question_set = sa.Table(
     # Which questions are for choosing recipes and which for reporting: decided by seed and share.
     sa.Column("split_seed", sa.Integer, nullable=False, default=0),
     sa.Column("split_share", sa.Float, nullable=False, default=0.5),
-    sa.Column("changed", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("changed", UtcDateTime, nullable=False),
     sa.Column("licence", sa.String, nullable=False, server_default=""),
     sa.UniqueConstraint("base_id", "name"),
 )
@@ -196,7 +215,7 @@ question_set_version = sa.Table(
     sa.Column("questions", sa.Integer, nullable=False),
     sa.Column("labels", sa.Integer, nullable=False),
     sa.Column("content", sa.JSON, nullable=False),
-    sa.Column("replaced", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("replaced", UtcDateTime, nullable=False),
 )
 
 question = sa.Table(
@@ -238,7 +257,7 @@ evidence = sa.Table(
     sa.Column("origin", sa.String, nullable=False, server_default=""),
     sa.Column("nugget", sa.String, nullable=False, server_default=""),
     # Null for labels from before dates were kept.
-    sa.Column("created", sa.DateTime(timezone=True)),
+    sa.Column("created", UtcDateTime),
     goes_with("question", set_id="set_id", question_id="id"),
     sa.Index(None, "set_id", "question_id"),
     sa.Index(None, "document_id"),
@@ -265,7 +284,7 @@ run = sa.Table(
     sa.Column("metrics", sa.JSON, nullable=False),
     sa.Column("environment", sa.JSON, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     sa.Column("note", sa.Text, nullable=False),
     sa.Column("tags", sa.JSON, nullable=False),
     sa.Index(None, "base_id", "created"),
@@ -323,7 +342,7 @@ calibration = sa.Table(
     sa.Column("quality", sa.JSON, nullable=False),
     # What "auto" means with this calibration.
     sa.Column("threshold", sa.Float),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     goes_with("build", base_id="base_id", build_hash="hash"),
 )
 
@@ -349,9 +368,9 @@ job = sa.Table(
     # Owners that died since an item was last done: what kills its process is not tried for ever.
     sa.Column("deaths", sa.Integer, nullable=False, default=0, server_default="0"),
     # When it last went back to the queue, unfinished, for a job of another base.
-    sa.Column("gave_way", sa.DateTime(timezone=True)),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("finished", sa.DateTime(timezone=True)),
+    sa.Column("gave_way", UtcDateTime),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("finished", UtcDateTime),
     sa.Index(None, "status"),
 )
 

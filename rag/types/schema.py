@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -61,14 +61,9 @@ def attribute(*path: str, description: str | None = None) -> Any:
     return Field(validation_alias=AliasPath(*path), description=description)
 
 
-def isoformat(at: datetime) -> str:
-    """Return a time in ISO 8601; SQLite returns times without their zone, which is UTC."""
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
-
-
 Timestamp = Annotated[
     datetime,
-    PlainSerializer(isoformat, return_type=str, when_used="json"),
+    PlainSerializer(datetime.isoformat, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
 ]
 """A time that is written in ISO 8601 with its zone."""

@@ -6,6 +6,7 @@ import json
 import shutil
 import unicodedata
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -31,6 +32,8 @@ def test_a_document_is_added_found_and_described(workspace):
     assert document.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
     infos = base.documents.documents(QUICK.index)
     assert [(info.name, info.passages) for info in infos] == [("leave.md", 1), ("travel.md", 1)]
+    moments = [info.added for info in infos] + [info.created for info in workspace.bases()]
+    assert {moment.utcoffset() for moment in moments} == {timedelta(0)}
 
 
 def test_the_same_bytes_again_are_unchanged_under_any_name(workspace):

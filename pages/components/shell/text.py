@@ -261,7 +261,6 @@ def seconds(value: float | None) -> str:
 
 def ago(moment: datetime) -> str:
     """The age of a moment in UTC: ``just now``, ``5 min ago``, or its date after a day."""
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     seconds = (datetime.now(UTC) - moment).total_seconds()
     if seconds < 60:
         return "just now"

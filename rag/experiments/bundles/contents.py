@@ -39,7 +39,6 @@ from rag.storage import bases, documents, passage_edits, questions, registries, 
 from rag.storage.documents import DocumentInfo
 from rag.storage.passage_edits import StoredEdit
 from rag.storage.registries import CalibrationRow
-from rag.storage.rows import in_utc
 from rag.types import Document, Heading, Page, Receipt, Table
 from rag.types.results import QuestionResult, Run
 
@@ -222,7 +221,7 @@ def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:
         knowledge_base=base_name,
         set=run.question_set,
         set_version=run.set_version,
-        created=in_utc(run.created).isoformat(),
+        created=run.created.isoformat(),
         note=run.note,
         tags=run.tags,
         cutoffs=tuple(sorted(depths)),
@@ -243,7 +242,7 @@ def entry(document: Document, row: DocumentInfo, size: int | None) -> DocumentEn
         text_sha256=text_sha256(document.text),
         tags=row.tags,
         date=document.metadata.get("date", ""),
-        added=in_utc(row.added),
+        added=row.added,
     )
 
 

@@ -16,14 +16,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from rag.storage.access.people import person
-from rag.storage.rows import in_utc
-from rag.storage.tables import metadata
+from rag.storage.rows import read
+from rag.storage.tables import UtcDateTime, metadata
 
 audit_entry = sa.Table(
     "audit_entry",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
     # Whose doing it was; "" is the one local user.
     sa.Column("person_id", sa.String(12), nullable=False),
     # How: on a page, by the API, by MCP, by a link; and by which token or link.
@@ -133,6 +133,4 @@ def forget_address(connection: sa.Connection, email: str) -> None:
 
 
 def _line(row: Any) -> AuditLine:
-    names = [name for name in AuditEntry.__slots__ if name != "at"]
-    entry = AuditEntry(in_utc(row.at), *(getattr(row, name) for name in names))
-    return AuditLine(row.id, entry, "" if not row.person_id else row.email)
+    return AuditLine(row.id, read(AuditEntry, row), "" if not row.person_id else row.email)

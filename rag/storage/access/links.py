@@ -12,8 +12,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rag.storage.rows import in_utc, read
-from rag.storage.tables import base_id, metadata
+from rag.storage.rows import read
+from rag.storage.tables import UtcDateTime, base_id, metadata
 from rag.storage.tables import base_id as owner
 
 DELETED_TOUR = 0
@@ -29,9 +29,9 @@ share_link = sa.Table(
     sa.Column("digest", sa.String(64), nullable=False, unique=True),
     # Who made it; "" is the one user of a server that nobody signs in to.
     sa.Column("maker", sa.String, nullable=False, server_default=""),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("expires", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("revoked", sa.DateTime(timezone=True)),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("expires", UtcDateTime, nullable=False),
+    sa.Column("revoked", UtcDateTime),
     # The only tour that it shows; NULL shows all tours.
     sa.Column("tour_id", sa.Integer),
 )
@@ -103,9 +103,8 @@ def forget_tour(connection: sa.Connection, base_id: int, tour_id: int) -> None:
 
 
 def _row(row: Any) -> LinkRow:
-    moments = {name: in_utc(getattr(row, name)) for name in ("created", "expires", "revoked")}
-    name = row.name if row.name != _FORMER_NAME else name_at(in_utc(row.created))
-    return read(LinkRow, row, **moments, name=name)
+    name = row.name if row.name != _FORMER_NAME else name_at(row.created)
+    return read(LinkRow, row, name=name)
 
 
 def name_at(created: datetime) -> str:
@@ -120,7 +119,7 @@ tour = sa.Table(
     owner(),
     sa.Column("title", sa.String, nullable=False),
     sa.Column("stops", sa.JSON, nullable=False),
-    sa.Column("changed", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("changed", UtcDateTime, nullable=False),
 )
 
 _Stops = Sequence[dict[str, Any]]

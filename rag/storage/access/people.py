@@ -14,8 +14,8 @@ from rag.errors import NotFound
 from rag.storage import bases
 from rag.storage.access.tokens import api_token
 from rag.storage.conversations.sessions import bout, conversation
-from rag.storage.rows import in_utc, insert_missing, insert_or_replace
-from rag.storage.tables import base_id, knowledge_base, metadata
+from rag.storage.rows import insert_missing, insert_or_replace
+from rag.storage.tables import UtcDateTime, base_id, knowledge_base, metadata
 
 person = sa.Table(
     "person",
@@ -29,8 +29,8 @@ person = sa.Table(
     sa.Column(
         "administrator", sa.Boolean, nullable=False, default=False, server_default=sa.false()
     ),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("seen", sa.DateTime(timezone=True)),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("seen", UtcDateTime),
 )
 
 deleted_account = sa.Table(
@@ -38,7 +38,7 @@ deleted_account = sa.Table(
     metadata,
     # As in ``person``; kept for as long as a browser may bring back a sign-in from before.
     sa.Column("subject", sa.String(64), primary_key=True),
-    sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
 )
 
 member = sa.Table(
@@ -253,8 +253,7 @@ def forget(connection: sa.Connection, person_id: str) -> dict[str, int]:
 def deletion_time(connection: sa.Connection, subject: str) -> datetime | None:
     """Return the time at which an account was deleted; None if no deletion is recorded."""
     statement = sa.select(deleted_account.c.at).where(deleted_account.c.subject == subject)
-    at = connection.execute(statement).scalar()
-    return in_utc(at)
+    return connection.execute(statement).scalar()
 
 
 def forget_deleted(connection: sa.Connection, before: datetime) -> None:
@@ -279,8 +278,8 @@ sign_in = sa.Table(
     sa.Column(
         "person_id", sa.String(12), sa.ForeignKey("person.id", ondelete="CASCADE"), nullable=False
     ),
-    sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("ended", sa.DateTime(timezone=True)),
+    sa.Column("at", UtcDateTime, nullable=False),
+    sa.Column("ended", UtcDateTime),
 )
 
 

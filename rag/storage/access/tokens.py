@@ -14,8 +14,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from rag.storage import leases
-from rag.storage.rows import in_utc, insert_missing, read, values
-from rag.storage.tables import metadata
+from rag.storage.rows import insert_missing, read, values
+from rag.storage.tables import UtcDateTime, metadata
 
 api_token = sa.Table(
     "api_token",
@@ -26,10 +26,10 @@ api_token = sa.Table(
     sa.Column("scopes", sa.JSON, nullable=False),
     # Whose token it is; "" is the one user of a server that nobody signs in to.
     sa.Column("owner", sa.String, nullable=False, server_default=""),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("expires", sa.DateTime(timezone=True)),
-    sa.Column("used", sa.DateTime(timezone=True)),
-    sa.Column("revoked", sa.DateTime(timezone=True)),
+    sa.Column("created", UtcDateTime, nullable=False),
+    sa.Column("expires", UtcDateTime),
+    sa.Column("used", UtcDateTime),
+    sa.Column("revoked", UtcDateTime),
     # What its calls over MCP may come to, by ``calls``, ``minutes`` and ``money``.
     sa.Column("budget", sa.JSON, nullable=False, server_default="{}"),
 )
@@ -103,17 +103,14 @@ def note_use(connection: sa.Connection, token_id: str, moment: datetime) -> None
 
 
 def _row(row: Any) -> TokenRow:
-    moments = {
-        name: in_utc(getattr(row, name)) for name in ("created", "expires", "used", "revoked")
-    }
-    return read(TokenRow, row, scopes=tuple(row.scopes), **moments)
+    return read(TokenRow, row, scopes=tuple(row.scopes))
 
 
 agent_call = sa.Table(
     "agent_call",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("at", UtcDateTime, nullable=False),
     # The token, or "" for who started the server beside the home.
     sa.Column("token_id", sa.String(12), nullable=False, server_default=""),
     sa.Column("agent", sa.String, nullable=False),
@@ -157,7 +154,7 @@ def calls_of_base(connection: sa.Connection, base_id: int, limit: int) -> list[A
     """Return the calls about a knowledge base, newest first."""
     statement = sa.select(agent_call).where(agent_call.c.base_id == base_id)
     newest = statement.order_by(agent_call.c.id.desc()).limit(limit)
-    return [read(AgentCall, row, at=in_utc(row.at)) for row in connection.execute(newest)]
+    return [read(AgentCall, row) for row in connection.execute(newest)]
 
 
 def spent(connection: sa.Connection, token_id: str) -> dict[str, float]:

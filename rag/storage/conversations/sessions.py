@@ -13,8 +13,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rag.storage.rows import in_utc, read
-from rag.storage.tables import base_id, goes_with, metadata
+from rag.storage.rows import read
+from rag.storage.tables import UtcDateTime, base_id, goes_with, metadata
 
 conversation = sa.Table(
     "conversation",
@@ -28,7 +28,7 @@ conversation = sa.Table(
     sa.Column("settings", sa.JSON(none_as_null=True)),
     # The last turn of the branch that is shown; null for the newest turn.
     sa.Column("head", sa.Integer),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     sa.Index(None, "base_id", "visitor"),
 )
 
@@ -67,7 +67,7 @@ turn = sa.Table(
     sa.Column("sentences", sa.JSON, nullable=False, server_default="[]"),
     # Decisions, budget, wording: how the answer came about.
     sa.Column("details", sa.JSON, nullable=False, server_default="{}"),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     goes_with("conversation", conversation_id="id"),
     sa.Index(None, "conversation_id"),
 )
@@ -109,7 +109,7 @@ bout = sa.Table(
     sa.Column("left", sa.JSON, nullable=False),
     sa.Column("right", sa.JSON, nullable=False),
     sa.Column("vote", sa.String, nullable=False, default=""),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     sa.Index(None, "base_id", "visitor"),
 )
 
@@ -311,8 +311,7 @@ def turns_since(connection: sa.Connection, scope: Scope, first: datetime | None)
     )
     if first is not None:
         statement = statement.where(turn.c.created >= first)
-    rows = connection.execute(statement).all()
-    return [read(TurnRow, row, asked=in_utc(row.asked)) for row in reversed(rows)]
+    return [read(TurnRow, row) for row in reversed(connection.execute(statement).all())]
 
 
 def has_turns(connection: sa.Connection, scope: Scope) -> bool:

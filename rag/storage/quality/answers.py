@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rag.storage.rows import insert_missing, insert_or_replace, read
-from rag.storage.tables import base_id, metadata, run, run_question
+from rag.storage.tables import UtcDateTime, base_id, metadata, run, run_question
 from rag.types import Cost
 
 judgement = sa.Table(
@@ -40,7 +40,7 @@ judgement = sa.Table(
     sa.Column("model", sa.String, nullable=False, server_default=""),
     # The probability that a decision model stated; null of a grade in words.
     sa.Column("stated", sa.Float),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     sa.UniqueConstraint("run_id", "question_id", "item", "judge", "rubric", "repetition"),
 )
 
@@ -72,7 +72,7 @@ run_answer = sa.Table(
     sa.Column("currency", sa.String(8), nullable=False, server_default=""),
     sa.Column("judge_tokens", sa.Integer, nullable=False, server_default="0"),
     sa.Column("judge_cost", sa.Float),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     sa.Index(None, "base_id"),
 )
 
@@ -94,7 +94,7 @@ preference = sa.Table(
     sa.Column("tokens", sa.Integer, nullable=False),
     sa.Column("cost", sa.Float),
     sa.Column("currency", sa.String(8), nullable=False, server_default=""),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     sa.UniqueConstraint("run_id", "other_id", "question_id", "judge", "rubric"),
     sa.Index(None, "other_id"),
 )

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from rag.errors import InvalidInput
 from rag.storage import bases
 from rag.storage.rows import insert_missing, read, values
-from rag.storage.tables import base_id, metadata, run
+from rag.storage.tables import UtcDateTime, base_id, metadata, run
 from rag.storage.tables import base_id as owner
 from rag.types.schema import Schema, Timestamp
 
@@ -31,7 +31,7 @@ decision = sa.Table(
     sa.Column("metric", sa.String, nullable=False),
     sa.Column("seed", sa.Integer, nullable=False),
     sa.Column("questions", sa.Integer, nullable=False),
-    sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("created", UtcDateTime, nullable=False),
     sa.UniqueConstraint("run_id", "other_id", "metric"),
 )
 
@@ -164,7 +164,7 @@ settlement = sa.Table(
     sa.Column("decision", sa.String, nullable=False),
     sa.Column("document", sa.String, nullable=False),
     sa.Column("reason", sa.String, nullable=False),
-    sa.Column("settled", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("settled", UtcDateTime, nullable=False),
 )
 
 

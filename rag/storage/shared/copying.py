@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from rag.storage.every_table import metadata
 from rag.storage.files import store_parts
 from rag.storage.passage_edits import passage_edit
 from rag.storage.registries import prompt_text, recipe_name
-from rag.storage.rows import in_utc, read
+from rag.storage.rows import read
 from rag.storage.shared.segments import Segments
 from rag.storage.tables import (
     build,
@@ -260,7 +259,7 @@ def _copy_all(source: sa.Connection, target: sa.Connection) -> None:
         read = sa.select(*(_verbatim(column) for column in table.columns))
         result = source.execute(read, execution_options={"yield_per": _ROWS})
         for rows in result.mappings().partitions():
-            target.execute(fill, [_in_utc(dict(row)) for row in rows])
+            target.execute(fill, [dict(row) for row in rows])
 
 
 def _verbatim(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
@@ -274,14 +273,6 @@ def _given(column: sa.ColumnElement[Any], on_server: bool) -> sa.ColumnElement[A
         return sa.bindparam(column.key, type_=column.type)
     text: sa.ColumnElement[Any] = sa.bindparam(column.key, type_=sa.Text())
     return sa.cast(text, sa.JSON) if on_server else sa.type_coerce(text, sa.Text)
-
-
-def _in_utc(row: Mapping[str, Any]) -> dict[str, Any]:
-    """SQLite keeps moments without their zone, which is UTC."""
-    return {
-        name: in_utc(value).astimezone(UTC) if isinstance(value, datetime) else value
-        for name, value in row.items()
-    }
 
 
 def _counts(table: sa.Table) -> bool:
