@@ -18,10 +18,10 @@ from rag.evaluation.calibration import Calibration
 from rag.evaluation.measuring import measured
 from rag.evaluation.reliability import Quality
 from rag.evaluation.sweeping import CONTEXT
-from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.corpus import BM25_FIELDS
 from rag.storage import registries
 from rag.storage.registries import CalibrationRow
+from tests.recipes import choices
 from tests.workspaces import QUICK, add, workspace_at
 
 SET, CUTOFFS, MOST = "questions", (1, 3), 24
@@ -51,34 +51,15 @@ ASKED = [
     ),
 ]
 
+UNSWEPT = {"tools", "expansions", "hyde", "rerank"}
+"""Refused, or steps that ask a model."""
 VALUES: dict[str, list[Any]] = {
-    "mode": ["dense", "lexical", "hybrid"],
+    **{name: choices(SearchRecipe, name) for name in SearchRecipe.model_fields.keys() - UNSWEPT},
+    # Values that tell recipes apart on so few documents, and words that filters know.
     "top_k": [1, 2, 9],
     "threshold": [None, "auto", 0.0, 0.2],
-    "relevance": ["cosine", "probability"],
-    "exact_codes": [False, True],
-    "matched_words": [False, True],
-    "refuse": ["off", "auto", 0.5],
-    "other_languages": ["alike", "words"],
     "candidates": [1, 3, 50],
-    "fusion": ["weighted", "rrf", "saturation", *LIST_SCALES, QDRANT_RRF],
-    "dense_weight": [0.0, 0.3, 0.6, 1.0],
-    "rrf_k": [1, 60],
-    "bm25_pivot": [1.0, 8.0, 20.0],
-    "k1": [0.0, 0.5, 1.2, 4.0],
-    "b": [0.0, 0.75, 1.0],
-    "fuzzy": [False, True],
-    "prefix": [False, True],
-    "spelling": [False, True, "question"],
-    "synonyms": [False, True],
-    "rewrite": [False, True],  # without a conversation there is nothing to make complete
     "feedback": [0, 1, 3],
-    "feedback_weight": [0.0, 0.4, 1.0],
-    "feedback_terms": [0, 3],
-    "rerank_depth": [1, 20],  # without a reranker it does not matter
-    "rerank_batch": [1, 16],
-    "duplicates": [None, 0.5, 0.95, 1.0],
-    "mmr": [None, 0.0, 0.5, 1.0],
     "documents": [[], ["leave*", "pump?.*"], ["nothing"]],
     "types": [[], ["txt"], ["text/html", "md"]],
     "tags": [[], ["machines"]],
@@ -86,13 +67,7 @@ VALUES: dict[str, list[Any]] = {
     "after": ["", "2000-01-01"],
     "before": ["", "2000-01-01"],
     "heading": ["", "leave"],
-    "context": ["passage", "neighbours", "section"],
-    "neighbours": [1, 2],
-    "merge": [False, True],
-    "order": ["rank", "document"],
 }
-UNSWEPT = {"tools", "expansions", "hyde", "rerank"}
-"""Refused, or steps that ask a model."""
 
 
 @pytest.fixture(scope="module")
@@ -151,10 +126,6 @@ def _grids(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, list[Any]]]:
     if "probability" in chosen.get("relevance", []):
         assume(not set(BM25_FIELDS) & set(chosen))  # a calibration is of one BM25
     return fixed, grid
-
-
-def test_the_fields_are_all_that_a_sweep_knows():
-    assert set(VALUES) == set(SearchRecipe.model_fields) - UNSWEPT
 
 
 @given(_grids())
