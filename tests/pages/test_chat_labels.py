@@ -37,16 +37,14 @@ def test_every_retrieved_passage_can_be_graded_and_all_pages_count_alike(base):
     assert [label.grade for label in question.labels] == [3, *[0] * len(hits)]
 
 
-def test_passages_to_grade_are_not_cut_within_a_word(base):
+def test_passages_to_grade_are_whole(base):
     words = " ".join(["Forklifts are charged overnight in the northern warehouse"] * 8)
     session.opened().jobs.run(base.documents.add_text("hall.txt", f"{words}."))
     app = ask(visit("chat.py"), "Where are forklifts charged overnight?")
     app.button(key="chat_collect_1").click().run()
     labels = [each.label for each in app.get("button_group") if "hall" in (each.label or "")]
     assert labels
-    assert {label.split(": ", 1)[1].rstrip(" ….\\").split()[-1] for label in labels} <= set(
-        words.split()
-    )
+    assert not any("…" in label for label in labels)
 
 
 def test_a_question_is_stored_as_one_without_an_answer(base):

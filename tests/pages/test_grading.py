@@ -121,7 +121,7 @@ def test_the_exact_words_become_the_label(base):
     app.button(key="inspector_evidence_store").click().run()
     assert _labels(base) == []  # nothing is chosen at first
     app.button(key="inspector_evidence").click().run()
-    app.text_input(key=f"inspector_evidence_words_{leave.id}").set_value("until 30  June")
+    app.text_input(key=f"inspector_evidence_words_{leave.id}_{LEAVE}").set_value("until 30  June")
     app.button(key="inspector_evidence_store").click().run()
     assert [(label.quote, label.grade) for label in _labels(base)] == [("until 30 June", 2)]
     assert app.get_by_key(f"inspector_grade_{leave.id}").value == "2"

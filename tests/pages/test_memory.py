@@ -66,6 +66,17 @@ def test_one_is_corrected_in_a_dialog(base):
     assert "corrected" in texts(visit("usage.py", usage="Memory", provider="ollama"))
 
 
+def test_a_correction_outlasts_the_end_of_its_dialog(base):
+    turn = told(base, LEAVE)
+    app = visit("usage.py", usage="Memory", provider="ollama")
+    app.button(key=f"memory_correct_{turn}").click().run()
+    app.text_area(key=f"memory_words_{turn}").set_value("Until the end of June [1].")
+    app.button(key=f"memory_correct_{turn}").click().run()
+    app.run()
+    app.button(key=f"memory_correct_{turn}").click().run()
+    assert app.text_area(key=f"memory_words_{turn}").value == "Until the end of June [1]."
+
+
 def test_one_is_forgotten_after_a_question(base):
     turn = told(base, LEAVE)
     app = visit("usage.py", usage="Memory", provider="ollama")

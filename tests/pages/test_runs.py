@@ -211,7 +211,7 @@ def test_a_note_and_tags_are_edited(base, pair, open_page):
     app = open_page("runs.py", runs=bad)
     app.button(key="runs_note").click().run()
     app.text_area[0].set_value("Too strict")
-    app.get_by_key("runs_note_tags").set_value(["strict"])
+    app.get_by_key(f"runs_note_tags_{bad}").set_value(["strict"])
     app.button(key="runs_note_save").click().run()
     kept = base.runs.get(bad)
     assert (kept.note, kept.tags) == ("Too strict", ("strict",))

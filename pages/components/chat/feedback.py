@@ -21,7 +21,7 @@ from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.guard import guard, later
 from pages.components.shell.session import offered, question_sets
 from pages.components.shell.text import plain
-from pages.components.source.places import is_here, place, snippet
+from pages.components.source.places import is_here, place
 from rag import (
     FEEDBACK_REASONS,
     FROM_USERS,
@@ -119,7 +119,6 @@ def _rate(base: KnowledgeBase, turn_id: int) -> None:
 
 SET = "chat_collect_set"
 ADDED = "chat_collected"
-LONGEST = 160  # characters of a passage in the list
 _MOST_UNSCROLLED = 3
 _TALLEST = 260  # pixels of the list
 
@@ -272,7 +271,7 @@ def _others(base: KnowledgeBase, turn: Turn, hits: Sequence[Hit]) -> list[_Grada
 def _described(document: str, page: int | None, text: str) -> str:
     where = page_name(document, page, before=", ")
     words = " ".join(unmarked(text).split())
-    return f"{plain(document)}{where}: {snippet(words, (), LONGEST)}"
+    return f"{plain(document)}{where}: {plain(words)}"
 
 
 def _question(turn: Turn) -> str:

@@ -114,9 +114,7 @@ def _repair(base: KnowledgeBase, set_name: str, question: str, label: Label) -> 
         with st.container(border=True, height=180):
             st.markdown(marked(chunk.text, [(start, end)], "green-background"))
         place = chunk.document_id, chunk.start + start, chunk.start + end
-        confirm_button(
-            "Move it here", key, base.questions.move_label, set_name, label.id, *place, cancel=True
-        )
+        confirm_button("Move it here", key, base.questions.move_label, set_name, label.id, *place)
     if st.button("Remove the label", key="lost_label_remove", type="tertiary"):
         with guard():
             base.questions.remove_label(set_name, label.id)

@@ -304,7 +304,7 @@ def evidence_button(grading: Grading, hit: Hit) -> None:
         _choose_words(grading, hit)
 
 
-@dialog("Which words answer?", icon=":material/ink_highlighter:", width="large", dismissible=False)
+@dialog("Which words answer?", icon=":material/ink_highlighter:", width="large")
 def _choose_words(grading: Grading, hit: Hit) -> None:
     count = len(sentences(hit.chunk.text))
     if count > 1:
@@ -312,44 +312,48 @@ def _choose_words(grading: Grading, hit: Hit) -> None:
             "Sentences that answer, from the first to the last chosen",
             range(1, count + 1),
             selection_mode="multi",
-            key=_key("from", hit),
+            key=_key("from", grading, hit),
+            persist_state="page",
         )
     st.text_input(
         "Or paste the words" if count > 1 else "Paste the words",
-        key=_key("words", hit),
+        key=_key("words", grading, hit),
         placeholder="as the page shows them",
+        persist_state="page",
     )
     with st.container(border=True, height=280), guard():
-        st.markdown(_numbered(hit.chunk.text, _selected_words(hit)))
+        st.markdown(_numbered(hit.chunk.text, _selected_words(grading, hit)))
     st.segmented_control(
         "Grade",
         (MISLEADS, *GRADES[1:]),
         format_func=grade_name,
         default=GRADES[2],
         required=True,
-        key=_key("grade", hit),
+        key=_key("grade", grading, hit),
         help=MEANING,
+        persist_state="page",
     )
     st.text_input(
         "Part of the answer (optional)",
-        key=_key("nugget", hit),
+        key=_key("nugget", grading, hit),
         max_chars=LONGEST_NUGGET,
         help="A name, such as *deadline*. For an answer of several parts, recall of parts counts "
         "those that are found.",
+        persist_state="page",
     )
     key = "inspector_evidence_store"
-    confirm_button("Store the label", key, _store_words, grading, hit, cancel=True)
+    confirm_button("Store the label", key, _store_words, grading, hit)
 
 
-def _key(what: str, hit: Hit) -> str:
-    return f"inspector_evidence_{what}_{hit.chunk.id}"
+def _key(what: str, grading: Grading, hit: Hit) -> str:
+    return f"inspector_evidence_{what}_{hit.chunk.id}_{grading.question}"
 
 
-def _selected_words(hit: Hit) -> Span | None:
+def _selected_words(grading: Grading, hit: Hit) -> Span | None:
     """The span that the user selected, None before. Raises InvalidInput for words elsewhere."""
     pieces = sentences(hit.chunk.text)
-    numbers = st.session_state.get(_key("from", hit)) or ([1] if len(pieces) == 1 else [])
-    words = st.session_state[_key("words", hit)]
+    numbers = st.session_state.get(_key("from", grading, hit)) or ([1] if len(pieces) == 1 else [])
+    words = st.session_state[_key("words", grading, hit)]
     if not numbers and not words.strip():
         return None
     chosen_pieces = pieces[min(numbers, default=1) - 1 : max(numbers, default=1)]
@@ -371,7 +375,7 @@ def _numbered(text: str, span: Span | None) -> str:
 
 
 def _store_words(grading: Grading, hit: Hit) -> None:
-    span = _selected_words(hit)
+    span = _selected_words(grading, hit)
     if span is None:
         raise InvalidInput("No words are chosen.", "Choose sentences, or paste the words.")
     start, end = span
@@ -381,10 +385,10 @@ def _store_words(grading: Grading, hit: Hit) -> None:
         hit.chunk,
         hit.chunk.start + start,
         hit.chunk.start + end,
-        int(st.session_state[_key("grade", hit)]),
-        st.session_state[_key("nugget", hit)],
+        int(st.session_state[_key("grade", grading, hit)]),
+        st.session_state[_key("nugget", grading, hit)],
     )
-    grade = grade_name(str(st.session_state[_key("grade", hit)]))
+    grade = grade_name(str(st.session_state[_key("grade", grading, hit)]))
     stored = f"{grade}: the words are stored in {plain(grading.set_name)}."
     later(partial(st.toast, stored, icon=":material/label:"))
 

@@ -12,7 +12,6 @@ import streamlit as st
 from pages.components.labels import question_sets
 from pages.components.shell.buttons import (
     action_button,
-    cancel_button,
     confirm_button,
     dialog,
     filled_button,
@@ -345,7 +344,11 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
     with st.container(horizontal=True, gap="small"):
         # Not a callback: it would be given the table as it was drawn last.
         save = filled_button("Save", key="questions_save")
-        cancel_button("questions_cancel", by_escape=not any(st.session_state[_EDITED].values()))
+        # Escape in an edited table ends the edit of a cell; a closed dialog loses the table.
+        escape = None if any(st.session_state[_EDITED].values()) else "Escape"
+        cancel = st.button("Cancel", key="questions_cancel", type="tertiary", shortcut=escape)
+    if cancel:
+        st.rerun()
     if save:
         with guard():
             base.questions.save_table(set_name, before, read_rows(edited))

@@ -118,9 +118,8 @@ def refusals_card(run: Run) -> Card:
         card,
         metric=DOUBTED,
         label=METRIC_TITLES[DOUBTED],
-        note=f"{METRIC_TITLES[REFUSED].lower()}: {percent(run.metrics.get(REFUSED, 0.0))}",
-        help=f"{METRIC_DEFINITIONS[DOUBTED]} *Rightly refused* counts "
-        "only those for which the search returned nothing. A higher threshold refuses more, and so "
+        help=f"{METRIC_DEFINITIONS[DOUBTED]} For {percent(run.metrics.get(REFUSED, 0.0))}, the "
+        "search returned nothing (*Rightly refused*). A higher threshold refuses more, and so "
         "does a higher limit of *Off-topic questions*. In JSON and gates: `correct_doubt`.",
     )
 
@@ -375,8 +374,7 @@ def _expected_card(results: Sequence[QuestionResult]) -> Card:
 
 def _decisions_card(run: Run) -> Card:
     """The first card; runs of earlier versions have decisions only by the status of answers."""
-    note = "wrong answers count too"
-    card = replace(ANSWER_CARDS[0], note=note)
+    card = replace(ANSWER_CARDS[0], note="to answer or not")
     if DECISIONS in run.metrics or BY_STATUS not in run.metrics:
         return card
     title, definition = METRIC_TITLES[BY_STATUS], METRIC_DEFINITIONS[BY_STATUS]

@@ -114,10 +114,16 @@ def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
     if k := failing_depth(run):
         failures = Counter(filter(None, (first_failure(one, k) for one in results)))
         if failures:
-            most = max(_MOST_FAIL, key=lambda failure: failures[failure])  # the first of equal ones
-            text = _MOST_FAIL[most].format(unit=unit, k=k)
-            shares = f"{failures[most]:,} of {counted(failures.total(), 'failure')}"
-            said.append(f"Most frequent failure: :orange[{text}] ({shares}).")
+            most = max(failures.values())
+            kinds = [
+                f":orange[{text.format(unit=unit, k=k)}]"
+                for failure, text in _MOST_FAIL.items()
+                if failures[failure] == most
+            ]
+            name = "failures" if len(kinds) > 1 else "failure"
+            each = f"{most:,} each" if len(kinds) > 1 else f"{most:,}"
+            of = counted(failures.total(), "failure")
+            said.append(f"Most frequent {name}: {'; '.join(kinds)} ({each} of {of}).")
     return " ".join(said) or f"{counted(len(results), 'question')} measured."
 
 

@@ -94,30 +94,32 @@ def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
     action_button(label, "runs_pin", icon, act, argument, **options)
 
 
-@dialog("Note and tags", icon=":material/edit_note:", dismissible=False)
+@dialog("Note and tags", icon=":material/edit_note:")
 def _annotate(base: KnowledgeBase, run: Run) -> None:
     st.text_area(
         "Note",
         run.note,
-        key="runs_note_text",
+        key=f"runs_note_text_{run.id}",
         max_chars=2000,
         placeholder="The change, and the reason for it",
         help="Its first line names the run in comparisons.",
+        persist_state="page",
     )
     st.multiselect(
         "Tags",
         run.tags,
         default=run.tags,
-        key="runs_note_tags",
+        key=f"runs_note_tags_{run.id}",
         accept_new_options=True,
         max_selections=20,
+        persist_state="page",
     )
-    confirm_button("Save", "runs_note_save", _describe, base, run.id, cancel=True)
+    confirm_button("Save", "runs_note_save", _describe, base, run.id)
 
 
 def _describe(base: KnowledgeBase, run_id: str) -> None:
-    note, tags = st.session_state["runs_note_text"], st.session_state["runs_note_tags"]
-    base.runs.describe(run_id, note=note, tags=tags)
+    note = st.session_state[f"runs_note_text_{run_id}"]
+    base.runs.describe(run_id, note=note, tags=st.session_state[f"runs_note_tags_{run_id}"])
 
 
 def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None:

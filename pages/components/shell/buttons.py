@@ -107,33 +107,19 @@ def confirm_button(
     act: Callable[..., object],
     *arguments: Any,
     draw: Callable[..., bool] = st.button,
-    cancel: bool = False,
 ) -> None:
     """The primary button of a dialog: calls ``act`` and closes the dialog.
 
-    What goes wrong is said in the dialog, which stays open with all that was typed. ``cancel``
-    draws the way out of a dialog that a click beside it does not close.
+    What goes wrong is said in the dialog, which stays open with all that was typed.
     """
     done = f"{key}_done"
-    with st.container(horizontal=True, gap="small"):
-        pressed = filled_button(
-            label, draw=draw, key=key, on_click=_attempt, args=(done, act, *arguments)
-        )
-        if cancel:
-            cancel_button(f"{key}_cancel")
+    pressed = filled_button(
+        label, draw=draw, key=key, on_click=_attempt, args=(done, act, *arguments)
+    )
     if pressed and st.session_state.pop(done, False):
         st.rerun()
     if pressed:
         notices()
-
-
-def cancel_button(key: str, *, by_escape: bool = False) -> None:
-    """The way out of a dialog that a click beside it does not close: what is typed there goes.
-
-    ``by_escape`` is for a dialog in which nothing was typed: the key Escape closes it, too.
-    """
-    if st.button("Cancel", key=key, type="tertiary", shortcut="Escape" if by_escape else None):
-        st.rerun()
 
 
 def _attempt(done: str, act: Callable[..., object], *arguments: Any) -> None:

@@ -131,17 +131,29 @@ def _button(turn: int, label: str, name: str, icon: str) -> bool:
     return st.button(label, key=f"memory_{name}_{turn}", icon=f":material/{icon}:", type="tertiary")
 
 
-@dialog("Correct this interaction", icon=":material/edit:", width="large", dismissible=False)
+@dialog("Correct this interaction", icon=":material/edit:", width="large")
 def _correct(base: KnowledgeBase, entry: Remembered) -> None:
     interaction = entry.interaction
     st.caption("The conversation stays as it was. A corrected interaction counts as answered.")
     question, answer = f"memory_question_{interaction.turn}", f"memory_words_{interaction.turn}"
     st.text_area(
-        "Question", interaction.question, key=question, max_chars=LONGEST_QUESTION, height=80
+        "Question",
+        interaction.question,
+        key=question,
+        max_chars=LONGEST_QUESTION,
+        height=80,
+        persist_state="page",
     )
-    st.text_area("Answer", interaction.answer, key=answer, max_chars=20_000, height=240)
+    st.text_area(
+        "Answer",
+        interaction.answer,
+        key=answer,
+        max_chars=20_000,
+        height=240,
+        persist_state="page",
+    )
     key = f"memory_keep_{interaction.turn}"
-    confirm_button("Save", key, _keep, base, interaction.turn, question, answer, cancel=True)
+    confirm_button("Save", key, _keep, base, interaction.turn, question, answer)
 
 
 def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
