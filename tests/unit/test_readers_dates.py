@@ -190,6 +190,15 @@ def test_from_damaged_properties_no_day_comes_and_no_error(tmp_path, core):
     assert office_day(path) is None
 
 
+@pytest.mark.parametrize("core", [b"<no", b"", core_properties(modified="yesterday"), None])
+@pytest.mark.parametrize(("name", "data"), OFFICE.items(), ids=OFFICE.keys())
+def test_a_file_with_damaged_properties_is_read(tmp_path, name, data, core):
+    path = tmp_path / "content"
+    path.write_bytes(changed(data, lambda _core: core))
+    document = read(path, name)
+    assert ("Hotels" in document.text, "date" in document.metadata) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("head", "body", "day"),
     [

@@ -15,11 +15,12 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Any
 
 from rag.readers.characters import lowered, raised
-from rag.readers.content import Composer, Content, Source
-from rag.readers.dates import office_day
+from rag.readers.content import Composer, Content, Source, attempt
+from rag.readers.dates import office_day, without_properties
 from rag.readers.office.archive import check_archive
 from rag.readers.tables import Row, begins_table, grid, stands_beside
 
@@ -151,7 +152,8 @@ def _opened(source: Source, **options: bool) -> Iterator[Any]:
     with source.path.open("rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # Opened here, because openpyxl judges a path by its extension, which this one has not.
-        yield load_workbook(file, read_only=True, data_only=True, **options)
+        load = partial(load_workbook, read_only=True, data_only=True, **options)
+        yield attempt(lambda: load(file), None) or load(without_properties(source.path))
 
 
 def read_xlsx(source: Source) -> Content:

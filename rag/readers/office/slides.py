@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rag.readers.characters import lowered, raised
-from rag.readers.content import Composer, Content, Source
-from rag.readers.dates import office_day
+from rag.readers.content import Composer, Content, Source, attempt
+from rag.readers.dates import office_day, without_properties
 from rag.readers.office.archive import check_archive
 from rag.readers.tables import Row, grid
 
@@ -24,7 +24,8 @@ def read_pptx(source: Source) -> Content:
     from pptx import Presentation
 
     check_archive(source)
-    deck = Presentation(str(source.path))
+    deck = attempt(lambda: Presentation(str(source.path)), None)
+    deck = deck or Presentation(without_properties(source.path))
     composer, count = Composer(), len(deck.slides)
     source.tick(0, count)
     for number, slide in enumerate(deck.slides, start=1):

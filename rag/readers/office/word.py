@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rag.readers.content import Composer, Content, Source
-from rag.readers.dates import office_day
+from rag.readers.content import Composer, Content, Source, attempt
+from rag.readers.dates import office_day, without_properties
 from rag.readers.numbering import Numbering
 from rag.readers.office.archive import check_archive, section_titles
 from rag.readers.office.word_text import (
@@ -45,7 +45,8 @@ def read_docx(source: Source) -> Content:
     import docx
 
     check_archive(source)
-    document = docx.Document(str(source.path))
+    document = attempt(lambda: docx.Document(str(source.path)), None)
+    document = document or docx.Document(without_properties(source.path))
     reader = _Reader(document)
     blocks = list(_blocks(document.element.body))
     for done, block in enumerate(blocks):
