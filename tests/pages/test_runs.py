@@ -101,7 +101,7 @@ def test_the_baseline_stands_on_top_of_better_runs(base, pair, open_page):
     assert list(table["nDCG@10"]) == [base.runs.get(run).metrics["ndcg@10"] for run in (bad, good)]
     assert list(table["Run"])[1] == "As shipped"
     assert not {"Note", "Tags"} & set(table.columns)  # they would say nothing more
-    assert list(table["Recipe changes"][1]) == ["threshold 1.0 → off"]
+    assert table["Recipe changes"][1] == "threshold 1.0 → off"
     first = ["Place", "nDCG@10", "Run", "When"]
     assert list(table.columns)[:4] == first  # what 420 pixels show begins with the figure
     note = "As shipped\nWith the threshold of March."

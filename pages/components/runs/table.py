@@ -29,7 +29,7 @@ from rag import (
 SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
 _TALLEST = 446  # pixels: half a row at the end says that there are more
 _LONGEST_NAME = 60
-_NAME_WIDTH = 230  # pixels
+_NAME_WIDTH, _CHANGES_WIDTH = 200, 210  # pixels: all columns of most sets fit a screen of 1440
 
 
 def rows(
@@ -103,7 +103,11 @@ def table(
     order = tuple(row.run.id for row in leaderboard)
     named = st.query_params.get(SELECTED, "").split(",")
     spent = base.runs.spent(leaderboard[0].run.question_set) if leaderboard else {}
-    wrapped = row_height((row.name for row in leaderboard), _NAME_WIDTH)
+    heights = (
+        row_height((row.name for row in leaderboard), _NAME_WIDTH),
+        row_height(map(_changes, leaderboard), _CHANGES_WIDTH),
+    )
+    wrapped = max((height for height in heights if height), default=None)
     numbers = pick_rows(
         _cells(leaderboard, metric, spent),
         f"runs_table_{base.id}_{hash((metric, order))}",
@@ -139,7 +143,7 @@ def _cells(
             **({"Tokens for a model": _whole(row.run.context_tokens)} if sized else {}),
             **({"Made for": row.run.purpose or None} if purposes else {}),
             **(_spent(spent.get(row.run.id)) if spent else {}),
-            "Recipe changes": list(row.chips) or None,
+            "Recipe changes": _changes(row) or None,
             **({"Note": row.run.note or None} if noted else {}),
             **({"Tags": list(row.run.tags) or None} if tagged else {}),
             **({"Prompts": row.run.prompts or None} if worded else {}),
@@ -147,6 +151,11 @@ def _cells(
         | ({"Other data": list(row.differs) or None} if apart else {})
         for row in leaderboard
     ]
+
+
+def _changes(row: LeaderboardRow) -> str:
+    """The changes as text, which wraps: a chip that is wider than its column is cut."""
+    return ", ".join(row.chips)
 
 
 def _ends(interval: Interval | None) -> str | None:
@@ -176,11 +185,11 @@ def _columns(metric: str) -> dict[str, object]:
         ),
         metric_title(metric): st.column_config.NumberColumn(format="%.3f", width=78),
         "95% interval": st.column_config.TextColumn(
-            width=120,
+            width=114,
             help="What the mean over all questions of this kind may be, given how few were asked.",
         ),
         "Tokens for a model": st.column_config.NumberColumn(
-            width=130,
+            width=122,
             help="About how many tokens the results hand to a model for a question.",
         ),
         "Other data": st.column_config.ListColumn(
@@ -189,8 +198,8 @@ def _columns(metric: str) -> dict[str, object]:
             "recipe, without a baseline). Such runs have no place, because their metrics are "
             "not comparable.",
         ),
-        "Recipe changes": st.column_config.ListColumn(
-            width=230,
+        "Recipe changes": st.column_config.TextColumn(
+            width=_CHANGES_WIDTH,
             help="How the recipe differs from the baseline's; without a baseline, from that of "
             "the first run.",
         ),
