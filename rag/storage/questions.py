@@ -68,8 +68,8 @@ class LabelledQuestion:
 
     id: str
     text: str
-    answerable: bool
-    tags: tuple[str, ...]
+    answerable: bool = True
+    tags: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()
     state: State = "accepted"
     origin: str = ""

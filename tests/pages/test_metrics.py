@@ -14,7 +14,7 @@ from pages.components.metrics.cards import refusals_card
 from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
 from pages.components.shell.text import plain
-from rag import ProviderUnavailable, QuestionResult, QuestionRow, Workspace
+from rag import LabelledQuestion, ProviderUnavailable, QuestionResult, Workspace
 from rag.library.questions import generate_job
 from tests.pages.conftest import finished, questions_file
 
@@ -377,8 +377,8 @@ def test_rows_of_the_table_become_questions():
         {"id": None, "Question": None, "Answerable": True, "Tags": ""},
     ]
     assert read_rows(rows) == [
-        QuestionRow("q1", "Changed?", True, ("a", "b")),
-        QuestionRow("", "New?", True, ()),
+        LabelledQuestion("q1", "Changed?", True, ("a", "b")),
+        LabelledQuestion("", "New?", True, ()),
     ]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, Question, QuestionRow
+from rag import InvalidInput, KnowledgeBase, LabelledQuestion, Question
 from rag.experiments.runs import stored as stored_runs
 from rag.library.questions.groups import groups_of, split_questions
 from rag.services.services import SizedCache
@@ -91,8 +91,8 @@ def test_a_group_is_stored_edited_and_goes_out_and_in(base):
     first = base.questions.add_question("checks", "How long?")
     second = base.questions.add_question("checks", "Who pays?")
     assert base.questions.groups("checks") == {}
-    before = [QuestionRow(first, "How long?"), QuestionRow(second, "Who pays?")]
-    after = [QuestionRow(each.id, each.text, group=" leave ") for each in before]
+    before = [LabelledQuestion(first, "How long?"), LabelledQuestion(second, "Who pays?")]
+    after = [LabelledQuestion(each.id, each.text, group=" leave ") for each in before]
     base.questions.save_table("checks", before, after)
     assert base.questions.groups("checks") == {first: "leave", second: "leave"}
     for form in ("jsonl", "csv"):

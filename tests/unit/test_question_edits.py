@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import AlreadyExists, InvalidInput, KnowledgeBase, NotFound, QuestionRow
+from rag import AlreadyExists, InvalidInput, KnowledgeBase, LabelledQuestion, NotFound
 from tests.workspaces import QUICK, stocked, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -29,9 +29,8 @@ def _version(base: KnowledgeBase) -> int:
     return base.questions.named(SET).version
 
 
-def _rows(base: KnowledgeBase) -> list[QuestionRow]:
-    found = base.questions.labelled(SET)
-    return [QuestionRow(item.id, item.text, item.answerable, item.tags) for item in found]
+def _rows(base: KnowledgeBase) -> list[LabelledQuestion]:
+    return base.questions.labelled(SET)
 
 
 def test_what_cannot_be_says_why_and_counts_no_version(base):
@@ -69,7 +68,11 @@ def test_a_table_stores_only_what_changed_in_it(base):
     base.questions.add_question(SET, "theirs?")
     base.questions.delete_questions(SET, [loaded[2].id])
     version = _version(base)
-    edited = [QuestionRow(loaded[0].id, "one, indeed?"), loaded[2], QuestionRow("", "mine?")]
+    edited = [
+        LabelledQuestion(loaded[0].id, "one, indeed?"),
+        loaded[2],
+        LabelledQuestion("", "mine?"),
+    ]
     base.questions.save_table(SET, loaded, edited)
     assert _texts(base) == ["one, indeed?", "theirs?", "mine?"]
     assert base.questions.usable(SET)[0].tags == ("theirs",)
@@ -82,7 +85,9 @@ def test_a_table_is_stored_whole_or_not_at_all(base):
     base.questions.add_question(SET, "one?")
     loaded = _rows(base)
     with pytest.raises(InvalidInput, match="1 to"):
-        base.questions.save_table(SET, loaded, [QuestionRow("", "new?"), QuestionRow("", " ")])
+        base.questions.save_table(
+            SET, loaded, [LabelledQuestion("", "new?"), LabelledQuestion("", " ")]
+        )
     assert _texts(base) == ["one?"]
     with pytest.raises(InvalidInput, match="same id"):
         base.questions.save_table(SET, loaded, [loaded[0], loaded[0]])
@@ -90,7 +95,7 @@ def test_a_table_is_stored_whole_or_not_at_all(base):
         base.questions.save_table(SET, [], loaded)
     base.questions.delete_questions(SET, [loaded[0].id])
     with pytest.raises(NotFound, match="no longer in this set"):
-        base.questions.save_table(SET, loaded, [QuestionRow(loaded[0].id, "one more?")])
+        base.questions.save_table(SET, loaded, [LabelledQuestion(loaded[0].id, "one more?")])
 
 
 def test_users_who_edit_at_once_lose_nothing(base, home):

@@ -27,7 +27,6 @@ from rag import (
     OFFLINE_KINDS,
     KnowledgeBase,
     LabelledQuestion,
-    QuestionRow,
     QuestionSet,
     Recipe,
     TouchstoneError,
@@ -295,17 +294,14 @@ def edit_button(base: KnowledgeBase, set_name: str) -> None:
     icon, path = ":material/edit:", "questions.save_table"
     if st.button("Edit questions", **offered(base, path, key="questions_edit", icon=icon)):
         # As it was when it was opened: edits count rows, and others may change the set meanwhile.
-        st.session_state[_LOADED] = [
-            QuestionRow(item.id, item.text, item.answerable, item.tags, item.group, item.answer)
-            for item in base.questions.labelled(set_name)
-        ]
+        st.session_state[_LOADED] = base.questions.labelled(set_name)
         st.session_state[_GROUPS] = base.questions.groups(set_name)
         _edit(base, set_name)
 
 
 @dialog("Edit questions", icon=":material/edit:", width="large", dismissible=False)
 def _edit(base: KnowledgeBase, set_name: str) -> None:
-    before: list[QuestionRow] = st.session_state[_LOADED]
+    before: list[LabelledQuestion] = st.session_state[_LOADED]
     st.caption(
         "Edit a text, add a row at the end, or select rows to delete them. Labels stay with "
         "their question. Saving makes a new version of the set."
@@ -367,7 +363,7 @@ def _grouped(groups: Mapping[str, str]) -> str:
     )
 
 
-def _group_names(rows: Sequence[QuestionRow], groups: Mapping[str, str]) -> dict[str, str]:
+def _group_names(rows: Sequence[LabelledQuestion], groups: Mapping[str, str]) -> dict[str, str]:
     """Groups by question id; those that were found have the text of their first question."""
     first = {f"as {row.id}": f"“{clipped(row.text, _LONGEST)}”" for row in rows}
     given = {row.id for row in rows if row.group}
@@ -376,7 +372,7 @@ def _group_names(rows: Sequence[QuestionRow], groups: Mapping[str, str]) -> dict
     }
 
 
-def _question_row(row: QuestionRow, groups: Mapping[str, str]) -> dict[str, object]:
+def _question_row(row: LabelledQuestion, groups: Mapping[str, str]) -> dict[str, object]:
     return {
         "id": row.id,
         "Question": row.text,
@@ -388,16 +384,16 @@ def _question_row(row: QuestionRow, groups: Mapping[str, str]) -> dict[str, obje
     }
 
 
-def read_rows(edited: Sequence[Mapping[str, Any]]) -> list[QuestionRow]:
+def read_rows(edited: Sequence[Mapping[str, Any]]) -> list[LabelledQuestion]:
     """The table as it was edited; empty rows are left out."""
     return [
-        QuestionRow(
+        LabelledQuestion(
             str(row.get("id") or ""),
             str(row["Question"]),
             row.get("Answerable") is not False,
             tuple(tag.strip() for tag in str(row.get("Tags") or "").split(";") if tag.strip()),
-            str(row.get("Group") or "").strip(),
-            str(row.get("Expected answer") or "").strip(),
+            group=str(row.get("Group") or "").strip(),
+            answer=str(row.get("Expected answer") or "").strip(),
         )
         for row in edited
         if row.get("Question")

@@ -7,8 +7,8 @@ and an edit of something that the other deleted says so.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from rag.errors import InvalidInput
 from rag.evaluation.formats.question_files import folded
@@ -24,22 +24,7 @@ _LONGEST_ANSWER = 8000
 _LONGEST_ID = 100
 _LONGEST_TAG = 40
 _MOST_TAGS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionRow:
-    """A question as a row of a table that is edited; ``id`` "" is for a new one.
-
-    ``group`` is what it was said to belong to: "" leaves that to its source and words, "-" says
-    that it stands by itself. ``answer`` is what a right answer says, as far as somebody wrote it.
-    """
-
-    id: str
-    text: str
-    answerable: bool = True
-    tags: tuple[str, ...] = ()
-    group: str = ""
-    answer: str = ""
+_EDITED = ("text", "answerable", "tags", "group", "answer")
 
 
 class QuestionEdits(StoredQuestions):
@@ -84,7 +69,7 @@ class QuestionEdits(StoredQuestions):
     ) -> str:
         """Add a question and return its id. Raises NotFound, InvalidInput."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            return _insert(connection, set_id, QuestionRow("", text, answerable, tuple(tags)))
+            return _insert(connection, set_id, LabelledQuestion("", text, answerable, tuple(tags)))
 
     @operation("labeller", audit="labels")
     def collect(
@@ -119,7 +104,9 @@ class QuestionEdits(StoredQuestions):
         A question with relevant labels cannot become unanswerable: see ``LabelEdits``.
         """
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            self._change(connection, set_id, question_id, text, answerable, tags, group, answer)
+            given = zip(_EDITED, (text, answerable, tags, group, answer), strict=True)
+            changes = {name: value for name, value in given if value is not None}
+            self._change(connection, set_id, question_id, changes)
 
     @operation("labeller", audit="labels")
     def delete_questions(self, set_name: str, question_ids: Collection[str]) -> None:
@@ -129,7 +116,7 @@ class QuestionEdits(StoredQuestions):
 
     @operation("labeller", audit="labels")
     def save_table(
-        self, set_name: str, before: Sequence[QuestionRow], after: Sequence[QuestionRow]
+        self, set_name: str, before: Sequence[LabelledQuestion], after: Sequence[LabelledQuestion]
     ) -> None:
         """Store what changed between a table as it was loaded and as it was edited.
 
@@ -141,57 +128,30 @@ class QuestionEdits(StoredQuestions):
         ids = [row.id for row in after if row.id]
         if len(set(ids)) < len(ids):
             raise InvalidInput("Two rows have the same id.", "Ids are unique within a set.")
-        if list(before) == list(after):
-            return
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             rows.remove_questions(connection, set_id, old.keys() - set(ids))
             for row in after:
-                if row.id in old:
-                    self._store_row(connection, set_id, old[row.id], row)
-                else:
+                if row.id not in old:
                     _insert(connection, set_id, row)
-
-    def _store_row(
-        self, connection: Connection, set_id: int, old: QuestionRow, new: QuestionRow
-    ) -> None:
-        if new == old:
-            return
-        self._change(
-            connection,
-            set_id,
-            new.id,
-            new.text if new.text != old.text else None,
-            new.answerable if new.answerable != old.answerable else None,
-            new.tags if new.tags != old.tags else None,
-            new.group if new.group != old.group else None,
-            new.answer if new.answer != old.answer else None,
-        )
+                    continue
+                pairs = ((name, getattr(row, name), getattr(old[row.id], name)) for name in _EDITED)
+                if changes := {name: new for name, new, loaded in pairs if new != loaded}:
+                    self._change(connection, set_id, row.id, changes)
 
     def _change(
-        self,
-        connection: Connection,
-        set_id: int,
-        question_id: str,
-        text: str | None,
-        answerable: bool | None,
-        tags: Sequence[str] | None,
-        group: str | None,
-        answer: str | None,
+        self, connection: Connection, set_id: int, question_id: str, changes: Mapping[str, Any]
     ) -> None:
-        values: dict[str, object] = {"id": question_id}
-        if text is not None:
-            values["text"] = _checked_text(text)
-        if tags is not None:
-            values["tags"] = list(_checked_tags(tags))
-        if group is not None:
-            values["group"] = _checked_group(group)
-        if answer is not None:
-            values["answer"] = checked_answer(answer)
-        if answerable is not None:
-            values["answerable"] = answerable
-        if answerable is False and labels.relevant(connection, set_id, question_id):
+        checks: dict[str, Callable[[Any], object]] = {
+            "text": _checked_text,
+            "tags": lambda tags: list(_checked_tags(tags)),
+            "group": _checked_group,
+            "answer": checked_answer,
+            "answerable": bool,
+        }
+        values = {name: checks[name](value) for name, value in changes.items()}
+        if values.get("answerable") is False and labels.relevant(connection, set_id, question_id):
             raise contradiction(question_id)
-        rows.change(connection, set_id, question_id, values)
+        rows.change(connection, set_id, question_id, {"id": question_id, **values})
 
 
 def collect_question(
@@ -204,10 +164,11 @@ def collect_question(
     for item in rows.list_labelled_questions(connection, set_id):
         if folded(item.text) == folded(text):
             return item.id, False
-    return _insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)), origin), True
+    asked = LabelledQuestion("", text, tags=tuple(tags), origin=origin)
+    return _insert(connection, set_id, asked), True
 
 
-def _insert(connection: Connection, set_id: int, row: QuestionRow, origin: str = "") -> str:
+def _insert(connection: Connection, set_id: int, row: LabelledQuestion) -> str:
     question_id = row.id.strip() or uuid.uuid4().hex[:8]
     if len(question_id) > _LONGEST_ID:
         raise InvalidInput(f"An id has at most {_LONGEST_ID} characters.")
@@ -216,7 +177,7 @@ def _insert(connection: Connection, set_id: int, row: QuestionRow, origin: str =
         _checked_text(row.text),
         row.answerable,
         _checked_tags(row.tags),
-        origin=origin,
+        origin=row.origin,
         group=_checked_group(row.group),
         answer=checked_answer(row.answer),
     )
