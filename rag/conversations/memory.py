@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -125,16 +125,7 @@ class Memory:
                 interaction = rows.get(connection, self._scope, neighbour.turn)
                 remembered = self._remembered(connection, interaction)
                 if interaction.conversation != conversation and remembered.standing == "usable":
-                    chosen.append(
-                        Example(
-                            neighbour.turn,
-                            interaction.question,
-                            interaction.answer,
-                            neighbour.similarity,
-                            neighbour.score,
-                            interaction.thumb,
-                        )
-                    )
+                    chosen.append(replace(neighbour, answer=interaction.answer))
         return tuple(chosen)
 
     @operation("guest")
@@ -221,7 +212,7 @@ class Memory:
         least: float = -1.0,
         *,
         successful: bool,
-    ) -> list[Ranked]:
+    ) -> list[Example]:
         embedder = self._services.remembering(embedder_name)
         stored = self._database.fetch(
             rows.vectors, self._scope, embedder.id, MOST, successful=successful
@@ -253,16 +244,6 @@ def _standing(interaction: Interaction, *, stale: bool) -> Standing:
     return "stale" if stale else "usable"
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A past interaction by its turn: cosine of the questions, and what it is ordered by."""
-
-    turn: int
-    question: str
-    similarity: float
-    score: float
-
-
 class PastQuestion(Protocol):
     """The properties of a past interaction that the ranking needs, besides its vector."""
 
@@ -288,7 +269,7 @@ def ranked(
     vectors: Vectors,
     interactions: Sequence[PastQuestion],
     least: float = -1.0,
-) -> list[Ranked]:
+) -> list[Example]:
     """``interactions`` with ``vectors`` of shape (n, dimension), best first.
 
     The score is the cosine of the two questions, plus ``THUMB_UP`` with a thumb up; those below
@@ -298,11 +279,12 @@ def ranked(
         return []
     cosines = (vectors @ question).astype(float)
     neighbours = [
-        Ranked(
+        Example(
             interaction.turn,
             interaction.question,
             cosine,
             cosine + THUMB_UP * max(interaction.thumb, 0),
+            interaction.thumb,
         )
         for interaction, cosine in zip(interactions, np.clip(cosines, -1, 1).tolist(), strict=True)
         if cosine >= least
@@ -310,7 +292,7 @@ def ranked(
     return sorted(neighbours, key=lambda neighbour: (-neighbour.score, -neighbour.turn))
 
 
-def distinct(neighbours: Sequence[Ranked], without: Collection[str] = ()) -> Iterator[Ranked]:
+def distinct(neighbours: Sequence[Example], without: Collection[str] = ()) -> Iterator[Example]:
     """Each question once, in its best place; none of ``without``. Case and blanks do not count."""
     seen = {_folded(text) for text in without}
     for neighbour in neighbours:

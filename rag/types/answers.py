@@ -92,6 +92,7 @@ def cost_text(costs: Iterable[Cost | None]) -> str:
 class Example:
     """A past interaction that stands in a prompt as an example, never as a source.
 
+    Its ``answer`` is "" where it is not needed, as in a stored turn.
     ``turn`` is the id of its turn, ``similarity`` the cosine of the two questions, ``score`` what
     it was chosen by (see ``rag.conversations.memory``) and ``thumb`` what its reader said:
     1 up, 0 nothing.
@@ -99,10 +100,10 @@ class Example:
 
     turn: int
     question: str
-    answer: str
     similarity: float
     score: float
     thumb: int = 0
+    answer: str = ""
 
 
 SentenceVerdict = Literal["supported", "unsupported", "uncited"]

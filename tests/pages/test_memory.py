@@ -97,7 +97,7 @@ def test_it_opens_in_the_inspector(base):
 def test_the_chat_shows_which_ones_stood_in_a_prompt(base):
     recipe, talk = base.recipe(), base.conversations.open(None)
     turn = base.conversations.ask(talk, LEAVE, recipe)
-    example = Example(7, HOTEL, "120 [1].", 0.812, 0.862, 1)
+    example = Example(7, HOTEL, 0.812, 0.862, 1, "120 [1].")
     base.conversations.conclude(turn, replace(base.ask(LEAVE, recipe).answer, examples=(example,)))
     said = texts(visit("chat.py", talk=str(talk)))
     assert "example] What may a hotel cost\\? :gray[· asked before, cosine 0.81]" in said

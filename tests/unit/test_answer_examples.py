@@ -18,7 +18,7 @@ GROUNDED = AnswerRecipe(mode="grounded")
 
 
 class TestExamples:
-    PAST = Example(7, "May leave be carried over?", "Eight days [1].", 0.8, 0.85, 1)
+    PAST = Example(7, "May leave be carried over?", 0.8, 0.85, 1, "Eight days [1].")
 
     def test_they_stand_before_the_passages_with_rules_of_their_own(self):
         found = trace(hits(LEAVE), "How many days?")

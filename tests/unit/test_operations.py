@@ -123,7 +123,7 @@ def test_a_turn_from_before_anything_was_measured_has_the_time_of_its_search():
 
 FOUND = replace(trace(hits("one two three", "four five")), seconds=0.5)
 PACKED = answering.with_context(FOUND, 10, lambda text: len(text.split()))
-EXAMPLE = Example(3, "Why?", "So.", 0.8, 0.8)
+EXAMPLE = Example(3, "Why?", 0.8, 0.8, answer="So.")
 ANSWER = Answer(
     "So [1].",
     (Citation(1, FOUND.hits[0]),),

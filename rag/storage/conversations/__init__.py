@@ -11,7 +11,7 @@ from rag.storage.conversations.sessions import (
     Scope,
     SessionOwner,
 )
-from rag.storage.conversations.turns import StoredCitation, StoredExample, Turn, TurnDetails
+from rag.storage.conversations.turns import StoredCitation, Turn, TurnDetails
 
 __all__ = [
     "EVERYBODY",
@@ -21,7 +21,6 @@ __all__ = [
     "Scope",
     "SessionOwner",
     "StoredCitation",
-    "StoredExample",
     "Turn",
     "TurnDetails",
 ]

@@ -145,17 +145,6 @@ def citation_row(citation: Citation) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredExample:
-    """A past interaction that stood in the prompt of a turn, by the id of its turn."""
-
-    turn: int
-    question: str
-    similarity: float
-    score: float
-    thumb: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Turn:
     """A question with its answer; ``status`` is "asked" until the answer ended somehow.
 
@@ -186,7 +175,7 @@ class Turn:
     also: tuple[str, ...] = ()
     rewritten: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
-    examples: tuple[StoredExample, ...] = ()
+    examples: tuple[Example, ...] = ()
     sentences: tuple[SentenceCheck, ...] = ()
     conversation_id: int = 0
     parent: int | None = None
@@ -348,7 +337,7 @@ def stored_turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
         recipe=Recipe.restore(row.recipe),
         citations=tuple(StoredCitation(**item) for item in row.citations),
         also=tuple(row.also),
-        examples=tuple(StoredExample(**example) for example in row.examples),
+        examples=tuple(Example(**example) for example in row.examples),
         sentences=tuple(map(_sentence, row.sentences)),
         versions=versions,
         details=read_details(row.details),
