@@ -242,7 +242,6 @@ from .library.examination import FindingPlaceData as FindingPlaceData
 from .library.maps import PassageMap as PassageMap
 from .library.maps import Placed as Placed
 from .library.maps import PlacedQuestions as PlacedQuestions
-from .library.questions.edits import QuestionRow as QuestionRow
 from .library.questions.exchange import Imported as Imported
 from .library.questions.judging_queue import HitToJudge as HitToJudge
 from .library.questions.label_edits import HIGHEST_GRADE as HIGHEST_GRADE
@@ -304,7 +303,6 @@ from .storage.conversations import LOCAL as LOCAL
 from .storage.conversations import Conversation as Conversation
 from .storage.conversations import ConversationRow as ConversationRow
 from .storage.conversations import SessionOwner as SessionOwner
-from .storage.conversations import StoredExample as StoredExample
 from .storage.conversations import Turn as Turn
 from .storage.conversations.feedback import FEEDBACK_REASONS as FEEDBACK_REASONS
 from .storage.conversations.feedback import SHOULD_ANSWER as SHOULD_ANSWER
@@ -398,7 +396,6 @@ from .workspace.schemas.documents import NewLinkData as NewLinkData
 from .workspace.schemas.documents import PersonData as PersonData
 from .workspace.schemas.documents import ReceiptData as ReceiptData
 from .workspace.schemas.documents import StorePreviewData as StorePreviewData
-from .workspace.schemas.documents import TokenData as TokenData
 from .workspace.schemas.documents import VectorsData as VectorsData
 from .workspace.schemas.documents import build_data as build_data
 from .workspace.schemas.documents import examination_data as examination_data

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -91,7 +91,7 @@ class Tokens:
     def list_all(self) -> list[TokenRow]:
         """All tokens without their secrets, newest first."""
         rows = self._database.fetch(tokens.list_tokens)
-        return [replace(row, used=self._used.get(row.id, row.used)) for row in rows]
+        return [row.model_copy(update={"used": self._used.get(row.id, row.used)}) for row in rows]
 
     def revoke(self, token_id: str) -> None:
         """Let nobody in by a token any more, from now on. Raises NotFound."""

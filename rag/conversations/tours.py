@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from textwrap import shorten
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
@@ -30,7 +30,6 @@ from rag.recipe import Recipe
 from rag.settings.version import code_version
 from rag.storage import Connection, Database, bases, documents
 from rag.storage.access import links
-from rag.storage.access.links import TourRow
 from rag.types import Document, Span
 from rag.types.schema import Schema, Timestamp
 
@@ -325,11 +324,11 @@ class Tours:
         return _tour(_required(links.tour_by_id(connection, self._base_id, tour_id)))
 
 
-def _tour(row: TourRow) -> TourData:
+def _tour(row: Any) -> TourData:
     return TourData.of(row, stops=_STOPS.validate_python(row.stops))
 
 
-def _required(row: TourRow | None) -> TourRow:
+def _required(row: Any | None) -> Any:
     if row is None:
         raise NotFound(
             "The tour is not in this knowledge base.", "Check the address. The tour may be deleted."

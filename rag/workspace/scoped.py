@@ -8,7 +8,6 @@ runs it has the files, and with them everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from math import ceil
@@ -155,17 +154,16 @@ class ScopedWorkspace:
         """A base with what the principal may do in it. Raises NotFound for a stranger's."""
         if self.role_in(base.id) is None:
             raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
-        this = BaseName(base.id, base.name)
 
         def note(kind: str, action: str, detail: str) -> None:
             if not self._trusted:
-                self.note(kind, action, detail, this)
+                self.note(kind, action, detail, base)
 
-        role = partial(self.role_in, this.id)
+        role = partial(self.role_in, base.id)
         use = partial(self._check_use, role, base.recipe)
         link = self.principal.link
         hidden = _OF_RUNS if link is not None and link.tour_id is not None else ()
-        guard = Authorization(this.id, role, note, use, hidden_parts=hidden)
+        guard = Authorization(base.id, role, note, use, hidden_parts=hidden)
         return guarded_copy(base, guard.call)
 
     @property
@@ -438,11 +436,3 @@ class ScopedWorkspace:
     def _administer(self) -> None:
         if not self.principal.administrator:
             raise NotAllowed("Only an administrator may do this.", "Ask one.")
-
-
-@dataclass(frozen=True, slots=True)
-class BaseName:
-    """The id and name of a knowledge base in the audit log."""
-
-    id: int
-    name: str

@@ -15,7 +15,6 @@ from rag import (
     MemberData,
     NewLinkData,
     PersonData,
-    TokenData,
     TokenRow,
     audit_actor,
     audit_csv,
@@ -128,7 +127,8 @@ def token(args: argparse.Namespace) -> Output:
         rows = tokens.list_all()
         lines = [_line(row) for row in rows]
         return Output(
-            {"tokens": list(map(TokenData.of, rows))}, "\n".join(lines) or "No token yet."
+            {"tokens": [row.extend(valid=row.valid) for row in rows]},
+            "\n".join(lines) or "No token yet.",
         )
     if not args.name:
         raise InvalidInput(
@@ -144,7 +144,7 @@ def token(args: argparse.Namespace) -> Output:
     budget = {name: most for name, most in limits.items() if most is not None}
     secret, row = tokens.create(args.name, args.scope or ["read"], days, owner, budget)
     text = f"{secret}\n\nThis is shown once. {_line(row)}"
-    return Output(TokenData.of(row).extend(token=secret), text)
+    return Output(row.extend(valid=row.valid, token=secret), text)
 
 
 def _line(row: TokenRow) -> str:

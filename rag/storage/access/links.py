@@ -125,16 +125,6 @@ tour = sa.Table(
 _Stops = Sequence[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class TourRow:
-    """A stored tour; ``stops`` are plain data."""
-
-    id: int
-    title: str
-    stops: Sequence[dict[str, Any]]
-    changed: datetime
-
-
 def create_tour(connection: sa.Connection, base_id: int, title: str, stops: _Stops) -> int:
     """Store a tour; return its id."""
     values = {"base_id": base_id, "title": title, "stops": list(stops), "changed": _now()}
@@ -151,20 +141,20 @@ def replace_tour(
     return changed.rowcount == 1
 
 
-def list_tours(connection: sa.Connection, base_id: int) -> list[TourRow]:
-    """List the tours of a knowledge base, the one changed last first."""
+def list_tours(connection: sa.Connection, base_id: int) -> Sequence[Any]:
+    """List the rows of the tours of a knowledge base, the one changed last first."""
     order = tour.c.changed.desc(), tour.c.id.desc()
-    rows = connection.execute(sa.select(tour).where(tour.c.base_id == base_id).order_by(*order))
-    return [TourRow(row.id, row.title, row.stops, row.changed) for row in rows]
+    return connection.execute(
+        sa.select(tour).where(tour.c.base_id == base_id).order_by(*order)
+    ).all()
 
 
 def tour_by_id(
     connection: sa.Connection, base_id: int, tour_id: int, *, lock: bool = False
-) -> TourRow | None:
-    """Return a tour, or None for an unknown one; ``lock`` keeps others from changing it."""
+) -> Any | None:
+    """Return the row of a tour, or None; ``lock`` keeps others from changing it."""
     query = sa.select(tour).where(_is(base_id, tour_id))
-    row = connection.execute(query.with_for_update() if lock else query).first()
-    return None if row is None else TourRow(row.id, row.title, row.stops, row.changed)
+    return connection.execute(query.with_for_update() if lock else query).first()
 
 
 def delete_tour(connection: sa.Connection, base_id: int, tour_id: int) -> bool:

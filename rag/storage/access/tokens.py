@@ -7,15 +7,17 @@ idempotency key, a repeated request creates nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import Field
 
 from rag.storage import leases
 from rag.storage.rows import insert_missing, read, values
 from rag.storage.tables import UtcDateTime, metadata
+from rag.types.schema import Schema, Timestamp
 
 api_token = sa.Table(
     "api_token",
@@ -35,8 +37,7 @@ api_token = sa.Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRow:
+class TokenRow(Schema):
     """A token without its secret. Moments are UTC; ``expires`` None is never.
 
     ``budget`` limits what its calls over MCP come to: ``calls``, ``minutes``, ``money``.
@@ -45,12 +46,12 @@ class TokenRow:
     id: str
     name: str
     scopes: tuple[str, ...]
-    owner: str
-    created: datetime
-    expires: datetime | None
-    used: datetime | None
-    revoked: datetime | None
-    budget: Mapping[str, float] = field(default_factory=dict)
+    owner: str = Field(exclude=True)
+    created: Timestamp
+    expires: Timestamp | None
+    used: Timestamp | None
+    revoked: Timestamp | None
+    budget: Mapping[str, float] = Field({})
 
     @property
     def valid(self) -> bool:
@@ -61,28 +62,25 @@ class TokenRow:
 
 def create(connection: sa.Connection, row: TokenRow, digest: str) -> None:
     """Store a new token by the digest of its secret."""
-    names = [name for name in TokenRow.__slots__ if name != "scopes"]
-    values = {name: getattr(row, name) for name in names}
-    values |= {"scopes": list(row.scopes), "digest": digest}
-    connection.execute(sa.insert(api_token).values(**values))
+    connection.execute(sa.insert(api_token).values(**dict(row), digest=digest))
 
 
 def by_digest(connection: sa.Connection, digest: str) -> TokenRow | None:
     """The token whose secret has that digest, valid or not."""
     row = connection.execute(sa.select(api_token).where(api_token.c.digest == digest)).first()
-    return None if row is None else _row(row)
+    return None if row is None else TokenRow.of(row)
 
 
 def by_id(connection: sa.Connection, token_id: str) -> TokenRow | None:
     """The token with an id, valid or not."""
     row = connection.execute(sa.select(api_token).where(api_token.c.id == token_id)).first()
-    return None if row is None else _row(row)
+    return None if row is None else TokenRow.of(row)
 
 
 def list_tokens(connection: sa.Connection) -> list[TokenRow]:
     """All tokens, revoked ones too, newest first."""
     rows = connection.execute(sa.select(api_token).order_by(api_token.c.created.desc()))
-    return [_row(row) for row in rows]
+    return [TokenRow.of(row) for row in rows]
 
 
 def revoke(connection: sa.Connection, token_id: str) -> bool:
@@ -100,10 +98,6 @@ def revoke(connection: sa.Connection, token_id: str) -> bool:
 def note_use(connection: sa.Connection, token_id: str, moment: datetime) -> None:
     """Say when a token was used last."""
     connection.execute(sa.update(api_token).where(api_token.c.id == token_id).values(used=moment))
-
-
-def _row(row: Any) -> TokenRow:
-    return read(TokenRow, row, scopes=tuple(row.scopes))
 
 
 agent_call = sa.Table(
@@ -184,23 +178,15 @@ api_reply = sa.Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An answer as it was given; ``status`` None where it is not given yet."""
+def begin_reply(connection: sa.Connection, token_id: str, key: str, asked: str) -> Any | None:
+    """Note that a request is worked on; else the row of the one that had the key first.
 
-    asked: str
-    status: int | None
-    body: Any
-    location: str
-
-
-def begin_reply(connection: sa.Connection, token_id: str, key: str, asked: str) -> Reply | None:
-    """Note that a request is worked on; else the reply to the one that had the key first."""
+    Its ``status`` is None where it is not answered yet.
+    """
     values = {"token_id": token_id, "key": key, "asked": asked, "created": leases.now()}
     if insert_missing(connection, api_reply, values):
         return None
-    row = connection.execute(sa.select(api_reply).where(_reply_to(token_id, key))).one()
-    return read(Reply, row)
+    return connection.execute(sa.select(api_reply).where(_reply_to(token_id, key))).one()
 
 
 def finish_reply(

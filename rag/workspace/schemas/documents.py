@@ -154,17 +154,3 @@ class NewLinkData(LinkData):
     """A link that was just made; ``path`` has its secret."""
 
     path: str
-
-
-class TokenData(Schema):
-    """A token of the API, without its secret; ``expires`` is None for one that doesn't expire."""
-
-    id: str
-    name: str
-    scopes: tuple[str, ...]
-    created: Timestamp
-    expires: Timestamp | None
-    used: Timestamp | None
-    revoked: Timestamp | None
-    valid: bool
-    budget: dict[str, float]
