@@ -95,7 +95,7 @@ class Operations:
     _scope: Scope
 
     @operation("viewer")
-    def all_turns(self, days: float | None = None, now: datetime | None = None) -> list[TurnRow]:
+    def all_turns(self, days: float | None = None) -> list[TurnRow]:
         """Return the turns of the last days, or all; oldest first, at most the newest 20,000.
 
         Raises InvalidInput for no number of days.
@@ -104,8 +104,7 @@ class Operations:
             raise InvalidInput(
                 "The number of days is not valid.", f"Give a number up to {LONGEST_DAYS:,}."
             )
-        now = now or datetime.now(UTC)
-        first = None if days is None else now - timedelta(days=days)
+        first = None if days is None else datetime.now(UTC) - timedelta(days=days)
         return self._database.fetch(rows.turns_since, self._scope, first)
 
     @operation("viewer")

@@ -17,6 +17,7 @@ from rag.storage.conversations import EVERYBODY, Scope, feedback, turns
 from rag.storage.conversations.feedback import DISMISSED, FEEDBACK_REASONS, LABELLED
 
 LONGEST_CORRECTION = 4000
+_MOST_SHOWN = 50
 
 
 class Reviews:
@@ -44,12 +45,12 @@ class Reviews:
         self._database.execute(turns.count_click, self._scope, turn_id)
 
     @operation("labeller")
-    def waiting_reviews(self, limit: int = 50) -> list[feedback.Feedback]:
+    def waiting_reviews(self) -> list[feedback.Feedback]:
         """Turns with a thumb down, refused, or with an unsupported sentence, newest first.
 
         Those that a review settled are left out.
         """
-        return self._database.fetch(feedback.waiting, self._scope, limit)
+        return self._database.fetch(feedback.waiting, self._scope, _MOST_SHOWN)
 
     @operation("labeller")
     def review_figures(self) -> feedback.FeedbackFigures:

@@ -136,7 +136,6 @@ class Fit:
 def fit_calibration(
     questions: Sequence[LabelledCandidates],
     features: Sequence[str] = tuple(FEATURES),
-    seed: int = 0,
 ) -> Fit:
     """Fits on all questions and cross-validates in five folds of questions.
 
@@ -148,7 +147,7 @@ def fit_calibration(
     rows = np.concatenate([_matrix(question.candidates, names) for question in questions])
     relevant = np.concatenate([question.relevant for question in questions]).astype(np.bool_)
     owner = np.repeat(np.arange(len(questions)), [len(question.relevant) for question in questions])
-    held_out, base = _crossed(rows, relevant, owner, len(questions), seed)
+    held_out, base = _crossed(rows, relevant, owner, len(questions))
     weights, intercept = _fit_logistic(rows, relevant)
     return Fit(
         calibration=Calibration(dict(zip(names, weights.tolist(), strict=True)), intercept),
@@ -195,15 +194,13 @@ def cross_validated(
     names = tuple(features)
     having = len(np.unique(owner[relevant]))
     _refuse_fewer(int(relevant.sum()), having, len(names))
-    return _crossed(_matrix(candidates, names), relevant, owner, questions, 0)[0]
+    return _crossed(_matrix(candidates, names), relevant, owner, questions)[0]
 
 
-def _crossed(
-    rows: Floats, relevant: Mask, owner: Rows, questions: int, seed: int
-) -> tuple[Floats, Floats]:
+def _crossed(rows: Floats, relevant: Mask, owner: Rows, questions: int) -> tuple[Floats, Floats]:
     """For each candidate, its probability and the base rate by the fit of the other folds."""
     held_out, base = np.empty(len(rows)), np.empty(len(rows))
-    for inside in _folds(relevant, owner, questions, seed):
+    for inside in _folds(relevant, owner, questions):
         weights, intercept = _fit_logistic(rows[~inside], relevant[~inside])
         held_out[inside] = _logistic(rows[inside], weights, intercept)
         base[inside] = relevant[~inside].mean()
@@ -232,9 +229,9 @@ def _matrix(candidates: CandidateArrays, names: Sequence[str]) -> Floats:
     return np.stack([FEATURES[name](candidates) for name in names], axis=-1).astype(np.float64)
 
 
-def _folds(relevant: Mask, owner: Rows, questions: int, seed: int) -> Iterator[Mask]:
+def _folds(relevant: Mask, owner: Rows, questions: int) -> Iterator[Mask]:
     """Masks of rows, each question in one; those with relevant candidates are dealt out evenly."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     having = np.zeros(questions, np.bool_)
     having[owner[relevant]] = True
     order = rng.permutation(questions)

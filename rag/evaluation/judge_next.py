@@ -71,15 +71,15 @@ def ranked(rankings: Mapping[str, Pair], k: int) -> Iterator[tuple[str, str, Ran
 
 
 def sample_next(
-    rankings: Mapping[str, Pair], judged: Mapping[str, Collection[str]], k: int, seed: int = 0
+    rankings: Mapping[str, Pair], judged: Mapping[str, Collection[str]], k: int
 ) -> list[OpenHit]:
     """The same hits in an order drawn at random: any beginning of it is a random sample of all.
 
-    The place of a hit depends on ``seed``, question and hit alone, so a sample that was begun goes
+    The place of a hit depends on question and hit alone, so a sample that was begun goes
     on as if it had not been interrupted.
     """
     hits = judge_next(rankings, judged, k)
-    return sorted(hits, key=lambda hit: lot(seed, hit))
+    return sorted(hits, key=lambda hit: lot(0, hit))
 
 
 def lot(seed: int, hit: OpenHit) -> bytes:

@@ -82,13 +82,12 @@ def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> di
     return {key: text for key, text in by_hash.items() if key not in cached}
 
 
-def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> int:
-    """Embed those texts whose vector is not cached yet; return how many that were."""
+def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> None:
+    """Embed those texts whose vector is not cached yet."""
     new = uncached(database, embedder, texts)
     if new:
         data = vectors_for(embedder, list(new.values()))
         database.execute(vectors.store, embedder.id, data)
-    return len(new)
 
 
 def vectors_for(embedder: Embedder, texts: Sequence[str]) -> dict[bytes, bytes]:

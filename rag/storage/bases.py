@@ -143,12 +143,6 @@ def remove(connection: Connection, base_id: int) -> None:
     connection.execute(update(job).where(job.c.base_id == base_id, active).values(cancel=True))
 
 
-def list_deleted(connection: Connection) -> list[int]:
-    """The ids of hidden knowledge bases whose rows are not all deleted."""
-    hidden = select(knowledge_base.c.id).where(knowledge_base.c.deleted)
-    return list(connection.execute(hidden).scalars())
-
-
 def version(connection: Connection, base_id: int) -> int:
     """Return the number of changes to the documents of a base.
 

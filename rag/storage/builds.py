@@ -13,7 +13,7 @@ from rag.storage import vectors
 from rag.storage.rows import insert_missing, insert_or_replace, listable, read
 from rag.storage.tables import build, chunk, cut, document, indexed
 
-_DELETED = "deleted "  # what the names of cuts begin with whose passages go; no hash does
+DELETED = "deleted "  # what the names of cuts begin with whose passages go; no hash does
 
 _counts = (
     sa.select(chunk.c.cut_id, sa.func.count().label("passages")).group_by(chunk.c.cut_id).subquery()
@@ -160,14 +160,8 @@ def remove(connection: sa.Connection, base_id: int, build_hash: str) -> None:
 
 def mark_deleted(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
     """Mark cuts for ``shared.deletion``; from now on nobody sees their passages."""
-    mark = sa.literal(_DELETED) + sa.cast(cut.c.id, sa.String)
+    mark = sa.literal(DELETED) + sa.cast(cut.c.id, sa.String)
     connection.execute(sa.update(cut).where(which).values(name=mark, segment_of=None))
-
-
-def list_deleted_cuts(connection: sa.Connection) -> list[int]:
-    """The ids of deleted cuts whose passages are not all deleted."""
-    marked = sa.select(cut.c.id).where(cut.c.name.startswith(_DELETED))
-    return list(connection.execute(marked).scalars())
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,10 @@ def stretch(connection: Connection, base_id: int, document_id: str, start: int, 
 
 def left_out(connection: Connection, base_id: int) -> dict[str, str]:
     """Return the names, by id, of the documents whose whole text is excluded from passages."""
-    excluded = passage_edits.exclusions(connection, base_id)
+    excluded: dict[str, list[tuple[int, int]]] = {}
+    for edit in passage_edits.list_edits(connection, base_id):
+        if edit.kind == "exclude":
+            excluded.setdefault(edit.document_id, []).append((edit.start, edit.end))
     ids = [key for key, spans in excluded.items() if _covers(connection, base_id, key, spans)]
     return names(connection, base_id, ids)
 

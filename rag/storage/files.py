@@ -174,7 +174,9 @@ class Files:
         """The files that are here: in the folder, or in the database that machines share."""
         if not self.in_database:
             return self.present()
-        return self.present() | self.database.fetch(list_stored_parts)
+        first = sa.select(file_part.c.sha256).where(file_part.c.position == 0)
+        with self.database.read() as connection:
+            return self.present().union(connection.execute(first).scalars())
 
     def present(self) -> set[str]:
         """The files that are in the folder, by SHA-256."""
@@ -414,16 +416,6 @@ def store_parts(connection: sa.Connection, sha256: str, path: Path) -> None:
                 break  # all of it is there: it came in one transaction
 
 
-def read_parts(connection: sa.Connection, sha256: str) -> Iterator[bytes]:
-    """The parts of a file in order; none where it is not there."""
-    for position in count():
-        this = (file_part.c.sha256 == sha256) & (file_part.c.position == position)
-        data = connection.execute(sa.select(file_part.c.data).where(this)).scalar()
-        if data is None:
-            return
-        yield data
-
-
 def bring_from_parts(database: Database, sha256: str, place: Path) -> None:
     """Copy a file to its place in a folder; nothing where it is not there. StorageError."""
     folder = place.parent
@@ -434,9 +426,13 @@ def bring_from_parts(database: Database, sha256: str, place: Path) -> None:
             database.read() as connection,
         ):
             checked = hashlib.sha256()
-            for part in read_parts(connection, sha256):
-                draft.write(part)
-                checked.update(part)
+            for position in count():
+                this = (file_part.c.sha256 == sha256) & (file_part.c.position == position)
+                data = connection.execute(sa.select(file_part.c.data).where(this)).scalar()
+                if data is None:
+                    break
+                draft.write(data)
+                checked.update(data)
         if checked.hexdigest() == sha256:
             Path(draft.name).replace(place)
         Path(draft.name).unlink(missing_ok=True)
@@ -460,12 +456,6 @@ def size_of_parts(connection: sa.Connection, names: Sequence[str]) -> int:
         connection.execute(length.where(file_part.c.sha256.in_(part))).scalar() or 0
         for part in listable(names)
     )
-
-
-def list_stored_parts(connection: sa.Connection) -> set[str]:
-    """All files that are there."""
-    first = sa.select(file_part.c.sha256).where(file_part.c.position == 0)
-    return set(connection.execute(first).scalars())
 
 
 def forget_parts(connection: sa.Connection, names: Sequence[str]) -> None:

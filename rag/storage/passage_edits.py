@@ -145,15 +145,6 @@ def move(connection: sa.Connection, edit: StoredEdit) -> None:
     connection.execute(sa.update(passage_edit).where(passage_edit.c.id == edit.id).values(row))
 
 
-def exclusions(connection: sa.Connection, base_id: int) -> dict[str, list[tuple[int, int]]]:
-    """Return the excluded spans of all present documents by document id, in the text's order."""
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for stored in list_edits(connection, base_id):
-        if stored.kind == "exclude":
-            spans.setdefault(stored.document_id, []).append((stored.start, stored.end))
-    return spans
-
-
 def digest(connection: sa.Connection, base_id: int) -> str:
     """Return a digest of all edits of present documents, as ``"2 exclude, 1 words (3f2a…)"``.
 

@@ -122,10 +122,8 @@ def plan(questions: int, runs: Sequence[Mapping[str, float]] = (), metric: str =
     return Plan(questions, smallest_difference(questions, deviation), deviation, pairs, metric)
 
 
-def smallest_difference(
-    questions: int, deviation: float, power: float = POWER, alpha: float = CROWNING_P
-) -> float | None:
-    """The mean difference that a two-sided test at ``alpha`` notices with probability ``power``.
+def smallest_difference(questions: int, deviation: float) -> float | None:
+    """The mean difference that a two-sided test at ``CROWNING_P`` notices with chance ``POWER``.
 
     From the standard deviation of a question's difference (normal approximation with Guenther's
     correction, The American Statistician 1981). None where even differences of one sign throughout
@@ -133,10 +131,10 @@ def smallest_difference(
     """
     from scipy.special import ndtri
 
-    upper = float(ndtri(1.0 - alpha / 2.0))
-    if questions < max(1.0 - math.log2(alpha), upper**2 / 2.0 + 1.0):
+    upper = float(ndtri(1.0 - CROWNING_P / 2.0))
+    if questions < max(1.0 - math.log2(CROWNING_P), upper**2 / 2.0 + 1.0):
         return None
-    return (upper + float(ndtri(power))) * deviation / math.sqrt(questions - upper**2 / 2.0)
+    return (upper + float(ndtri(POWER))) * deviation / math.sqrt(questions - upper**2 / 2.0)
 
 
 def _spread(first: Mapping[str, float], second: Mapping[str, float]) -> float | None:

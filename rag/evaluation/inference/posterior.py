@@ -52,7 +52,6 @@ def posterior(
     gains: Mapping[str, float],
     equivalent: float = EQUIVALENT,
     clusters: Mapping[str, Hashable] | None = None,
-    seed: int = 0,
 ) -> Posterior | None:
     """From gains by question id, above 0 where the run is ahead; None for too few of them.
 
@@ -66,14 +65,14 @@ def posterior(
         return None
     sums = np.array([sum(group) for group in by_group.values()])
     counts = np.array([len(group) for group in by_group.values()], np.float64)
-    means = _draws(sums, counts, seed)
+    means = _draws(sums, counts)
     better, worse = float((means > equivalent).mean()), float((means < -equivalent).mean())
     return Posterior(better, max(0.0, 1.0 - better - worse), worse, equivalent)
 
 
-def _draws(sums: Floats, counts: Floats, seed: int) -> Floats:
+def _draws(sums: Floats, counts: Floats) -> Floats:
     """Means under weights from a flat Dirichlet distribution over the groups."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     batch = max(1, (1 << 21) // len(sums))
     means = []
     for begin in range(0, DRAWS, batch):

@@ -147,7 +147,7 @@ def standing(
 ) -> Standing:
     """Look up a passage (with the name of its document) in a retrieval."""
     chunk, document = passage
-    hit = hit_of(trace, chunk.key)
+    hit = next((hit for hit in trace.candidates if hit.chunk.key == chunk.key), None)
     steps = tuple(_steps(trace, search, hit, chunk.key, figures, allowed))
     lost = next((step for step in steps if step.outcome == "lost"), None)
     return Standing(
@@ -159,11 +159,6 @@ def standing(
         lost.stage if lost else "",
         lost.words if lost else "",
     )
-
-
-def hit_of(trace: Trace, key: int) -> Hit | None:
-    """The passage as the trace has it, kept or dropped; None where it never was a candidate."""
-    return next((hit for hit in trace.candidates if hit.chunk.key == key), None)
 
 
 def figures(

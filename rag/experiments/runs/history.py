@@ -30,7 +30,6 @@ from rag.experiments.runs.stored import (
     by_labels_of_today,
     figure_of,
     groups_of_set,
-    labels_moved,
     questions_of_set,
     ranks_hits,
     same_questions,
@@ -372,7 +371,10 @@ class RunHistory(StoredRuns):
         comparison = _possible(tested, run, before)
         data = [part for part in between.data if part != "questions"]
         same_build = run.run.recipe and run.run.build_hash == before.run.build_hash
-        if same_build and labels_moved(run, before, figures):
+        if same_build and any(
+            name in before.results and before.results[name].relevant != run.results[name].relevant
+            for name in figures
+        ):
             data = list(dict.fromkeys([*data, "labels"]))
         ground = _Ground(None, replace(between, data=tuple(data)).obstacle)
         obstacle = ground.by(metric, run.run, before.run).obstacle

@@ -232,14 +232,6 @@ def figure_of(item: QuestionResult, metric: str) -> float | None:
     return item.metrics.get(metric)
 
 
-def labels_moved(run: Loaded, before: Loaded, shared: Collection[str]) -> bool:
-    """Whether other passages are relevant to a question of two runs of one build."""
-    return any(
-        name in before.results and before.results[name].relevant != run.results[name].relevant
-        for name in shared
-    )
-
-
 def same_questions(
     figures: Mapping[str, float], run: Loaded, texts: Mapping[str, str]
 ) -> dict[str, float]:

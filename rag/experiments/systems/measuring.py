@@ -87,12 +87,6 @@ class HopSummary:
         )
 
 
-def hop_recall(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable], k: int) -> float:
-    """Return the share of the relevant items that any hop has among its first k."""
-    seen = {item for hop in hops for item in hop[:k]}
-    return len(seen & set(relevant)) / len(relevant)
-
-
 def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable]) -> HopFigures:
     """Measure the hops of a trace, each the items that it returned.
 
@@ -235,7 +229,8 @@ class SystemRuns:
             if any(traces):
                 recalls[question.id] = {
                     f"hop_recall@{k}": fmean(
-                        hop_recall(trace, relevant, k) for trace in traces.values()
+                        len(relevant & {item for hop in trace for item in hop[:k]}) / len(relevant)
+                        for trace in traces.values()
                     )
                     for k in cutoffs
                 }

@@ -186,11 +186,12 @@ class Systems:
         """
         self._check_keys(system)
         definition = system.model_dump(mode="json")
+        hashed = {k: v for k, v in definition.items() if k not in _LATER or v != _LATER[k]}
         row = self._services.database.execute(
             registries.add_system,
             self._base_id,
             system.name,
-            definition_hash(definition),
+            hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest(),
             definition,
         )
         return self._stored(row)
@@ -316,10 +317,4 @@ _LATER: Mapping[str, object] = {
     "fetch_argument": "id",
     "recognised": False,
 }
-"""Fields that came later, with what they were before."""
-
-
-def definition_hash(definition: Mapping[str, object]) -> str:
-    """The SHA-256 of a definition; those from before the fields of ``_LATER`` keep theirs."""
-    definition = {k: v for k, v in definition.items() if k not in _LATER or v != _LATER[k]}
-    return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
+"""Fields that came later, with what they were before: the hash of a definition omits these."""

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from rag.errors import InvalidRecipe, StorageError
 from rag.input_rules import mend
 from rag.recipe import Recipe
-from rag.storage import bases, builds, files, leases, registries, vectors
+from rag.storage import builds, files, leases, registries, vectors
 from rag.storage.database import Database
 from rag.storage.every_table import metadata
 from rag.storage.files import Files
@@ -74,10 +74,12 @@ class Deletion:
                 self._run()
 
     def _run(self) -> None:
-        self._give_up_lost_segments()
+        segments.give_up_lost(self._database)
         with self._database.read() as connection:
-            base_ids = bases.list_deleted(connection)
-            cut_ids = builds.list_deleted_cuts(connection)
+            hidden = sa.select(knowledge_base.c.id).where(knowledge_base.c.deleted)
+            base_ids = connection.execute(hidden).scalars().all()
+            marked = sa.select(cut.c.id).where(cut.c.name.startswith(builds.DELETED))
+            cut_ids = connection.execute(marked).scalars().all()
         for cut_id in cut_ids:
             self._delete_cut(cut_id)
         for base_id in base_ids:
@@ -85,12 +87,6 @@ class Deletion:
         if base_ids:
             self._files.discard()
         self._give_back()
-
-    def _give_up_lost_segments(self) -> None:
-        if not self._database.fetch(segments.any_lost):
-            return
-        with self._database.write() as connection:
-            segments.give_up_lost(connection)
 
     def _give_back(self) -> None:
         """Give pages that nothing uses any more back to the disk, but for some to write on."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
-from sqlalchemy import ColumnElement, Connection, String, cast, insert, literal, select, update
+from sqlalchemy import Connection, String, cast, insert, literal, select, update
 
 from rag.errors import ConnectionLost, StorageError
 from rag.storage import builds, leases
@@ -120,23 +120,17 @@ class Segments:
         leases.renew(connection, self._holder, _LEASE_SECONDS)
 
 
-def give_up_lost(connection: Connection) -> None:
+def give_up_lost(database: Database) -> None:
     """Mark the segments as deleted whose process was killed."""
-    leases.lock(connection)
-    builds.mark_deleted(connection, _lost())
-
-
-def any_lost(connection: Connection) -> bool:
-    """Whether a killed process left a segment."""
-    return connection.execute(select(cut.c.id).where(_lost()).limit(1)).first() is not None
-
-
-def _lost() -> ColumnElement[bool]:
-    in_force = leases.in_force(lease.c.until, _LEASE_SECONDS)
-    leased = select(lease.c.subject).where(in_force)
-    return cut.c.name.startswith(_ARRIVING) & (
-        (literal(_SUBJECT) + cast(cut.c.id, String)).not_in(leased)
-    )
+    leased = select(lease.c.subject).where(leases.in_force(lease.c.until, _LEASE_SECONDS))
+    is_leased = (literal(_SUBJECT) + cast(cut.c.id, String)).in_(leased)
+    lost = cut.c.name.startswith(_ARRIVING) & ~is_leased
+    with database.read() as reader:
+        if reader.execute(select(cut.c.id).where(lost).limit(1)).first() is None:
+            return
+    with database.write() as connection:
+        leases.lock(connection)
+        builds.mark_deleted(connection, lost)
 
 
 _SECONDS = 0.1  # of a transaction; SQLite lets a process that waits look as often

@@ -127,11 +127,10 @@ class AnswerEvaluations(StoredRuns):
         return {**about, "memory_of": whose} if recipe.answer.memory else about
 
     @operation("guest")
-    def latest_answers(self, set_name: str, recipe: Recipe, judge: str = "") -> JobRow | None:
-        """The last such evaluation of a set with a recipe, at work or over."""
-        return self._jobs.latest(
-            self._base_id, EvaluateAnswers, **self._about(set_name, recipe, judge)
-        )
+    def latest_answers(self, set_name: str, recipe: Recipe) -> JobRow | None:
+        """The last such evaluation without a judge of a set with a recipe, at work or over."""
+        about = self._about(set_name, recipe, judge="")
+        return self._jobs.latest(self._base_id, EvaluateAnswers, **about)
 
     @operation("guest")
     def answers(self, run_id: str) -> Mapping[str, RunAnswer]:
