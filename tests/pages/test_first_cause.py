@@ -126,6 +126,7 @@ def test_an_answer_that_is_not_the_expected_one_is_not_likely_right(workspace: W
     shown = _words(visit("inspector.py", q=text))
     assert title not in shown
     assert shown.count(CAUSES["unexpected"].title) == 1
+    assert f"{CAUSES['unexpected'].title} in the last run" in shown
 
 
 def test_too_few_questions_for_a_limit_are_counted(

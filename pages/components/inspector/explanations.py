@@ -159,6 +159,7 @@ def _compare(
 
 
 _INSPECTED = "inspector_inspected"
+_OF_RUN = " in the last run that scored answers"
 
 
 def remember(base: KnowledgeBase, turn: Turn, recipe: Recipe) -> None:
@@ -182,7 +183,7 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
             f":material/help: **{STATE_TITLES['refused']}:** no passage is given to the answer."
         )
     elif cause is not None and is_unexpected:  # what is known wrong is not likely to be right
-        lines.append(f":material/rule: **{plain(cause.title)}.**")
+        lines.append(f":material/rule: **{plain(cause.title)}{_OF_RUN}.**")
     elif found is not None and found.state != "refused":
         mode = "quotes" if explanation else recipe.answer.mode
         lines += [f"{state_sign(found, mode)} **{found.title(mode)}.**"]
@@ -194,7 +195,10 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     if lines:
         st.caption(" ".join(filter(None, lines)))
     if cause:
-        title = "" if is_unexpected else f"**Cause: {plain(cause.title.lower())}.** "
+        # Whether an answer is doubtful is known of this one, or else only of that of a run.
+        is_stored = cause.finding.cause == "doubted" and (not found or found.state != "doubtful")
+        title = f"**Cause: {plain(cause.title.lower())}{_OF_RUN * is_stored}.** "
+        title = "" if is_unexpected else title
         fix = cause.advice.partition(". ")[0].rstrip(".")
         st.caption(f"{title}{plain(fix)}.", help=cause_line(cause))
 
