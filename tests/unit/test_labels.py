@@ -10,6 +10,7 @@ from tests.workspaces import QUICK, stocked
 pytestmark = pytest.mark.usefixtures("database")
 
 SET = "checks"
+ASKED = "When does carried leave lapse?"
 LEAVE = "Unused leave may be carried over.\n\nIt lapses after three months.\n\nIllness stops that."
 WORDS = QUICK.with_fields({"search.mode": "lexical"})
 
@@ -24,7 +25,7 @@ def base(home: Path) -> KnowledgeBase:
 
 @pytest.fixture
 def question(base: KnowledgeBase) -> str:
-    return base.questions.add_question(SET, "When does carried leave lapse?")
+    return base.questions.add_question(SET, ASKED)
 
 
 @pytest.fixture
@@ -91,15 +92,15 @@ def test_not_relevant_is_said_and_outdoes_what_lies_inside(base, question, leave
 
 def test_no_answer_and_relevant_labels_exclude_each_other(base, question, leave):
     base.questions.label(SET, question, leave, 0, 6, 0)
-    base.questions.mark_unanswerable(SET, question)
+    base.questions.edit_question(SET, question, answerable=False)
     assert not base.questions.usable(SET)[0].answerable
     base.questions.label(SET, question, leave, 20, 60, 2)
     assert base.questions.usable(SET)[0].answerable
     with pytest.raises(InvalidInput, match="has labels, so the documents answer it"):
-        base.questions.mark_unanswerable(SET, question)
+        base.questions.collect_with_grades(SET, ASKED, answerable=False)
     with pytest.raises(InvalidInput, match="has labels, so the documents answer it"):
         base.questions.edit_question(SET, question, answerable=False)
-    base.questions.mark_unanswerable(SET, question, discard_labels=True)
+    base.questions.collect_with_grades(SET, ASKED, answerable=False, discard_labels=True)
     assert not base.questions.usable(SET)[0].answerable
     assert [each.grade for each in _labels(base)] == [0]
     base.questions.set_grade(SET, _labels(base)[0].id, 1)
@@ -122,7 +123,7 @@ def test_what_cannot_be_labelled_says_why(base, question, leave):
     with pytest.raises(NotFound, match="no longer in this set"):
         labels.label(SET, "gone", leave, 0, 6, 0)
     with pytest.raises(NotFound, match="no longer in this set"):
-        labels.mark_unanswerable(SET, "gone")
+        labels.edit_question(SET, "gone", answerable=False)
     assert base.questions.named(SET).version == 2
 
 

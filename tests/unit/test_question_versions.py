@@ -185,7 +185,7 @@ def test_an_edit_that_changes_nothing_makes_no_version(base):
     span = str(label.document_id), label.start, label.end
     first = when.labels[0]
     base.questions.collect_with_grades(SET, won.text, answerable=False)
-    base.questions.mark_unanswerable(SET, won.id)
+    base.questions.edit_question(SET, won.id, answerable=False)
     base.questions.label(SET, who.id, *span, label.grade)
     base.questions.set_grade(SET, label.id, label.grade)
     base.questions.set_nugget(SET, label.id, "")

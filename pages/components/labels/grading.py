@@ -224,7 +224,7 @@ def _question_buttons(grading: Grading) -> None:
         icon=":material/block:",
         **offered(
             grading.base,
-            "questions.mark_unanswerable",
+            "questions.collect_with_grades",
             help=(
                 "The documents do not answer this question, so the correct result is to "
                 "retrieve nothing."

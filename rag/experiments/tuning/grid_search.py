@@ -72,9 +72,6 @@ def with_open_hits(
     )
 
 
-Divided = tuple[int, float]
-"""Seed and share of a split."""
-
 _EQUALS = 500  # so many of the best are looked at
 
 
@@ -125,8 +122,20 @@ def settle(
     """
     recipe, baseline = sides
     searched = sweeper.question_set
-    divided = searched.question_set.split_seed, searched.question_set.split_share
-    trial = look_at(metric, questions, scores, sweep, sides, divided if parts else None)
+    stored = searched.question_set
+    divided = (stored.split_seed, stored.split_share) if parts else None
+    # The same search where all its figures are the same.
+    figures = hashlib.sha256(np.unique(np.round(scores, 9), axis=0).tobytes()).hexdigest()
+    trial = Trial(
+        family="search",
+        look=name_of(divided, metric, *questions, figures),
+        kind="search",
+        metric=metric,
+        alternatives=sweep.distinct,
+        recipes=tuple(dict.fromkeys(recipe.hash for recipe in sides)),
+        split_seed=divided[0] if divided else None,
+        split_share=divided[1] if divided else None,
+    )
     attempt = TrialLog(services.database, searched.base_id).note(searched.name, trial)
     groups, level = searched.groups, attempt.level
     selection: Selection | SplitSelection
@@ -151,32 +160,6 @@ def settle(
         sweep=sweep,
         selection=replace(selection, tried=sweep.distinct, comparison=judged_hits[metric]),
         attempt=attempt,
-    )
-
-
-def look_at(
-    metric: str,
-    questions: Sequence[str],
-    scores: Floats,
-    sweep: Sweep,
-    named: Sequence[Recipe],
-    divided: Divided | None,
-) -> Trial:
-    """A search as the ledger keeps it: the same where all its figures are the same.
-
-    ``scores`` has shape (recipes, questions); ``divided`` names the split, if there was one.
-    """
-    distinct = np.unique(np.round(scores, 9), axis=0)
-    figures = hashlib.sha256(distinct.tobytes()).hexdigest()
-    return Trial(
-        family="search",
-        look=name_of(divided, metric, *questions, figures),
-        kind="search",
-        metric=metric,
-        alternatives=sweep.distinct,
-        recipes=tuple(dict.fromkeys(recipe.hash for recipe in named)),
-        split_seed=divided[0] if divided else None,
-        split_share=divided[1] if divided else None,
     )
 
 

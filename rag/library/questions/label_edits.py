@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rag.errors import InvalidInput
 from rag.input_rules import find_fault
-from rag.library.questions.sets import StoredQuestions, contradiction, counted_edit
+from rag.library.questions.sets import StoredQuestions, counted_edit
 from rag.operation import operation
 from rag.storage import Connection, documents, labels
 from rag.storage import questions as rows
@@ -110,18 +110,6 @@ class LabelEdits(StoredQuestions):
                 )
             labels.remove(connection, set_id, label_id)
 
-    @operation("labeller", audit="labels")
-    def mark_unanswerable(
-        self, set_name: str, question_id: str, *, discard_labels: bool = False
-    ) -> None:
-        """Say that the documents do not answer a question.
-
-        Relevant labels contradict that: with ``discard_labels`` they are deleted, else this raises
-        InvalidInput. Raises NotFound.
-        """
-        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            set_unanswerable(connection, set_id, question_id, discard_labels=discard_labels)
-
 
 def label_span(
     connection: Connection,
@@ -187,18 +175,6 @@ def change_grade(connection: Connection, set_id: int, label_id: int, grade: int)
     question_id = labels.set_grade(connection, set_id, label_id, grade)
     if grade > 0:
         rows.change(connection, set_id, question_id, {"answerable": True})
-
-
-def set_unanswerable(
-    connection: Connection, set_id: int, question_id: str, *, discard_labels: bool
-) -> None:
-    """Say that the documents do not answer a question. Raises NotFound, InvalidInput."""
-    relevant = labels.relevant(connection, set_id, question_id)
-    if relevant and not discard_labels:
-        raise contradiction(question_id)
-    for label_id in relevant:
-        labels.remove(connection, set_id, label_id)
-    rows.change(connection, set_id, question_id, {"answerable": False})
 
 
 def _place(label: Label) -> tuple[str | None, int, int | None]:

@@ -19,10 +19,9 @@ from rag.library.questions.label_edits import (
     change_grade,
     checked_nugget,
     label_span,
-    set_unanswerable,
     store_label,
 )
-from rag.library.questions.sets import StoredQuestions, edit_or_create
+from rag.library.questions.sets import StoredQuestions, contradiction, edit_or_create
 from rag.operation import operation
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, builds, documents, labels, passages
@@ -141,7 +140,12 @@ class PassageLabels(StoredQuestions):
             for passage_grade in grades:
                 self._grade(connection, set_id, question_id, passage_grade, origin)
             if not answerable:
-                set_unanswerable(connection, set_id, question_id, discard_labels=discard_labels)
+                relevant = labels.relevant(connection, set_id, question_id)
+                if relevant and not discard_labels:
+                    raise contradiction(question_id)
+                for label_id in relevant:
+                    labels.remove(connection, set_id, label_id)
+                rows.change(connection, set_id, question_id, {"answerable": False})
             if answer.strip():
                 changed = {"answer": checked_answer(answer)}
                 rows.change(connection, set_id, question_id, changed)
