@@ -32,8 +32,8 @@ ORDER = ("unit", "properties", "contracts", "golden", "pages", "bench", "browser
 
 # The same examples at every run: what a change broke is then told apart from what chance found.
 # The thorough profile is the one that looks for new ones.
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=60, derandomize=True)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=40, derandomize=True)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("quick")
 
 
@@ -194,7 +194,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Quick tests first, what needs the machine last; of those about SQLite none on PostgreSQL.
+    """Quick tests first, what needs the machine last. On PostgreSQL, none that ran there already.
 
     Several processes begin with the files that take long, so that none is left with one at the end.
     """
@@ -203,7 +203,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         items.sort(key=lambda item: (_place(item)[0], item.path not in slow))
     if config.getoption("database") == "postgresql":
-        left_out = [item for item in items if _is_about_sqlite(item)]
+        left_out = [item for item in items if _is_left_out(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
 
@@ -231,13 +231,12 @@ def pytest_unconfigure() -> None:
     gc.freeze()
 
 
-def _is_about_sqlite(item: pytest.Item) -> bool:
-    """Whether a test says so and why, or is the one of a pair that runs on SQLite."""
-    marker, call = item.get_closest_marker("sqlite"), getattr(item, "callspec", None)
+def _is_left_out(item: pytest.Item) -> bool:
+    """Whether a test is about SQLite, and says why, or runs on both databases in any case."""
+    marker = item.get_closest_marker("sqlite")
     if marker is not None and not marker.args:
         raise pytest.UsageError(f"{item.nodeid} does not say why it is about SQLite alone")
-    on_sqlite = call is not None and call.params.get("database") == "sqlite"
-    return on_sqlite or marker is not None
+    return marker is not None or "database" in getattr(item, "fixturenames", ())
 
 
 def _place(item: pytest.Item) -> tuple[bool, int]:

@@ -119,6 +119,7 @@ def _running(
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",
         "fsync": "off",
+        "autovacuum": "off",  # a database that it is at is no template
         "max_connections": 200,
         "shared_buffers": "64MB",
         **settings,

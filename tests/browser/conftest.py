@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,8 @@ from tests.workspaces import add, workspace_at
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
+
+    from rag import KnowledgeBase
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [
@@ -137,6 +140,27 @@ def warm_address(
     home = shutil.copytree(filled_home, tmp_path_factory.mktemp("warm") / "home")
     with serve(home) as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def journeys(
+    serve: Serve, filled_home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
+    """The address of one server, and its home, for tests that have a base of their own there."""
+    home = shutil.copytree(filled_home, tmp_path_factory.mktemp("journeys") / "home")
+    with serve(home) as address:
+        yield address, home
+
+
+@pytest.fixture
+def own(journeys: tuple[str, Path]) -> Iterator[tuple[str, KnowledgeBase]]:
+    """The address of a server, and a copy of "handbook" there: a journey labels and evaluates."""
+    address, home = journeys
+    workspace = workspace_at(home)
+    base, job = workspace.duplicate("handbook", f"own-{token_hex(4)}")
+    assert workspace.jobs.run(job).status == "done"
+    yield address, base
+    workspace.close()
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ def test_opening_what_is_advanced_moves_no_card(warm_address, page):
     assert at_rest(card) == before
 
 
-def test_find_the_missing_and_bring_it_in(warm_address, page, shoot):
-    page.goto(f"{warm_address}/inspector?kb=handbook&q={QUESTION}&view=What+if")
+def test_find_the_missing_and_bring_it_in(own, page, shoot):
+    address, base = own
+    page.goto(f"{address}/inspector?kb={base.name}&q={QUESTION}&view=What+if")
     field = page.get_by_label("Expected something else? Paste its words")
     field.fill(MISSING)
     field.press("Enter")

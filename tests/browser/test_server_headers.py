@@ -3,6 +3,7 @@
 That the policy leaves the pages whole is shown by all browser tests: none may break it.
 """
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -19,6 +20,11 @@ from tests.browser.conftest import ARGUMENTS, CHROMIUM
 METRICS = "/_stcore/metrics"
 SETTING = "TOUCHSTONE_METRICS"
 EVERY_KIND = ("/", "/chat", "/favicon.png", "/_stcore/health", "/_stcore/host-config", METRICS)
+
+
+@pytest.fixture
+def address(journeys: tuple[str, Path]) -> str:
+    return journeys[0]
 
 
 @pytest.mark.parametrize("path", EVERY_KIND)

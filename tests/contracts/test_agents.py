@@ -107,7 +107,8 @@ def visit(
         return anyio.run(use, partial(over_http, address, secret))
 
 
-@pytest.mark.parametrize("transport", ["http", "stdio"])
+# test_mcp.py speaks over standard input and output
+@pytest.mark.parametrize("transport", ["http", pytest.param("stdio", marks=pytest.mark.thorough)])
 def test_from_poor_recall_on_tables_to_a_saved_recipe_that_gains_on_unseen_questions(
     workspace, transport
 ):
@@ -133,12 +134,11 @@ def test_from_poor_recall_on_tables_to_a_saved_recipe_that_gains_on_unseen_quest
     assert kinds.count("comparison") == 1
 
 
-@pytest.mark.parametrize("transport", ["http", "stdio"])
-def test_no_change_is_justified(workspace, transport):
+def test_no_change_is_justified(workspace):
     base = tables(workspace, "lexical")
     before = base.recipe()
     ideas = [{"search.mode": "dense"}, {"search.k1": 0.9}, {"search.top_k": 4}, {"search.b": 0.2}]
-    report = visit(workspace, transport, lambda client: tune(client, ideas))
+    report = visit(workspace, "http", lambda client: tune(client, ideas))
     assert "no change is justified" in report["verdict"].lower()
     assert report["saved"] is None
     assert base.recipe() == before
@@ -229,7 +229,7 @@ def test_nothing_is_saved_or_measured_without_its_scope(workspace):
         return [(await client.call_tool(name, given)).is_error for name, given in tries]
 
     assert visit(workspace, "http", work, scopes=("read", "ask", "write")) == [True] * 3
-    assert visit(workspace, "stdio", work, scopes=("read", "experiment"))[1] is False
+    assert visit(workspace, "http", work, scopes=("read", "experiment"))[1] is False
     assert base.recipe() == before
     assert [row.name for row in base.questions.list_all()] == ["tables"]
 

@@ -121,7 +121,7 @@ def test_a_copy_of_an_open_database_without_its_journal_is_told_until_it_is_acce
     assert not told(caplog, live)
 
 
-@pytest.mark.parametrize("end", ["killed", "exit"])
+@pytest.mark.parametrize("end", ["killed", pytest.param("exit", marks=pytest.mark.thorough)])
 def test_no_journal_is_missed_after_a_process_that_ended_or_was_killed(tmp_path, caplog, end):
     home = tmp_path / "home"
     command = [sys.executable, "-c", KILLED, str(home), end]

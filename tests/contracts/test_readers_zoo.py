@@ -51,7 +51,14 @@ def expected(entry: dict[str, Any]) -> set[str]:
     return {"text", "scanned"} if "extractors_disagree" in categories else {"text"}
 
 
-@pytest.mark.parametrize("entry", ZOO, ids=[entry["file"] for entry in ZOO])
+def _marks(entry: dict[str, Any]) -> list[pytest.MarkDecorator]:
+    """Scans take long to recognise, and test_recognition.py has some of its own."""
+    return [pytest.mark.thorough] if "scanned_or_image_only" in entry["categories"] else []
+
+
+@pytest.mark.parametrize(
+    "entry", [pytest.param(entry, marks=_marks(entry), id=entry["file"]) for entry in ZOO]
+)
 def test_text_or_the_right_reason(datasets, entry):
     result = outcome(datasets, entry["file"])
     assert ("text" if isinstance(result, Document) else result) in expected(entry)

@@ -39,6 +39,7 @@ def walk(block: str, folder: Path, replaced: dict[str, str]) -> None:
     subprocess.run(["bash", "-euxc", block], cwd=folder, env=environment, check=True)
 
 
+@pytest.mark.thorough  # test_backup.py restores a home, without the lines of the documentation
 def test_the_data_come_back_on_another_machine(tmp_path):
     workspace, _ = stocked(tmp_path / "lost", {"pump.md": "The pump leaks."}, name="notes")
     workspace.back_up(tmp_path / "backup.zip")
@@ -50,6 +51,7 @@ def test_the_data_come_back_on_another_machine(tmp_path):
     again.close()
 
 
+@pytest.mark.thorough  # test_backup_server.py does, without the lines of the documentation
 def test_the_data_come_back_in_a_new_database(tmp_path, postgres):
     """The home has files and indexes of the lost one."""
     home = tmp_path / "home"

@@ -31,7 +31,7 @@ from tests.handbook import FRAME, LEAVE
 from tests.members import World, said
 from tests.people import signed_in, view
 from tests.sample_files import encrypted_pdf
-from tests.workspaces import add
+from tests.workspaces import DATABASES, add
 
 TRAINS = "In which class are trains booked?"
 GUEST = "guest"
@@ -90,6 +90,7 @@ class Stocked:
             for role, (talk, turn) in talks.items()
         }
         workspace.close()
+        DATABASES.keep(home)
 
 
 def _locked() -> bytes:
@@ -172,6 +173,7 @@ def visit(
     def visit(role: str, page: str, **address: str) -> AppTest:
         home = tmp_path / f"home{next(copies)}"
         shutil.copytree(stocked.home, home)
+        DATABASES.copy(stocked.home, home)
         monkeypatch.setenv("TOUCHSTONE_HOME", str(home))
         session.opened.clear()
         claims = Claims("https://id.example", role, f"{role}@example.org", role, verified=True)

@@ -21,21 +21,13 @@ TITLES = {
 }
 
 
-@pytest.fixture
-def frame(home: Path) -> AppTest:
-    return AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=300)
-
-
-def test_it_opens_on_chat(frame):
-    frame.run()
-    assert [title.value for title in frame.title] == ["Chat"]
-    assert not frame.exception
-
-
+@pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("file", TITLES)
-def test_every_page_runs_on_an_empty_home(frame, file, monkeypatch):
+def test_it_opens_on_chat_and_every_page_runs_on_an_empty_home(file, monkeypatch):
     monkeypatch.setattr(session, "start_work", lambda: None)  # the sample would be read each time
-    frame.run().switch_page(file).run()
+    frame = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=300).run()
+    assert [title.value for title in frame.title] == ["Chat"]
+    frame.switch_page(file).run()
     assert [title.value for title in frame.title] == [TITLES[file]]
     assert not frame.exception
 
