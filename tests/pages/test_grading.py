@@ -114,6 +114,13 @@ def test_no_answer_asks_only_when_labels_go(base):
     assert (_asked(base).answerable, _labels(base)) == (False, [])
 
 
+def test_a_question_without_an_answer_can_be_the_first_of_a_set(base):
+    app = visit("inspector.py", q=LEAVE)
+    app.button(key="inspector_unanswerable").click().run()
+    assert not _asked(base).answerable
+    assert [each.value for each in app.error] == []
+
+
 def test_the_exact_words_become_the_label(base):
     leave, _ = _chunks(base)
     app = visit("inspector.py", q=LEAVE)

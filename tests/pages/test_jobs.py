@@ -61,7 +61,7 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
 
 
 def test_the_sidebar_has_no_size_while_documents_are_read(labelled, open_page, at_work):
-    size = "3 documents · 4 passages"
+    size = "3 documents"
     assert size in [each.value for each in open_page("chat.py").sidebar.caption]
     at_work(fill(labelled.base("notes"), {"long.md": "# Long\n\nMany words."}))
     assert size not in [each.value for each in open_page("chat.py").sidebar.caption]

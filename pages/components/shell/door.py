@@ -61,7 +61,7 @@ def choose(name: str) -> None:
 
 
 def base_picker(bases: list[KnowledgeBaseData], page: str) -> None:
-    """The picker with the size of what is picked, and the way to a new knowledge base."""
+    """The picker with the documents of what is picked, and the way to a new knowledge base."""
     names = [info.name for info in bases]
     _settle_choice(bases, page)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -75,7 +75,7 @@ def base_picker(bases: list[KnowledgeBaseData], page: str) -> None:
         opened = chosen_base()
         out = 0 if refusal(opened, "documents.documents") else _left_out(opened)
         documents = counted(chosen.documents, "document") + (f" ({out:,} left out)" if out else "")
-        st.caption(f"{documents} · {counted(chosen.passages, 'passage')}")
+        st.caption(documents)
 
 
 @shared_cache(64)

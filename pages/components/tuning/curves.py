@@ -56,7 +56,9 @@ def threshold_takeaway(
     before = max((place for place, value in enumerate(x) if value <= (now or 0.0)), default=0)
     best = max(range(len(x)), key=recall.__getitem__)
     gains = recall[best] > recall[before] + _POINT
-    highest = f" {name} is highest at {x[best]:.2f}: {percent(recall[best])}." if gains else ""
+    last = max(place for place, value in enumerate(recall) if value == recall[best])
+    where = f"at {x[best]:.2f}" if last == best else f"between {x[best]:.2f} and {x[last]:.2f}"
+    highest = f" {name} is highest {where}: {percent(recall[best])}." if gains else ""
     aim = min(_WANTED_REFUSALS, max(refused))
     at, remark = next(place for place, share in enumerate(refused) if share >= aim), ""
     if answered[at] < _KEPT:
@@ -76,7 +78,7 @@ def threshold_takeaway(
 
 
 def _now(now: float | None) -> str:
-    return "; now it is off" if now is None else f"; now it is {now:.2f}"
+    return f". The threshold is {'off' if now is None else f'{now:.2f}'} now"
 
 
 def peak_takeaway(

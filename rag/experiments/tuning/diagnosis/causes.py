@@ -94,10 +94,8 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "unexpected": CauseRow(
         "Answered, not as expected",
-        "Compare both answers: the evidence of the question shows them. If a passage that was "
-        "found has the expected one, let a language model answer: without one, answers are quoted "
-        "sentences. Else correct the expected answer in the question set, or leave out a passage "
-        "that misleads.",
+        "If a passage that was found has the expected answer, let a language model answer. If "
+        "not, correct the expected answer in the question set.",
     ),
 }
 

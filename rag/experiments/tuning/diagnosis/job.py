@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rag.errors import Cancelled, ConnectionLost, NotFound
+from rag.errors import Cancelled, ConnectionLost, InvalidInput, NotFound
 from rag.evaluation.report import FailureNote
 from rag.evaluation.report.words import counted
 from rag.experiments.runs.quality.failing import newest_scored
@@ -269,7 +269,10 @@ def examined(
 ) -> Finding | None:
     """Examine one question as a diagnosis of its set does; None if it passes."""
     question_set, _ = read_measured(services, base_id, set_name, recipe)
-    sweeper = Sweeper(services, question_set, {question_id})
+    try:
+        sweeper = Sweeper(services, question_set, {question_id})
+    except InvalidInput:  # no question of the set has a label: no diagnosis examines it
+        return None
     failed = Examination(services, base_id, sweeper, recipe).failed(lambda _done, _total: None)
     return failed[0].finding if failed else None
 
