@@ -58,19 +58,8 @@ system = sa.Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SystemRow:
-    """A version of a system."""
-
-    name: str
-    version: int
-    hash: str
-    definition: Mapping[str, Any]
-    created: datetime
-
-
-def newest_systems(connection: sa.Connection, base_id: int) -> list[SystemRow]:
-    """The newest version of each system, by name."""
+def newest_systems(connection: sa.Connection, base_id: int) -> Sequence[Any]:
+    """The rows of the newest version of each system, by name."""
     last = (
         sa.select(system.c.name, sa.func.max(system.c.version).label("version"))
         .where(system.c.base_id == base_id)
@@ -79,25 +68,22 @@ def newest_systems(connection: sa.Connection, base_id: int) -> list[SystemRow]:
     )
     same = (system.c.name == last.c.name) & (system.c.version == last.c.version)
     statement = sa.select(system).join(last, same).where(system.c.base_id == base_id)
-    rows = connection.execute(statement.order_by(system.c.name))
-    return [read(SystemRow, row) for row in rows]
+    return connection.execute(statement.order_by(system.c.name)).all()
 
 
 def add_system(
     connection: sa.Connection, base_id: int, name: str, hash_: str, definition: Mapping[str, Any]
-) -> SystemRow:
-    """Store a version of a system, unless its newest one has the same hash; return that.
+) -> None:
+    """Store a version of a system, unless its newest one has the same hash.
 
     Raises NotFound for a knowledge base that is gone.
     """
     bases.hold(connection, base_id)  # two versions that are added at once get two numbers
     before = next((row for row in newest_systems(connection, base_id) if row.name == name), None)
-    if before is not None and before.hash == hash_:
-        return before
-    version = before.version + 1 if before else 1
-    row = SystemRow(name, version, hash_, dict(definition), datetime.now(UTC))
-    connection.execute(sa.insert(system).values(values(system, row, base_id=base_id)))
-    return row
+    if before is None or before.hash != hash_:
+        row = {"base_id": base_id, "name": name, "version": before.version + 1 if before else 1}
+        row |= {"hash": hash_, "definition": dict(definition), "created": datetime.now(UTC)}
+        connection.execute(sa.insert(system).values(row))
 
 
 def remove_system(connection: sa.Connection, base_id: int, name: str) -> bool:

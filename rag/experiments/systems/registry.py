@@ -28,7 +28,6 @@ from rag.search.corpus import check_question
 from rag.search.snapshot import take_complete_snapshot
 from rag.services.services import Services
 from rag.storage import bases, documents, registries
-from rag.storage.registries import SystemRow
 from rag.types.results import SystemSource
 from rag.types.schema import Schema, Timestamp
 
@@ -167,7 +166,13 @@ class Systems:
     def list_all(self) -> list[SystemData]:
         """The newest version of each system, by name."""
         rows = self._services.database.fetch(registries.newest_systems, self._base_id)
-        return [self._stored(row) for row in rows]
+        systems = []
+        for row in rows:
+            definition = HttpSystem.parse(row.definition)
+            variables = self._services.settings.tool_variables
+            unset = tuple(name for name in definition.variables if name not in variables)
+            systems.append(SystemData.of(row, definition=definition, unset=unset))
+        return systems
 
     @operation("viewer")
     def get(self, name: str) -> SystemData:
@@ -187,14 +192,14 @@ class Systems:
         self._check_keys(system)
         definition = system.model_dump(mode="json")
         hashed = {k: v for k, v in definition.items() if k not in _LATER or v != _LATER[k]}
-        row = self._services.database.execute(
+        self._services.database.execute(
             registries.add_system,
             self._base_id,
             system.name,
             hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest(),
             definition,
         )
-        return self._stored(row)
+        return self.get(system.name)
 
     @operation("editor", audit="tools", audited_arguments=ALL)
     def remove(self, name: str) -> None:
@@ -274,12 +279,6 @@ class Systems:
             seconds=seconds,
             results=tuple(results),
         )
-
-    def _stored(self, row: SystemRow) -> SystemData:
-        definition = HttpSystem.parse(row.definition)
-        variables = self._services.settings.tool_variables
-        unset = tuple(name for name in definition.variables if name not in variables)
-        return SystemData.of(row, definition=definition, unset=unset)
 
 
 @contextmanager
