@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from rag.services.services import Services
 from rag.storage import Connection
 from rag.storage.conversations import Scope
 from rag.storage.conversations import interactions as rows
-from rag.storage.conversations.interactions import ANSWERED, CitedSpan, Interaction
+from rag.storage.conversations.interactions import ANSWERED, CitedSpan, Interaction, Vectored
 from rag.types import Answer, Example, Vectors
 
 MOST = 2000
@@ -244,17 +244,6 @@ def _standing(interaction: Interaction, *, stale: bool) -> Standing:
     return "stale" if stale else "usable"
 
 
-class PastQuestion(Protocol):
-    """The properties of a past interaction that the ranking needs, besides its vector."""
-
-    @property
-    def turn(self) -> int: ...
-    @property
-    def question(self) -> str: ...
-    @property
-    def thumb(self) -> int: ...
-
-
 def least_similarity(threshold: float) -> float:
     """The cosine from which two questions count as alike: half-way between threshold and 1.
 
@@ -267,7 +256,7 @@ def least_similarity(threshold: float) -> float:
 def ranked(
     question: Vectors,
     vectors: Vectors,
-    interactions: Sequence[PastQuestion],
+    interactions: Sequence[Vectored],
     least: float = -1.0,
 ) -> list[Example]:
     """``interactions`` with ``vectors`` of shape (n, dimension), best first.
