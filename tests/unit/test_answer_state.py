@@ -24,7 +24,6 @@ def test_evidence_is_all_there_where_the_quote_has_every_key_term():
         "When does unused leave lapse?", "Unused leave lapses on 30 June.", "Cats purr."
     )
     assert evidence.missing == ()
-    assert evidence.codes is None
     figures = evidence.figures
     assert (figures["passage"], figures["soft"], figures["best_elsewhere"]) == (1.0, 1.0, -1.0)
     assert (figures["missing_name"], figures["figure"]) == (0, 0.0)

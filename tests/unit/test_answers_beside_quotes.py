@@ -44,6 +44,8 @@ def test_a_later_item_is_apart_from_the_line_above_the_list(tmp_path):
         ("When is the month-end closing?", "At the end of each month; year-end on the 30th.", 1),
         ("Proposez-vous des cours ?", "Présentez-vous aux cours le lundi.", 1),
         ("In which press release was the merger announced?", "In the press release on mergers.", 1),
+        ("How do I delete the app?", "To see the app in use: open it. The app has a database.", 0),
+        ("How do I delete the app?", "The app is removed on the page of its settings.", 1),
     ],
 )
 def test_nearby_words_are_told_apart(tmp_path, question, text, state):

@@ -27,9 +27,9 @@ from rag.protocols import DecisionModel, Embedder
 from rag.types import Answer, AnswerStatus, Assessment, Usage, percent
 
 NO_CODE = 0.02
-"""The greatest probability where no passage has a code of the question, the quoted one has none of
-its codes, what it names together stands in different rows, no quote has the phone number or e-mail
-address that it asks for, or the first quote only has the topic in common with it."""
+"""The greatest probability where no passage has a code of the question, what it names together
+stands in different rows, no quote has the phone number or e-mail address that it asks for, or the
+first quote only has the topic in common with it."""
 NAMED, NAMED_MISSING = 3, 2
 """Terms that a reason names: of those that are there, and of those that are missing."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
@@ -153,9 +153,7 @@ def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
     """The probability that the first quote is right; a gap leaves hardly any."""
     probability = model.probability(evidence.figures)
     no_value = evidence.figures["no_value"]
-    lacks_code = evidence.codes == 0.0 or any(
-        term.kind == "code" and not term.indexed for term in evidence.missing
-    )
+    lacks_code = any(term.kind == "code" and not term.indexed for term in evidence.missing)
     impossible = (
         *(lacks_code, evidence.apart, evidence.gap, no_value, evidence.unsaid),
         evidence.other_case,

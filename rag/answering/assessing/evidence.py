@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import fmean
 
 import numpy as np
 
@@ -40,9 +39,13 @@ _FEWEST_LETTERS = 3
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _CENTURIES = ("19", "20")
 _IN = re.compile(rf"{any_of('time_prepositions')}\s\Z", re.IGNORECASE)
-_FOR = re.compile(rf"{any_of('purpose_prepositions')}\s{ARTICLE}\Z", re.IGNORECASE)
-_IN_PHRASES = frozenset(listed("no_restrictions"))
-"""What follows "in", "on" or "price of" without restricting anything: "in total", "for entry"."""
+_FOR = re.compile(
+    rf"(?:{any_of('purpose_prepositions')}\s{ARTICLE}|\A\W{{0,3}}{any_of('acts')}\s)\Z",
+    re.IGNORECASE,
+)
+_IN_PHRASES = frozenset(listed("no_restrictions", "reaching"))
+"""What restricts nothing: "in total", "for entry", or "how do I contact", which an address answers.
+"""
 _DETERMINED = re.compile(rf"{any_of('definite_articles')}\s+\Z", re.IGNORECASE)
 """Before a figure that is part of a name: "the 625 Wh battery", not "after 45 days" or "a 17 year
 old", which say what holds for the one who asks."""
@@ -54,11 +57,10 @@ class QuoteEvidence:
 
     ``figures`` are by the names that a model knows. ``missing`` are the key terms that neither the
     quotes nor what stands above them has, the rarest first. ``said`` are those that stand there as
-    they are: not as a unit, another form or a range. ``codes`` is the share of its codes
-    that quotes and passage have; None for a question without codes. ``apart`` are the things that
-    the question names together ("from A to C") where the quoted row has only some of them, and
-    other rows have the rest, or no passage has it. ``gap`` names what the first quote lacks so that
-    it cannot be the answer: a value of the exact kind that is asked for, a figure or a number that
+    they are: not as a unit, another form or a range. ``apart`` are the things that the
+    question names together ("from A to C") where the quoted row has only some of them, and other
+    rows have the rest, or no passage has it. ``gap`` names what the first quote lacks so that it
+    cannot be the answer: a value of the exact kind that is asked for, a figure or a number that
     names a thing, what has the price, or another restriction. ``above`` are the places over the
     first quote with key terms that no quote has: its heading, or the name of its document.
     ``unquoted`` are those of ``missing`` that a quoted passage has outside of its quote.
@@ -74,7 +76,6 @@ class QuoteEvidence:
     figures: Mapping[str, float]
     missing: tuple[KeyTerm, ...] = ()
     said: tuple[KeyTerm, ...] = ()
-    codes: float | None = None
     apart: tuple[KeyTerm, ...] = ()
     gap: str = ""
     above: tuple[str, ...] = ()
@@ -137,7 +138,6 @@ class EvidenceReader:
         near_terms = first_terms | self.words.terms(around)
         gaps = _lacking(wanted, near_terms, first_words)
         has_value = asked is not None and asked.is_in(quotes[0].text)
-        codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
         scores = [hit.parts.get("bm25", 0.0) for hit in best]
         best_score = max(scores, default=0.0)
         own = 1.0 if is_part else _share(wanted, passage)
@@ -161,7 +161,6 @@ class EvidenceReader:
             figures,
             tuple(sorted(absent, key=lambda term: -term.weight)),
             tuple(term for term in terms if term.borne_out(shown_terms) == 1),
-            fmean(codes) if codes else None,
             apart(self.reader, self.words, first, quotes[0], above, wanted)
             or parted(self.reader, self.words, first, quotes[0], trace.corrected, wanted, gaps)
             or beside_unknown(self.words, quotes[0], trace.corrected, wanted, gaps),
@@ -187,9 +186,10 @@ class EvidenceReader:
     def _unqualified(
         self, question: str, absent: Sequence[KeyTerm], cited: Terms, spoken: Collection[str]
     ) -> str:
-        """A restriction behind a preposition ("for contractors", "in 2023"); "" for none.
+        """A restriction behind a preposition, or an act; "" for none.
 
-        No cited passage has it, in these or other words.
+        "For contractors", "in 2023", "how do I delete": no cited passage has it, in these or other
+        words.
         """
         lost = [term for term in absent if not term.borne_out(cited)]
         if year := next((term for term in lost if _is_year(term, question)), None):
