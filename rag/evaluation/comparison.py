@@ -228,11 +228,11 @@ class Comparison:
         if self.doubt:
             return "Judge the unjudged hits first."
         if self.verdict == "undecided":
-            stay = f"Keep {saved}, the saved recipe" if saved else "Keep what you have"
-            return f"{stay}{'' if self.all_tied else ', until more questions tell them apart'}."
+            stay = f"Keep the saved recipe ({saved})" if saved else "Keep what you have"
+            return f"{stay}{'' if self.all_tied else ' until more questions tell them apart'}."
         winner, loser = (run, baseline) if self.verdict == "better" else (baseline, run)
         if saved == winner:
-            return f"Keep {winner}, the saved recipe."
+            return f"Keep the saved recipe ({winner})."
         return f"Keep {winner}." if not saved and loser == run else f"Use {winner}."
 
     def within(self, highest: float) -> Comparison:

@@ -130,7 +130,7 @@ DEPTH = 10
 """First results of a question that are looked at."""
 UNLIKELY = 0.05
 """A document is unreached only if chance alone leaves it out more rarely."""
-LEAST_QUESTIONS = 20
+LEAST_QUESTIONS = 100
 """With fewer questions, a run says nothing about passages that are everywhere."""
 HUB_SHARE = 0.1
 """The least share of questions that have a hub among their first results."""

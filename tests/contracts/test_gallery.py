@@ -15,7 +15,7 @@ LARGEST = 1_000_000
 PAGES = ("sample-report.html", "sample-tour.html")
 OF_ITS_RUN = re.compile(
     r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?|\b[0-9a-f]{12}\b|\b1\.\d+\.\d+\+g\w+"
-    r"|[\d.,]+ (?:ms|s|min)\b"
+    r"|[\d.,]+ (?:ms|s|min)\b|\d{1,2} [A-Z][a-z]+ 20\d\d\b"
 )
 """What differs from run to run: dates, ids, commits, durations."""
 

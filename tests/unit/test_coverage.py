@@ -74,20 +74,20 @@ def test_a_question_of_two_sets_counts_once():
 
 
 def test_a_hub_is_among_the_first_results_of_many_questions():
-    run = _reach([[0, 1 + number % 19] for number in range(40)])
+    run = _reach([[0, 1 + number % 19] for number in range(120)])
     (finding,) = hubs(run, {IDS[0]: "cover.md"})
     assert finding.places[0].text == "Passage 0"
-    assert "40 of 40 questions (100%)" in finding.summary
+    assert "120 of 120 questions (100%)" in finding.summary
     assert finding.confidence == 0.99
 
 
 @pytest.mark.parametrize(
     "run",
     [
-        _reach([[0]] * 40, grade=1),  # the labels say that it answers them
-        _reach([[0]] * 19),  # few questions
-        replace(_reach([[0]] * 40), in_documents={IDS[0]: 2}),  # by chance in half of them
-        _reach([[0]] * 3 + [[]] * 37),
+        _reach([[0]] * 120, grade=1),  # the labels say that it answers them
+        _reach([[0]] * 99),  # few questions
+        replace(_reach([[0]] * 120), in_documents={IDS[0]: 2}),  # by chance in half of them
+        _reach([[0]] * 3 + [[]] * 117),
     ],
 )
 def test_what_is_relevant_rare_or_expected_is_no_hub(run):
