@@ -262,10 +262,9 @@ WEB_ADDRESS = _address(
     r"://\w|\blocalhost\b|\b\d{1,3}(?:\.\d{1,3}){3}\b|[a-z\d-]\.[a-z]{2,10}\b",
 )
 
-_MONEY = re.compile(
-    rf"[€$£¥₹元%]|{any_of(*CURRENCIES, 'free', 'price.values')}"
-    r"|(?<![a-z])(?:eur|usd|gbp|chf)(?![a-z])|\b(?:JPY|SEK|NOK|DKK|PLN)\b",
-    re.IGNORECASE,
+_MONEY = (
+    rf"[€$£¥₹元]|{any_of(*CURRENCIES, 'free', 'price.values')}"
+    r"|(?<![a-z])(?:eur|usd|gbp|chf)(?![a-z])|\b(?:JPY|SEK|NOK|DKK|PLN)\b"
 )
 _BARE_FIGURE = re.compile(
     rf"(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?(?:(?!{any_of('units.percent')})"
@@ -298,25 +297,29 @@ class _Price(ValueKind):
 PRICE = _Price(
     "a price",
     " ".join(listed("price.words")),
+    pattern("price.asks"),
+    re.compile(_MONEY, re.IGNORECASE),
+)
+SUM = _Price(
+    "a price",
+    " ".join(listed("price.words")),
     re.compile(
-        rf"{any_of('price.asks')}"
-        rf"|{any_of('price.is')} (?!.{{0,80}}{any_of('quantities')})"
+        rf"{any_of('price.is')} (?!.{{0,80}}{any_of('quantities')})"
         rf"|{any_of('price.begins')} (?:[\w'’-]{{1,30}} ){{1,4}}?{any_of('price.pays')}"
         rf"{ending('price.behind')}",
         re.IGNORECASE,
     ),
-    _MONEY,
+    re.compile(rf"{_MONEY}|%", re.IGNORECASE),
 )
-FEE = _Price(
-    "a price",
+FEE = replace(
+    SUM,
     # The fee of a table may be one of several: "the parking charge", "the lift charge".
-    " ".join(listed("fee.words")),
-    re.compile(
+    words=" ".join(listed("fee.words")),
+    question=re.compile(
         rf"{WHAT_IS} {SOME_WORDS}{any_of('fee.nouns')}{ending('asked_behind')}"
         rf"|{any_of('fee.asks')} {SOME_WORDS}{any_of('fee.nouns', ends=True)}",
         re.IGNORECASE,
     ),
-    _MONEY,
 )
 
 MEASURED = re.compile(
@@ -363,11 +366,13 @@ class _Number(ValueKind):
         return self.value.search(_FIGURES.sub(" ", kept)) is not None
 
     def _counts(self, text: str, start: int, end: int) -> bool:
-        """Whether a figure has no unit, or the noun that is counted as its unit."""
+        """Whether a figure has no unit, or the noun that is counted, and is no part of a word."""
         measured = _MEASURED_IN.match(text, end)
         if measured:
             return measured["unit"].casefold().startswith(self.counted[:_STEM].casefold())
-        return not unit_at(text, start, end)
+        beside = text[max(start - 1, 0) : start] + text[end : end + 1]  # "37signals"
+        is_in_word = any(one.isascii() and one.isalpha() for one in beside)
+        return not is_in_word and not unit_at(text, start, end)
 
     def _as_counted(self, figure: re.Match[str]) -> str:
         stem = self.counted[:_STEM].casefold()
@@ -388,7 +393,7 @@ NUMBER = _Number(
 
 KINDS = (
     *(PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS, WEB_ADDRESS),
-    *(PRICE, FEE, DURATION, DAY, DATE, NUMBER),
+    *(PRICE, SUM, FEE, DURATION, DAY, DATE, NUMBER),
 )
 """The narrow ones first: "what is the phone number" asks for no number of something."""
 

@@ -178,6 +178,8 @@ COST, LAMP = "How much does it cost?", "How much does a lamp cost?"
 WATTS, METRES = "How many watts does the tube have?", "How many metres is the pier long?"
 RECORDINGS, LIBRARIES = "How long are recordings kept?", "How many libraries can I create?"
 DAY = "By what date must I apply?"
+STAFF = "How many employees does 37signals have?"
+COST = "How much does the larger plan cost per month?"
 SERVER = "Which server address do I connect to?"
 JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does it have?"
 
@@ -262,6 +264,20 @@ JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does 
         (SERVER, "Connect to the server of the lab, and sign in with your key.", False),
         (SERVER, "Connect to vpn.lab.example, and sign in with your key.", True),
         (SERVER, "Connect to 10.0.3.1", True),
+        (
+            STAFF,
+            "37signals has employees in many places, and they meet in a city each year.",
+            False,
+        ),
+        (STAFF, "The company has 60 employees.", True),
+        (STAFF, "직원은 60명입니다.", True),
+        (
+            COST,
+            "We guarantee 99.99% uptime to all teams that work on the larger of the plans.",
+            False,
+        ),
+        (COST, "The larger plan is $299 for all teams of a company, whatever their size is.", True),
+        ("How much is the discount?", "Members get 10% on all that they buy in the shop.", True),
     ],
 )
 def test_a_text_has_a_value_of_the_kind_that_is_asked_for(question, text, has_it):
