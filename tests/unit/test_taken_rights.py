@@ -115,7 +115,7 @@ def test_what_a_token_opened_ends_with_it(workspace, monkeypatch, members):
 
 def test_a_token_that_is_over_is_noticed_at_once(workspace):
     _, row = workspace.access.tokens.create("program", SCOPES)
-    over = replace(row, expires=datetime.now(UTC) - timedelta(seconds=1))
+    over = row.model_copy(update={"expires": datetime.now(UTC) - timedelta(seconds=1)})
     with pytest.raises(NotAllowed, match="expired or was revoked"):
         ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=over)).base("manuals")
 
