@@ -139,17 +139,22 @@ def json_rows(
         place = f"{file}, line {number}" if file else f"Line {number}"
         row = None
         with notes.line():
-            try:
-                row = json_value(line)
-            except ValueError as error:
-                raise InvalidFile(
-                    f"{place} is not JSON: {error}.", "Write one JSON object a line."
-                ) from error
-            if not isinstance(row, dict):
-                raise InvalidFile(f"{place} is not a JSON object.", 'Like {"text": "…"}.')
-            check_storable(row, place)
+            row = _object(place, line)
         if row is not None:
             yield place, row
+
+
+def _object(place: str, line: str) -> Mapping[str, Any]:
+    try:
+        row = json_value(line)
+    except ValueError as error:
+        raise InvalidFile(
+            f"{place} is not JSON: {error}.", "Write one JSON object a line."
+        ) from error
+    if not isinstance(row, dict):
+        raise InvalidFile(f"{place} is not a JSON object.", 'Like {"text": "…"}.')
+    check_storable(row, place)
+    return row
 
 
 def json_value(text: str | bytes) -> Any:
