@@ -32,7 +32,7 @@ ORDER = ("unit", "properties", "contracts", "golden", "pages", "bench", "browser
 
 # The same examples at every run: what a change broke is then told apart from what chance found.
 # The thorough profile is the one that looks for new ones.
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=40, derandomize=True)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=60, derandomize=True)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("quick")
 

@@ -131,7 +131,11 @@ DEPTH = 10
 UNLIKELY = 0.05
 """A document is unreached only if chance alone leaves it out more rarely."""
 LEAST_QUESTIONS = 100
-"""With fewer questions, a run says nothing about passages that are everywhere."""
+"""With fewer questions, a run says nothing about passages that are everywhere.
+
+Of 100 samples of 20 questions, 98 to 100 have a passage that is no hub of all questions (of three
+collections); of 100 samples of 100 questions, none to two (of two).
+"""
 HUB_SHARE = 0.1
 """The least share of questions that have a hub among their first results."""
 HUB_FACTOR = 5

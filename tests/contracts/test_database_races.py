@@ -21,10 +21,10 @@ def base(workspace: Workspace) -> KnowledgeBase:
     return workspace.create("notes", QUICK)
 
 
-def _race(work: Callable[[int, int], object], rounds: int = ROUNDS) -> Counter[str]:
+def _race(work: Callable[[int, int], object]) -> Counter[str]:
     """Errors, counted, of work that all threads begin at the same moment, several times."""
     errors: Counter[str] = Counter()
-    for number in range(rounds):
+    for number in range(ROUNDS):
         gate = threading.Barrier(AT_ONCE)
 
         def run(thread: int, number: int = number, gate: threading.Barrier = gate) -> None:
@@ -105,15 +105,16 @@ def test_knowledge_bases_of_one_name_are_made_once(workspace):
     assert len(workspace.bases()) == ROUNDS
 
 
+@pytest.mark.slow
 def test_every_change_of_documents_counts(workspace, base):
     def write(number: int, thread: int) -> None:
         workspace.jobs.run(
             base.documents.add_text(f"{number} {thread}", f"words {number}, {thread}")
         )
 
-    assert _race(write, rounds=2) == Counter()
+    assert _race(write) == Counter()
     hits = base.search("words", QUICK.with_fields({"search.top_k": 100, "search.mode": "lexical"}))
-    assert len(hits.hits) == len(base.documents.documents(QUICK.index)) == 2 * AT_ONCE
+    assert len(hits.hits) == len(base.documents.documents(QUICK.index)) == ROUNDS * AT_ONCE
 
 
 def test_a_view_of_the_database_stays_what_it_was(workspace, base):

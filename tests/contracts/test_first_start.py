@@ -10,7 +10,7 @@ from rag import Settings, Workspace
 from tests.workspaces import surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
-PROCESSES = 3
+PROCESSES = 6
 START = """
 import sys
 from alembic import command

@@ -64,7 +64,6 @@ def _working(workspace: Workspace, job: int, log: Path) -> subprocess.Popen[byte
 
 
 @pytest.mark.slow
-@pytest.mark.thorough  # test_killed_evaluation.py kills the same job where it searches
 def test_killed_in_the_middle_of_its_answers(filled, tmp_path):
     workspace, base = filled
     log = tmp_path / "asked.log"

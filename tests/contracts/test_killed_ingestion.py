@@ -20,7 +20,7 @@ from rag.storage.shared import segments
 from rag.storage.tables import chunk
 from tests.workspaces import QUICK, open_or_create, surroundings, workspace_at
 
-MOMENTS = 10
+MOMENTS = 20
 PROCESSES = multiprocessing.get_context("forkserver")  # each has all modules when it begins
 PROCESSES.set_forkserver_preload(["pytest", "rag.__main__", "tests.workspaces"])
 

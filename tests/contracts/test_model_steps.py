@@ -153,22 +153,19 @@ def test_a_real_server_that_does_not_rerank_leaves_the_order(model_server, open_
     assert failed.note.startswith("Reranking service answered 501")
 
 
-EMPTY = openai_stream("", usage=None)
-NONSENSE = openai_stream("!!! ???")
-
-
+@pytest.mark.parametrize("fields", STEPS, ids=lambda fields: next(iter(fields)))
 @pytest.mark.parametrize(
-    ("fields", "reply", "said"),
+    ("reply", "said"),
     [
-        # What a reply says is read by each step, and how it fails by all alike.
-        *((fields, EMPTY, "replied with|named no passage") for fields in STEPS),
-        *((fields, NONSENSE, "replied with|named no passage") for fields in STEPS),
-        (STEPS[0], openai_stream("half", finish=False), "broke off"),
-        (STEPS[1], Reply(body="<html>busy</html>"), "no chat reply|wire format"),
-        (STEPS[2], Reply(500, "{}"), "answered 500"),
-        (STEPS[3], Reply(401, '{"error": {"message": "wrong key"}}'), "wrong key"),
-        (STEPS[0], openai_stream("late", delay=1.5), "did not answer within 0.5 s"),
+        (openai_stream("", usage=None), "replied with|named no passage"),
+        (openai_stream("!!! ???"), "replied with|named no passage"),
+        (openai_stream("half", finish=False), "broke off"),
+        (Reply(body="<html>busy</html>"), "no chat reply|wire format"),
+        (Reply(500, "{}"), "answered 500"),
+        (Reply(401, '{"error": {"message": "wrong key"}}'), "wrong key"),
+        (openai_stream("late", delay=1.5), "did not answer within 0.5 s"),
     ],
+    ids=["empty", "nonsense", "cut", "not-the-wire", "500", "401", "late"],
 )
 def test_a_model_that_fails_leaves_the_plain_search_with_a_note(
     fields, reply, said, open_base, monkeypatch

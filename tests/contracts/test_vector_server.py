@@ -101,7 +101,7 @@ def _standings(base: KnowledgeBase, recipe: Recipe) -> list[Any]:
         for chunk in base.documents.chunks(info.id, recipe.index)
     ]
     stands = [explainer.standing(key) for key in keys]
-    tried = [explainer.changes(key) for key in keys[::12]]  # each takes dozens of searches
+    tried = [explainer.changes(key) for key in keys[::4]]  # each takes dozens of searches
     return [tried, *((found.figures, found.summary, found.steps) for found in stands)]
 
 

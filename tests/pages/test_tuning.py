@@ -148,14 +148,20 @@ def test_a_threshold_that_costs_most_answers_is_not_named_and_the_highest_recall
     ]
 
 
-def test_equally_high_recall_is_said_with_both_ends() -> None:
+@pytest.mark.parametrize(
+    ("recall", "last"),
+    [((0.8, 0.8, 0.8, 0.1), "0.40"), ((0.8, 0.8, 0.5, 0.8, 0.1), "0.20")],
+    ids=["one range", "as high again"],
+)
+def test_equally_high_recall_is_said_with_both_ends(recall: Sequence[float], last: str) -> None:
+    count = len(recall)
     lines = {
-        "Recall@5": (0.8, 0.8, 0.8, 0.1),
-        ANSWERED: (1.0, 1.0, 0.9, 0.3),
-        REFUSED: (0.0, 0.0, 0.5, 1.0),
+        "Recall@5": recall,
+        ANSWERED: (1.0, 1.0, 0.9, 0.5, 0.3)[:count],
+        REFUSED: (0.0, 0.0, 0.5, 1.0, 1.0)[:count],
     }
-    sentence = threshold_takeaway((0.0, 0.2, 0.4, 0.7), lines, 0.7)
-    assert re.findall(r"\d\.\d\d|\d+%", sentence)[-3:] == ["0.00", "0.40", "80%"]
+    sentence = threshold_takeaway((0.0, 0.2, 0.4, 0.7, 0.9)[:count], lines, 0.9)
+    assert re.findall(r"\d\.\d\d|\d+%", sentence)[-3:] == ["0.00", last, "80%"]
 
 
 def test_the_threshold_that_tells_most_apart_is_said_with_its_cost() -> None:

@@ -56,7 +56,9 @@ def threshold_takeaway(
     before = max((place for place, value in enumerate(x) if value <= (now or 0.0)), default=0)
     best = max(range(len(x)), key=recall.__getitem__)
     gains = recall[best] > recall[before] + _POINT
-    last = max(place for place, value in enumerate(recall) if value == recall[best])
+    last = best
+    while last + 1 < len(x) and recall[last + 1] == recall[best]:
+        last += 1
     where = f"at {x[best]:.2f}" if last == best else f"between {x[best]:.2f} and {x[last]:.2f}"
     highest = f" {name} is highest {where}: {percent(recall[best])}." if gains else ""
     aim = min(_WANTED_REFUSALS, max(refused))
