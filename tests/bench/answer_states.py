@@ -12,7 +12,9 @@ was fitted on the others prints
   which tells doubt without cause from doubt where the wrong line was chosen,
 - ``answered right``: answers in the state *answered* or *conflicting* whose first quote is in a
   labelled passage (wanted: at least 92 %), and ``any quote right``: one of their quotes is,
-- ``right line first``: all answerable questions whose first quote is in a labelled passage.
+- ``right line first``: all answerable questions whose first quote is in a labelled passage,
+- ``said 50%`` and so on: the answers without doubt by how likely they say that they are right, and
+  the share whose first quote is: of all, and of those to questions that the documents answer.
 
 ``python -m tests.bench.answer_states FOLDER`` fits the shipped models on all of them.
 """
@@ -20,13 +22,24 @@ was fitted on the others prints
 import random
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from rag import SAMPLE, Answer, Citation, KnowledgeBase, Question, Recipe, Settings, Workspace
+from rag import (
+    SAMPLE,
+    Answer,
+    Assessment,
+    Citation,
+    KnowledgeBase,
+    Question,
+    Recipe,
+    Settings,
+    Workspace,
+)
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
@@ -87,13 +100,26 @@ def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[s
 def left_out(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
     """The figures of each collection by a model that was fitted on the others, and of all."""
     figures: dict[str, float] = {}
-    states = list[tuple[Asked, bool]]()
+    states, said = list[tuple[Asked, bool]](), defaultdict[int, list[Asked]](list)
     for name, rows in asked.items():
         model = model_of({other: asked[other] for other in asked if other != name}, cosines=True)
         own = [(row, is_flagged(row, model)) for row in rows]
         figures |= {f"{name}: {what}": share for what, share in _shares(own).items()}
         states += own if name != KEPT_APART else []
-    return figures | {f"all: {what}": share for what, share in _shares(states).items()}
+        for row, doubt in own:
+            if row.evidence is not None and not doubt:
+                stated = Assessment("answered", "", probability_of(row.evidence, model))
+                said[stated.likely("quotes")].append(row)
+    figures |= {f"all: {what}": share for what, share in _shares(states).items()}
+    for percent, rows in sorted(said.items()):
+        answerable = [first_is_right(row) for row in rows if row.kind == "answerable"]
+        figures |= {
+            f"said {percent}%: answers": len(rows),
+            f"said {percent}%: right": sum(answerable) / len(rows),
+            f"said {percent}%: answers that the documents have": len(answerable),
+            f"said {percent}%: right of these": float(np.mean(answerable)),
+        }
+    return figures
 
 
 def model_of(asked: Mapping[str, Sequence[Asked]], *, cosines: bool) -> AnswerModel:
