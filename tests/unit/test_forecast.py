@@ -70,6 +70,17 @@ def test_the_pace_of_this_job_replaces_what_is_typical(clock):
     assert forecast.measured() == {"embedding slow": pytest.approx(0.1)}
 
 
+def test_the_share_is_that_of_the_work_on_a_computer_that_is_slower_than_usual(clock):
+    forecast = RemainingTime(PACES, clock=clock)
+    forecast.add("a", "text", 10_000, WORK)
+    forecast.reached("a", "embedding", 0, 100)
+    clock.now += 5  # ten times as slow, and nothing is done yet
+    assert forecast.estimate()[0] == 0
+    clock.now += 5
+    forecast.reached("a", "embedding", 1, 100)
+    assert forecast.estimate()[0] == pytest.approx(100, abs=10)
+
+
 def test_time_before_and_between_the_items_counts_nowhere(clock):
     clock.now += 3600
     forecast = RemainingTime(PACES, clock=clock)

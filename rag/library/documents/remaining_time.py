@@ -210,7 +210,7 @@ class RemainingTime:
         self._characters = 0.0  # of items that are done
         self._at: tuple[Hashable, str] | None = None
         self._floor = self._share = floor
-        self._began = self._then = clock()
+        self._then = clock()
         self._left, self._reckoned, self._sure = 0.0, -1.0, False
 
     @classmethod
@@ -301,8 +301,8 @@ class RemainingTime:
         if now - self._reckoned >= _REFRESH_SECONDS:
             self._reckoned = now
             self._reckon()
-            spent = now - self._began
-            share = spent / (spent + self._left) if spent + self._left else 0.0
+            done = sum(pace.units * pace.value for pace in self._paces.values())
+            share = done / (done + self._left) if done + self._left else 0.0
             self._share = max(self._share, self._floor + (1 - self._floor) * share)
         return int(self._share * WHOLE), WHOLE, self._left if self._sure else math.inf
 
