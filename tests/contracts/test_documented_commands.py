@@ -21,6 +21,7 @@ _ELSEWHERE = {
     "my_package.": "is code of the reader",
     "my_retrieval:": "is code of the reader",
     "https://api.dify.ai": "asks a service",
+    "some-server": "starts a server of the reader",
     "--system ": "asks a service",
     "ragflow": "asks a service",
     "open-webui": "asks a service",
