@@ -81,6 +81,16 @@ def test_the_share_is_that_of_the_work_on_a_computer_that_is_slower_than_usual(c
     assert forecast.estimate()[0] == pytest.approx(100, abs=10)
 
 
+def test_a_small_file_that_takes_long_says_little_of_large_ones(clock):
+    forecast = RemainingTime(PACES, clock=clock)
+    forecast.add("small", "md", 20, FILE)
+    forecast.add("large", "md", 500_000, {"reading": "reading"})
+    forecast.reached("small", "reading")
+    clock.now += 10  # the process that reads files starts
+    forecast.end("small")
+    assert forecast.seconds("large") < 60
+
+
 def test_time_before_and_between_the_items_counts_nowhere(clock):
     clock.now += 3600
     forecast = RemainingTime(PACES, clock=clock)

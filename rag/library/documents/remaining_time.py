@@ -36,6 +36,9 @@ TYPICAL: Mapping[str, float] = MappingProxyType(
 )
 """Seconds for an address, a page of a PDF, a byte of another file, and for each character of text:
 what is expected where nothing was measured yet."""
+OVERHEAD: Mapping[str, float] = MappingProxyType({"reading": 100_000.0, "storing": 50_000.0})
+"""What a file costs beyond its size, as bytes to read and as characters to store: a file of a few
+bytes takes about as long as this, and would make the pace of a byte thousands of times too slow."""
 UNKNOWN_EMBEDDING = 2e-5
 """Seconds for a character that is embedded by a model that was never measured."""
 
@@ -344,7 +347,8 @@ class RemainingTime:
     def _units(self, it: _Item, step: str) -> float:
         if step == "fetching":
             return 1.0
-        return it.size if step == "reading" else self._text(it)
+        size = it.size if step == "reading" else self._text(it)
+        return size + OVERHEAD.get(it.work[step], 0.0)
 
     def _text(self, it: _Item) -> float:
         """Characters of an item, as far as they are known."""
