@@ -41,7 +41,7 @@ _QUOTED = re.compile(r"(?<=” )\[(\d{1,3})\](?=\s|$)")
 _NOT_PROSE = re.compile(
     r"```.*?(?:```|\Z)"  # fenced code
     r"|(?<!`)(`++).+?(?<!`)\1(?!`)"  # code in a line
-    r"|!?\[[^\[\]]*\]\((?!#)[^()\s]*(?:\s+\"[^\"]*\")?\)"  # [text](address)
+    r"|!?\[[^\[\]]*\]\((?!#)(?:[^()\s]|\([^()\s]*\))*+(?:\s+\"[^\"]*\")?\)"  # [text](address)
     r"|^[ \t]*\[[^\[\]]+\]:\s*+\S+?://\S+",  # [1]: address
     re.DOTALL | re.MULTILINE,
 )

@@ -316,6 +316,7 @@ def say_the_same(one: Candidate, other: Candidate) -> bool:
     inside = (
         quotes[0] in quotes[1]
         or quotes[1] in quotes[0]
+        or _overlap(one, other)
         or any(one.statement.text in note for note in other.statement.notes)
     )
     if not inside:
@@ -324,6 +325,15 @@ def say_the_same(one: Candidate, other: Candidate) -> bool:
             return False
     either = len(one.words | other.words)
     return inside or (either > 0 and len(one.words & other.words) / either >= SAME)
+
+
+def _overlap(one: Candidate, other: Candidate) -> bool:
+    """Whether two quotes have words of one place in common, as a sentence that both need."""
+    pair = one, other
+    starts = [each.hit.chunk.start + each.statement.start for each in pair]
+    ends = [start + len(each.statement.quote) for start, each in zip(starts, pair, strict=True)]
+    documents = {(each.hit.base, each.hit.chunk.document_id) for each in pair}
+    return len(documents) == 1 and max(starts) < min(ends)
 
 
 def _beginning(hits: Sequence[Hit]) -> list[Candidate]:

@@ -24,9 +24,11 @@ _LANGUAGE = re.compile(r"\s*([\w+#.-]*)")
 
 _BLOCK_START = r"[ \t]*+(?:\n|[-*+•‣▪●○◦][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|[|>])"
 """The beginnings of lines that no words of a link have."""
+_ADDRESS = r"(?:[^()\s]|\([^()\s]*\))++"
+"""The address of a link: its parentheses come in pairs."""
 _INLINE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?P<code>(?:(?!\n\s*\n).){1,1000}?)(?<!`)(?P=ticks)(?!`)"
-    rf"|!?\[(?P<link>[^\[\]\n]++(?:\n(?!{_BLOCK_START})[^\[\]\n]++)*+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
+    rf"|!?\[(?P<link>[^\[\]\n]++(?:\n(?!{_BLOCK_START})[^\[\]\n]++)*+)\]\({_ADDRESS}(?:\s+\"[^\"\n]*\")?\)"
     r"|(?<![\w*\\])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).){1,1000}?)(?<![\s*])(?P=stars)"
     r"(?![\w*])"
     r"|(?<![\w/\\])_(?![\s_])(?P<underlined>[^_\n]+)(?<![\s\\])_(?![\w/])",

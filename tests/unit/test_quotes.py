@@ -56,6 +56,16 @@ def test_what_was_said_is_not_said_again():
     assert text.count("Up to eight days") == 1
 
 
+def test_a_sentence_that_two_quotes_need_is_quoted_once():
+    shared = "But employees receive 10% of the value of the company if it is sold."
+    passage = (
+        f"There are no plans to sell the company or to list its shares. {shared} That 10% would be "
+        "divided into shares of the company, by the years of each of the employees."
+    )
+    text, _ = quotes("What do employees receive if the company is sold?", hits(passage), MINILM)
+    assert text.count(shared) == 1
+
+
 def test_headings_alone_are_quoted_only_when_there_is_nothing_else():
     text, citations = quotes("Carrying over?", hits("## Carrying over", OTHER), MINILM)
     assert "Carrying over" not in text
@@ -374,6 +384,7 @@ def test_entities_and_escapes_are_shown_as_their_characters(text, shown):
     ("text", "shown"),
     [
         ("See [the\nrules](https://a.org).", "See the\nrules."),
+        ("See [locks](https://a.org/Lock_(water)) (here).", "See locks (here)."),
         ("array[i](foo)", "arrayi"),
         ("array[i\n+1](foo)", "array[i\n+1](foo)"),
         ("Item [see\n- other](z)", "Item [see\nother](z)"),
