@@ -10,7 +10,6 @@ from pages.components.recipe import working_recipe
 from pages.components.recipe.index_builds import builds_view
 from pages.components.recipe.panel import recipe_panel
 from pages.components.runs.next_step import FEW, chosen_set, page_title
-from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import loading_note
 from pages.components.shell.session import chosen_base
@@ -20,7 +19,6 @@ from pages.components.tuning.bench import (
     bench,
     follow,
     left_out_note,
-    meaning,
     tuner,
 )
 from pages.components.tuning.cards import cards
@@ -30,7 +28,6 @@ from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel
 from rag import KnowledgeBase, QuestionPart, QuestionSet, Tuner, counted
 
-TUNING = "Tuning half"
 _MORE = "tuning_more"
 
 
@@ -52,7 +49,7 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
     chosen, part = _questions(base, sets)
     place = st.empty()
     with st.sidebar:
-        recipe = recipe_panel(base, expanded=True)
+        recipe = recipe_panel(base, sliders=True)
     if part is None:
         st.markdown("Tuning compares rankings. No question of this set has a labelled passage yet.")
         return
@@ -65,7 +62,6 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
         left_out_note(opened)
         for section, shown in (
             (cards, moving),
-            (_meaning, moving),
             (curves, moving),
             (search_all, opened),
         ):
@@ -93,10 +89,6 @@ def _more(opened: Bench) -> None:
                 threshold_panel(opened.by_arithmetic)
 
 
-def _meaning(shown: Bench) -> None:
-    st.caption(meaning(shown))
-
-
 def _questions(
     base: KnowledgeBase, sets: list[QuestionSet]
 ) -> tuple[QuestionSet, QuestionPart | None]:
@@ -116,17 +108,17 @@ def _questions(
             _few(measuring)
             return chosen, "all"
         tuning, held_out = measuring.counted("tuning"), measuring.counted("held-out")
-        choice = switch(
-            "Measured on",
-            ["All questions", TUNING],
-            "measured",
+        only_half = st.toggle(
+            "Tuning half only",
+            key="half",
+            bind="query-params",
             help=f"Cards and curves measure all {counted(measuring.questions, 'question')}, or the "
             f"{tuning:,} for tuning: that leaves the {held_out:,} held-out questions unseen until "
             f"Search all or Runs reports on them.{_answerable(measuring)}",
         )
     if measuring.questions < FEW:
         _few(measuring)
-    return chosen, "tuning" if choice == TUNING else "all"
+    return chosen, "tuning" if only_half else "all"
 
 
 def _few(measuring: Tuner) -> None:

@@ -28,7 +28,7 @@ OPENED = {
     "metrics": ("Judge",),
     "metrics?metrics=Question+sets": ("Edit questions", "Import questions", "Rename or delete"),
     "chat": ("Add to questions",),
-    "tuning": ("Grid",),
+    "tuning": ("Options",),
 }
 """What opens over a page by a click on a button."""
 STREAMLIT: dict[str, str] = {}

@@ -24,17 +24,17 @@ PAGES = {
     "Settings": "/settings",
 }
 MAIN = {
-    "Documents": Attention(84, 12, 1.1),
+    "Documents": Attention(80, 12, 1.1),
     "Chat": Attention(60, 8, 1.0),
     "Inspector": Attention(600, 45, 1.8),
-    "Metrics": Attention(190, 22, 1.7),
-    "Tuning": Attention(170, 22, 1.25),
+    "Metrics": Attention(190, 22, 1.6),
+    "Tuning": Attention(150, 18, 1.15),
     "Runs": Attention(60, 8, 1.0),
     "Settings": Attention(60, 8, 1.1),
 }
 SIDEBAR = Attention(25, 12, 1.0)
-WITH_SLIDERS = Attention(40, 24, 1.0)
-"""On Tuning, where everything follows the sliders of the recipe."""
+WITH_SLIDERS = Attention(25, 14, 1.0)
+"""On Tuning, where everything follows the sliders of threshold and top-k."""
 
 
 @pytest.fixture(scope="module")

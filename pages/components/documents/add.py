@@ -115,7 +115,7 @@ _BETWEEN_ADDRESSES = re.compile(r"\n|\s(?=https?://)")
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
 _TYPES = (
     "PDF, Office, OpenDocument, EPUB, HTML, Markdown, mail, notebooks, CSV, JSON, pictures, ZIP, "
-    "and any text or code"
+    "text and code"
 )
 
 
@@ -306,9 +306,6 @@ def reading_again(base: KnowledgeBase, follow: Follow) -> None:
 
 def _read(base: KnowledgeBase, follow: Follow) -> None:
     follow(base.documents.read_again())
-
-
-"""Shows how far a job is."""
 
 
 def locked_rows(base: KnowledgeBase, follow: Follow) -> None:

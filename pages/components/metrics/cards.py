@@ -374,7 +374,7 @@ def _expected_card(results: Sequence[QuestionResult]) -> Card:
 
 def _decisions_card(run: Run) -> Card:
     """The first card; runs of earlier versions have decisions only by the status of answers."""
-    card = replace(ANSWER_CARDS[0], note="to answer or not")
+    card = ANSWER_CARDS[0]
     if DECISIONS in run.metrics or BY_STATUS not in run.metrics:
         return card
     title, definition = METRIC_TITLES[BY_STATUS], METRIC_DEFINITIONS[BY_STATUS]

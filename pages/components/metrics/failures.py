@@ -33,7 +33,7 @@ from rag import (
     ranks_low,
 )
 
-_HEIGHT, _WHOLE = 340, 12  # pixels of a table that scrolls, and questions that need less
+_HEIGHT, _WHOLE = 332, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
 _TEN = 10  # the depth of runs without ranking metrics
 _EXPECTED, _RELEVANT = "Expected answer", "Relevant passages"

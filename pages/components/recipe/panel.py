@@ -45,7 +45,8 @@ from rag import (
 )
 
 MOST_SHOWN = 50
-_ABOVE = {"mode", "by", "w", THRESHOLD, "k"}
+_SLIDERS = {THRESHOLD, "k"}
+_ABOVE = {"mode", "by", "w"} | _SLIDERS
 _OF_ANSWERS = {
     *("provider", "model", "draws_on", "reads"),
     *("tool_calls", "may_call", "temperature", "length", "decider", "sufficient"),
@@ -77,21 +78,25 @@ def recipe_panel(
     *,
     answers: bool = False,
     explain: Callable[[Recipe], str] | None = None,
-    expanded: bool = False,
+    sliders: bool = False,
 ) -> Recipe:
     """Draw the panel, which stands in the sidebar; return the working recipe.
 
     ``answers`` adds who answers; ``explain`` says what the threshold means for what is shown.
-    Unless ``expanded``, it is folded: on other pages than Tuning, few visitors change the recipe.
+    It is folded, but for the ``sliders`` of threshold and top-k, which a page may be about.
     """
+    if sliders:
+        _Panel(base).sliders()
     options = {"icon": ":material/tune:", "key": "recipe_panel", "on_change": "rerun"}
-    panel = st.container(gap="xxsmall") if expanded else st.expander("Change the recipe", **options)
-    opened = expanded or bool(panel.open)
+    panel = st.expander("Change the recipe", **options)
+    opened = bool(panel.open)
     with panel:
-        if needed(base, _ABOVE, opened=opened):
-            slot = _Panel(base).search()
-            if explain is not None:
-                slot.caption(explain(working(base)))
+        if needed(base, _ABOVE - _SLIDERS if sliders else _ABOVE, opened=opened):
+            _Panel(base).search()
+            if not sliders:
+                slot = _Panel(base).sliders()
+                if explain is not None:
+                    slot.caption(explain(working(base)))
         _advanced(base, opened=opened)
         if answers and needed(base, _OF_ANSWERS, opened=opened):
             with st.expander("Answers", icon=":material/forum:", key="recipe_answers"):
@@ -136,11 +141,8 @@ def what_it_means(trace: Trace) -> str:
 class _Panel(Widgets):
     """The widgets of one knowledge base's working recipe."""
 
-    def search(self) -> DeltaGenerator:
-        """Draw the fields that are changed most: mode, weight, threshold, top-k.
-
-        Return the slot for the caption of the threshold.
-        """
+    def search(self) -> None:
+        """Draw how passages are found: mode, relevance and weight."""
         self.choice(
             "mode",
             help=("Dense searches by meaning (vectors), lexical by words (BM25), hybrid by both."),
@@ -159,10 +161,13 @@ class _Panel(Widgets):
                 step=0.05,
                 help="The share of dense scores in the ranking. The rest is lexical.",
             )
+
+    def sliders(self) -> DeltaGenerator:
+        """Draw threshold and top-k; return the slot for the caption of the threshold."""
         self._threshold()
         slot = st.empty()
-        most = MOST_SHOWN if max(search.top_k, self.saved.search.top_k) <= MOST_SHOWN else 1000
-        self.slider("k", max_value=most, help=("The maximum number of passages to return."))
+        most = max(self.recipe.search.top_k, self.saved.search.top_k)
+        self.slider("k", max_value=MOST_SHOWN if most <= MOST_SHOWN else 1000, help=None)
         return slot
 
     def _refuse(self) -> None:
@@ -176,24 +181,26 @@ class _Panel(Widgets):
         )
 
     def _threshold(self) -> None:
-        how, level = _how(self.recipe), self._level(self.recipe)
-        help_text = _THRESHOLD_HELP[self.recipe.search.relevance]
-        if how == AUTO:
-            help_text += f" *Auto*, under *Advanced*, sets {level:.2f} for this index."
+        how = _how(self.recipe)
         self.place(
             THRESHOLD,
             st.slider,
             CAPTIONS["search.threshold"],
-            level,
+            self._level(self.recipe),
             # A level that follows from the rest of the recipe is not written into the address.
             self._level(self.saved if how == SET else self.recipe),
-            lambda value: {"search.threshold": round(float(value), 2)},
+            self._set,
             min_value=0.0,
             max_value=1.0,
             step=0.01,
             disabled=how == OFF,
-            help=help_text,
         )
+
+    def _set(self, value: float) -> dict[str, float | str]:
+        threshold = round(float(value), 2)
+        # The slider was moved back to where the saved recipe has it.
+        is_auto = _how(self.saved) == AUTO and threshold == self._level(_automatic(self.recipe))
+        return {"search.threshold": "auto" if is_auto else threshold}
 
     def _threshold_mode(self) -> None:
         how = _how(self.recipe)
@@ -206,8 +213,9 @@ class _Panel(Widgets):
             self._cut,
             options=[AUTO, SET, OFF],
             required=True,
-            help="Auto takes the default of the embedding model. Set uses the slider. Off returns "
-            "the highest ranks, whatever their relevance.",
+            help=f"{_THRESHOLD_HELP[self.recipe.search.relevance]} Auto sets "
+            f"{self._level(_automatic(self.recipe)):.2f} for this index. Set uses the slider. Off "
+            "returns the highest ranks, whatever their relevance.",
         )
         if how != OFF:
             self.draw(
@@ -229,8 +237,7 @@ class _Panel(Widgets):
         try:
             value = self.base.recipes.threshold(recipe)
             if value is None:
-                automatic = recipe.with_fields({"search.threshold": "auto"})
-                value = self.base.recipes.threshold(automatic)
+                value = self.base.recipes.threshold(_automatic(recipe))
         except InvalidInput:  # no calibration: the search itself says so, beside the slider
             value = None
         return min(max(round(value or 0.0, 2), 0.0), 1.0)
@@ -356,6 +363,10 @@ class _Panel(Widgets):
             help="The model can call these tools, and those that are used for every question.",
             placeholder="none",
         )
+
+
+def _automatic(recipe: Recipe) -> Recipe:
+    return recipe.with_fields({"search.threshold": "auto"})
 
 
 def _how(recipe: Recipe) -> str:

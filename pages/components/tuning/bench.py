@@ -239,18 +239,6 @@ def topics(bench_in_use: Bench) -> TopicProbabilities | None:
     )
 
 
-def meaning(bench_in_use: Bench) -> str:
-    """Threshold and refusal of other topics in terms of the questions, for the recipe panel."""
-    limit = bench_in_use.threshold
-    what = (
-        "no threshold" if limit is None else f"{bench_in_use.relevance.split(' ')[0]} ≥ {limit:.2f}"
-    )
-    probabilities = topics(bench_in_use)
-    least = probabilities.limit(bench_in_use.recipe.search.refuse) if probabilities else None
-    both = what if least is None else f"{what}, topic ≥ {least:.3f}"
-    return f"{both}: {shares(bench_in_use)[0]}"  # a card has the other
-
-
 def shares(bench_in_use: Bench) -> list[str]:
     """The shares of questions that the search returns passages for, and refuses."""
     now = figures(bench_in_use, bench_in_use.recipe)

@@ -87,10 +87,8 @@ def _on(questions: int) -> str:
 
 def _ask(bench: Bench) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        metric = st.selectbox(
-            "Best by", METRICS, format_func=metric_title, key="tuning_by", width=180
-        )
-        with st.popover("Grid", icon=":material/grid_on:"):
+        with st.popover("Options", icon=":material/tune:", type="tertiary"):
+            metric = st.selectbox("Best by", METRICS, format_func=metric_title, key="tuning_by")
             values = _editor()
             held_out = _on_split(bench)
         arguments = (bench.set_name, values, bench.recipe, bench.saved or bench.recipe, metric)
@@ -99,10 +97,7 @@ def _ask(bench: Bench) -> None:
         action_button("Search all", "tuning_search", "manage_search", start, **options)
         try:
             number = len(Grid.parse(values, bench.recipe))
-            st.caption(
-                f"{counted(number, 'combination')} around the present recipe",
-                help="Of the grid; those that rank alike count as one recipe.",
-            )
+            st.caption(f"{counted(number, 'combination')} around the present recipe")
         except TouchstoneError as error:
             st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
 
@@ -126,7 +121,7 @@ def _on_split(bench: Bench) -> bool:
 def _editor() -> dict[str, list[Any]]:
     st.caption(
         "Every combination is measured. The threshold is not here: it only takes passages away, "
-        "so no ranking gains from it. Choose it below."
+        "so no ranking gains from it."
     )
     fields = [f"search.{name}" for name in SearchRecipe.model_fields]
     rows = [{"Field": name, "Values": _written(values)} for name, values in GRID.items()]
