@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import confirm_button, dialog
 from pages.components.shell.guard import guard
-from pages.components.shell.session import refusal
+from pages.components.shell.session import open_page, refusal
 from pages.components.shell.text import lines, marked, plain
 from rag import (
     LONGEST_TOUR_TITLE,
@@ -108,13 +108,15 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops, hint: str = "") -> 
         _add(base, key, stops, hint)
     if added := st.session_state.get(f"{_ADDED}_{key}"):
         tour_id, title = added
-        st.page_link(
-            "tour.py",
-            label="Open the tour",
+        # A link has another height than the buttons beside it.
+        if st.button(
+            "Open the tour",
+            key=f"tour_go_{key}",
             help=plain(title),  # a long title would be squeezed beside the buttons of a phone
             icon=":material/play_arrow:",
-            query_params={"tour": str(tour_id)},
-        )
+            type="tertiary",
+        ):
+            open_page("tour.py", {"tour": str(tour_id)})
 
 
 @dialog("Add to a tour", icon=":material/tour:", width="medium")

@@ -230,6 +230,9 @@ def test_a_citation_opens_in_its_document_beside_the_answer(base):
     app.button(key="source_Next passage").click().run()
     assert "passage 2 of 2" in texts(app)
     assert app.query_params["walk"] == "1"
+    app.button(key="chat_source_close").click().run()
+    assert not {"source", "walk"} & set(app.query_params)
+    assert "passage 2 of 2" not in texts(app)
 
 
 def test_where_nothing_is_relevant_the_nearest_are_named_and_can_be_let_in(base):

@@ -219,11 +219,12 @@ def test_an_answer_is_kept_in_a_new_tour(base, open_page):
     assert not app.exception
     (kept,) = base.conversations.tours.list_tours()
     assert kept.title == "Demo"
-    links = {link.proto.label: link.proto for link in app.get("page_link")}
-    assert links["Open the tour"].query_string == f"tour={kept.id}"
-    assert links["Open the tour"].help == "Demo"
+    assert app.button(key=f"tour_go_turn_{turn}").help == "Demo"
     assert [(stop.kind, stop.note) for stop in kept.stops] == [("answer", "See."), ("page", "")]
     assert kept.stops[0].title == QUESTION
+    app.button(key=f"tour_go_turn_{turn}").click().run()
+    assert app.query_params["tour"] == str(kept.id)
+    assert app.title[0].value == "Demo"
 
 
 def test_an_answer_that_is_out_of_date_is_asked_again(labelled, base, open_page):

@@ -182,6 +182,7 @@ def test_a_run_and_a_comparison_show_their_values(base):
     stop = comparison_stop(compared, names, WORDS)
     assert stop.text.startswith(compared.figures.headline)  # what it rests on comes last
     assert compared.figures.evidence in stop.points[-1]
+    assert "search by meaning instead of words" in stop.points[0]  # no names of modes
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]

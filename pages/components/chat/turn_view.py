@@ -95,6 +95,7 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
     opened = _opened(turn)
     if opened is not None:
         with beside.container(key="chat_source"):
+            action_button("Close", "chat_source_close", "close", open_source, "", type="tertiary")
             _source(base, turn, opened)
 
 

@@ -50,10 +50,7 @@ HELD_OUT = "Held-out only"
 BY_QUESTION, SAME, BETTER = "Gains and losses", "Same results?", "Which is better?"
 WHERE = "Where?"
 VIEW = "pair"  # the URL's parameter
-LEANING = (
-    "These questions alone lean to one side, but the test does not decide: it also allows for "
-    "questions that are not in the set and for every other comparison. So no probability is shown."
-)
+LEANING = "The test decides nothing, so no probability is shown: one would read like a verdict."
 
 
 def comparison(

@@ -16,7 +16,7 @@ from rag.types.results import Run
 _LONGEST = 80
 _MOST_NAMED = 3  # fields beside mode, top-k and embedder
 _CUT = ("index.chunker", "index.chunk_size", "index.chunk_overlap")
-_MODES = {"hybrid": "meaning and words", "dense": "meaning", "lexical": "words"}
+MODES = {"hybrid": "meaning and words", "dense": "meaning", "lexical": "words"}
 _ALWAYS = ("search.mode", "search.top_k", "index.embedder")
 
 
@@ -60,7 +60,7 @@ def plain_run_name(run: Run, name: str) -> str:
     search = run.recipe.search
     least = search.threshold
     relevance = f", relevance at least {least:g}" if isinstance(least, float) else ""
-    return f"by {_MODES[search.mode]}, {counted(search.top_k, 'passage')}{relevance}"
+    return f"by {MODES[search.mode]}, {counted(search.top_k, 'passage')}{relevance}"
 
 
 def described(recipe: Recipe) -> str:

@@ -70,7 +70,7 @@ def unread_words(document: Document) -> str:
     words = document.receipt.words if document.receipt else ""
     text = document.metadata.get("unread_text")
     if text:
-        return f"not read, as it seems to be no main text: “{text}”"
+        return f"left out, because it looks like a menu or a note beside the text: “{text}”"
     return f"not read: {words}" if words else ""
 
 

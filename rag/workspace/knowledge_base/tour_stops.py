@@ -31,6 +31,7 @@ from rag.evaluation.report.words import counted, setting
 from rag.evaluation.significance import LEVEL
 from rag.experiments.explanation.standing import Passing, Standing
 from rag.experiments.runs.history import RunComparison
+from rag.experiments.runs.recipe_names import MODES
 from rag.recipe import Recipe
 from rag.recipe.parts import phrase
 from rag.retrieval.stages import stage_title
@@ -366,7 +367,9 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Re
         ),
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
-    changes = f"What the recipe changes: {', '.join(compared.chips)}." if compared.chips else ""
+    chips = [f"{field} {new} instead of {old}" for field, old, new in _changes(compared)]
+    changed = ", ".join(chips or compared.chips)
+    changes = f"What the recipe changes: {changed}." if changed else ""
     scale = "" if figures.obstacle else _scale(figures.metric)
     tested = f"How it was tested: {figures.evidence}" if figures.evidence else ""
     decides = figures.differences and not figures.obstacle and not figures.all_tied
@@ -384,23 +387,30 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Re
     )
 
 
+def _changes(compared: RunComparison) -> list[tuple[str, str, str]]:
+    """The fields that two recipes search differently by, with the value of each in plain words."""
+    before, recipe = compared.baseline.recipe, compared.run.recipe
+    fields = before.differences(recipe) if before and recipe else {}
+    words = {**MODES, "auto": "automatic"}
+    return [
+        (
+            "search by" if name == "search.mode" else phrase(name),
+            words.get(str(old)) or setting(old),
+            words.get(str(new)) or setting(new),
+        )
+        for name, (old, new) in fields.items()
+        if not name.startswith("answer.")
+    ]
+
+
 def _apart(compared: RunComparison, names: Mapping[str, str]) -> str:
     """Two runs by the parts of their names that only one has, for a title."""
     run, baseline = compared.run, compared.baseline
     new, old = names[run.id].split(", "), names[baseline.id].split(", ")
     parts = [part for part in new if part not in old], [part for part in old if part not in new]
-    before, recipe = baseline.recipe, run.recipe
-    if not all(parts) and before and recipe:
-        # The name of a recipe leaves out what is as by default.
-        changes = {
-            name: ["automatic" if value == "auto" else setting(value) for value in values]
-            for name, values in before.differences(recipe).items()
-            if not name.startswith("answer.")
-        }
-        parts = (
-            [f"{phrase(name)} {new_value}" for name, (_, new_value) in changes.items()],
-            [old_value for old_value, _ in changes.values()],
-        )
+    if not all(parts):  # the name of a recipe leaves out what is as by default
+        changes = _changes(compared)
+        parts = [f"{field} {value}" for field, _, value in changes], [old for _, old, _ in changes]
     if not all(parts):
         return f"{names[run.id]} against {names[baseline.id]}"
     return " against ".join(map(", ".join, parts))
