@@ -102,7 +102,7 @@ def test_the_baseline_stands_on_top_of_better_runs(base, pair, open_page):
     assert list(table["Run"])[1] == "As shipped"
     assert not {"Note", "Tags"} & set(table.columns)  # they would say nothing more
     assert table["Recipe changes"][1] == "threshold 1.0 → off"
-    first = ["Place", "nDCG@10", "Run", "When"]
+    first = ["Place", "nDCG@10", "Run", "Recipe changes"]
     assert list(table.columns)[:4] == first  # what 420 pixels show begins with the figure
     note = "As shipped\nWith the threshold of March."
     base.runs.describe(good, note=note, tags=["release"])

@@ -31,8 +31,11 @@ def test_a_key_is_found_but_never_shown(filled, open_page, monkeypatch):
     states = app.dataframe[0].value.set_index("Name")["State"]
     assert states["mistral"] == "ready, key found"
     assert states["groq"] == "needs GROQ_API_KEY"
-    names = app.selectbox(key="settings_provider").options
-    assert ("Mistral" in names, "Groq" in names) == (True, False)
+    for name, can_be_tested in (("mistral", True), ("groq", False)):
+        app.selectbox(key="settings_provider").set_value(name).run()
+        assert f"key in {name.upper()}_API_KEY" in _words(app).replace("\\", "")
+        keys = [button.key for button in app.button]
+        assert ("settings_test" in keys) is can_be_tested
     assert "very-secret" not in _words(app).replace("\\", "") + app.dataframe[0].value.to_json()
     assert f"Touchstone {VERSION}" in [one.value for one in app.caption]
 

@@ -112,6 +112,7 @@ def _annotate(base: KnowledgeBase, run: Run) -> None:
         key=f"runs_note_tags_{run.id}",
         accept_new_options=True,
         max_selections=20,
+        placeholder="None, type to add one",
         persist_state="page",
     )
     confirm_button("Save", "runs_note_save", _describe, base, run.id)

@@ -16,7 +16,7 @@ _HEIGHT = 316  # pixels: half a row at the end says that there are more
 
 
 def providers_view() -> None:
-    """Draw a table of the providers, those that can be used now first, and a test of one."""
+    """Draw a table of the providers, those that can be used now first, and the details of one."""
     for facts in workspace().language_models():
         _learned(facts)
     statuses = [status for status in workspace().statuses() if not status.for_trials]
@@ -35,12 +35,10 @@ def providers_view() -> None:
                 help="Search and quotes work on this machine without a key. Set what a provider "
                 "needs in the environment of the server, and start it again.",
             ),
-            "Details": st.column_config.TextColumn(width="large"),
         },
-        alt="Model providers with their state, what they offer, their models and notes.",
+        alt="Model providers with their state, what they offer and their names in a recipe.",
     )
-    if workspace().principal.administrator:
-        _test_one({status.name: status for status in statuses if status.ready})
+    _one({status.name: status for status in statuses})
 
 
 def _learned(facts: ModelFacts) -> None:
@@ -83,26 +81,29 @@ def _row(status: ProviderStatus, *, absent: bool) -> dict[str, str]:
         "State": state,
         "For": ", ".join(name for name, offer in offers.items() if offer),
         "Name": status.name,
-        "Details": _facts(status),
     }
 
 
-def _test_one(ready: Mapping[str, ProviderStatus]) -> None:
-    """Draw a button that sends a short request to one of the providers."""
+def _one(statuses: Mapping[str, ProviderStatus]) -> None:
+    """Draw the details of one of the providers, and a button that sends it a short request."""
+    pressed = False
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Provider",
-            list(ready),
-            format_func=lambda name: ready[name].label,
+            list(statuses),
+            format_func=lambda name: statuses[name].label,
             key="settings_provider",
             label_visibility="collapsed",
             width=320,
         )
-        pressed = st.button(
-            "Test", key="settings_test", help="Sends a short request to the provider."
-        )
+        status = statuses[name]
+        if status.ready and workspace().principal.administrator:
+            pressed = st.button(
+                "Test", key="settings_test", help="Sends a short request to the provider."
+            )
+    st.caption(plain(_facts(status)))
     if pressed:
-        with guard(), st.spinner(f"Calling {plain(ready[name].label)} …"):
+        with guard(), st.spinner(f"Calling {plain(status.label)} …"):
             st.success(plain(workspace().check_provider(name)), icon=":material/check_circle:")
 
 
