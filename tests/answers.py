@@ -2,7 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
-from rag import Chunk, Dropped, Hit, Message, Stage, Trace
+from rag import (
+    Answer,
+    Chunk,
+    Dropped,
+    Hit,
+    KnowledgeBase,
+    Message,
+    Recipe,
+    Stage,
+    Trace,
+    Turn,
+)
 from rag.types import Delta, Usage, chunk_key
 
 
@@ -30,6 +41,25 @@ def trace(found: Sequence[Hit], question: str = "Why?", misses: Sequence[Hit] = 
     dropped = tuple(Dropped(miss, "below") for miss in misses)
     stage = Stage("threshold", len(found) + len(dropped), len(found), dropped)
     return Trace(question, "0" * 12, 9, 0.25, (stage,), tuple(found), 0.0)
+
+
+def asked(
+    base: KnowledgeBase,
+    question: str,
+    recipe: Recipe | None = None,
+    *,
+    talk: int | None = None,
+    answer: Answer | None = None,
+) -> Turn:
+    """Ask in a conversation, a new one if none is named, and store the answer of the base.
+
+    ``answer`` is stored in its place.
+    """
+    recipe = recipe or base.recipe()
+    talk = base.conversations.open(talk)
+    turn = base.conversations.ask(talk, question, recipe)
+    base.conversations.conclude(turn, answer or base.ask(question, recipe).answer)
+    return next(each for each in base.conversations.turns(talk) if each.id == turn)
 
 
 class Scripted:

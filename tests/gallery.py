@@ -19,6 +19,7 @@ from rag import (
     tour_html,
 )
 from rag.__main__ import main as run_verb
+from tests.answers import asked
 from tests.sample import sample
 from tests.workspaces import workspace_at
 
@@ -67,9 +68,7 @@ def _verb(*arguments: str) -> None:
 def _stops(base: KnowledgeBase, before: str, after: str) -> list[TourStop]:
     """An answer with its page, the way of its first quote, a run, and its comparison."""
     recipe = base.recipe()
-    asked = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
-    base.conversations.conclude(asked, base.ask(QUESTION, recipe).answer)
-    turn = base.conversations.turns(base.conversations.recent()[0].id)[0]
+    turn = asked(base, QUESTION, recipe)
     documents = {
         citation.document_id: base.documents.document(citation.document_id)
         for citation in turn.citations

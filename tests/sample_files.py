@@ -43,6 +43,13 @@ def in_words(kind: str) -> str:
     return Omission(kind, 2).words.removeprefix("2 ")
 
 
+def put(folder: Path, content: str | bytes) -> Path:
+    """Write a file whose name says nothing of what it holds, as files are stored."""
+    path = folder / "content"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
 def pdf(*pages: str, outline: tuple[tuple[int, int, str], ...] = (), title: str = "") -> bytes:
     """A page per text, a line per line. ``outline``: page number, level, title."""
     buffer = io.BytesIO()

@@ -14,6 +14,7 @@ import pytest
 from _pytest._code.code import ExceptionRepr
 from playwright.sync_api import Error, expect, sync_playwright
 
+from tests.answers import asked
 from tests.browser.waiting import LONG
 from tests.dashboard import serving
 from tests.workspaces import add, workspace_at
@@ -181,9 +182,7 @@ def measured_home(warm_home: Path) -> Path:
     pinned = base.runs.evaluate("checks", recipe).run.id
     base.runs.pin(pinned)
     base.runs.evaluate("checks", recipe.with_fields({"search.top_k": 8}))
-    question = "How long may unused leave be carried over?"
-    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
-    base.conversations.conclude(turn, base.ask(question, recipe).answer)
+    asked(base, "How long may unused leave be carried over?")
     workspace.close()
     return warm_home
 

@@ -18,6 +18,7 @@ from rag import (
     explanation_stop,
     run_stop,
 )
+from tests.answers import asked
 from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_row, idle, shows, until
 from tests.identity_provider import providing, secrets_file
@@ -80,9 +81,7 @@ def test_whoever_has_the_link_asks_and_reads_runs(served, open_page, shoot):
 def _stops(base: KnowledgeBase) -> list[TourStop]:
     """An answer with its page, why its first passage was retrieved, and two runs compared."""
     recipe = base.recipe()
-    turn_id = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
-    base.conversations.conclude(turn_id, base.ask(QUESTION, recipe).answer)
-    turn = base.conversations.turns(base.conversations.recent()[0].id)[0]
+    turn = asked(base, QUESTION, recipe)
     document = base.documents.document(turn.citations[0].document_id)
     explainer = base.explanations.explain(QUESTION, recipe)
     best = explainer.trace.hits[0].chunk.key

@@ -9,6 +9,7 @@ from sqlalchemy import update
 from rag import KnowledgeBase, Workspace
 from rag.__main__ import main
 from rag.storage.conversations.sessions import turn
+from tests.answers import asked
 from tests.api import client
 from tests.verbs import output_of
 from tests.workspaces import QUICK, add, stocked
@@ -145,23 +146,18 @@ def test_command_line_and_rest_tell_the_same(workspace, tmp_path, capsys):
 
 
 def test_turns_keep_their_state_and_old_ones_open_without(workspace, base):
-    talk = base.conversations.open(None)
     answer = base.ask(LEAVE, RECIPE).answer
-    number = base.conversations.ask(talk, LEAVE, RECIPE)
-    base.conversations.conclude(number, answer)
-    [stored] = base.conversations.turns(talk)
+    stored = asked(base, LEAVE, RECIPE, answer=answer)
     assert stored.state == "conflicting"
     assert stored.details.assessment == answer.assessment
     with base._database.write() as connection:
         connection.execute(update(turn).values(details={}))
-    [old] = base.conversations.turns(talk)
+    [old] = base.conversations.turns(stored.conversation_id)
     assert (old.state, old.answer) == (None, answer.text)
 
 
 def test_doubtful_answers_wait_for_a_review(base):
-    talk = base.conversations.open(None)
     for question in (KNOWN, UNKNOWN):
-        number = base.conversations.ask(talk, question, RECIPE)
-        base.conversations.conclude(number, base.ask(question, RECIPE).answer)
+        asked(base, question, RECIPE)
     assert [item.turn.question for item in base.conversations.waiting_reviews()] == [UNKNOWN]
     assert base.conversations.review_figures().doubtful == 1

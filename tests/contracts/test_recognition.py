@@ -1,13 +1,13 @@
 """Text in pictures: scans in PDFs and pictures as documents, upright or turned."""
 
 import io
-from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from rag import Document, UnreadableDocument
 from rag.readers import read, recognition
+from tests.sample_files import put
 from tests.scans import pdf_of, printed, scanned, word_recall
 
 TEXT = """Care of the laboratory freezer
@@ -112,12 +112,6 @@ def test_a_busy_machine_loses_no_page(monkeypatch, needs, share, limits, text):
     found = recognition._recognised(Image.new("L", (8, 8)), 200, 15.0)
     assert (found.text if found else None) == text
     assert model.limits == pytest.approx(limits)
-
-
-def put(folder: Path, data: bytes) -> Path:
-    path = folder / "file"
-    path.write_bytes(data)
-    return path
 
 
 def picture(kind: str, *pages: Image.Image) -> bytes:

@@ -26,6 +26,7 @@ from rag import (
 )
 from rag.workspace import authorization
 from rag.workspace.authorization import Authorization
+from tests.answers import asked
 from tests.controls import Sweep, change_all, picking
 from tests.handbook import FRAME, LEAVE
 from tests.members import World, said
@@ -103,9 +104,8 @@ def _asked(base: KnowledgeBase) -> tuple[int, int]:
     talk = base.conversations.open(None)
     turns = []
     for question, threshold in ((LEAVE, None), (TRAINS, None), (TRAINS, 0.99)):
-        asked = recipe.with_fields({"search.threshold": threshold})
-        turns.append(base.conversations.ask(talk, question, asked))
-        base.conversations.conclude(turns[-1], base.ask(question, asked).answer)
+        changed = recipe.with_fields({"search.threshold": threshold})
+        turns.append(asked(base, question, changed, talk=talk).id)
     base.conversations.rate(turns[1], -1)
     return talk, turns[0]
 

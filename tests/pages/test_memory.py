@@ -2,18 +2,11 @@
 
 from dataclasses import replace
 
-from rag import KnowledgeBase
 from rag.types import Example
+from tests.answers import asked
 from tests.handbook import LEAVE, texts, visit
 
 HOTEL = "What may a hotel cost?"
-
-
-def told(base: KnowledgeBase, question: str) -> int:
-    recipe = base.recipe()
-    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
-    base.conversations.conclude(turn, base.ask(question, recipe).answer)
-    return turn
 
 
 def test_an_empty_memory_says_what_to_do(base):
@@ -30,8 +23,8 @@ def test_the_tab_is_there_with_a_language_model_only(base):
 
 
 def test_what_was_asked_is_listed_with_its_standing(base):
-    told(base, LEAVE)
-    base.conversations.rate(told(base, HOTEL), -1)
+    asked(base, LEAVE)
+    base.conversations.rate(asked(base, HOTEL).id, -1)
     said = texts(visit("usage.py", usage="Memory", provider="ollama"))
     assert said.index(HOTEL.rstrip("?")) < said.index(LEAVE.rstrip("?"))
     assert "thumb down" in said
@@ -39,15 +32,15 @@ def test_what_was_asked_is_listed_with_its_standing(base):
 
 
 def test_it_is_searched_by_meaning(base):
-    told(base, LEAVE)
-    told(base, HOTEL)
+    asked(base, LEAVE)
+    asked(base, HOTEL)
     said = texts(visit("usage.py", usage="Memory", provider="ollama", about="cost of a hotel"))
     assert said.index(HOTEL.rstrip("?")) < said.index(LEAVE.rstrip("?"))
     assert "cosine 0." in said
 
 
 def test_a_stale_one_says_what_changed(base):
-    told(base, LEAVE)
+    asked(base, LEAVE)
     [row] = [each for each in base.documents.documents(base.recipe().index) if "leave" in each.name]
     base.documents.delete_documents([row.id])
     said = texts(visit("usage.py", usage="Memory", provider="ollama"))
@@ -55,7 +48,7 @@ def test_a_stale_one_says_what_changed(base):
 
 
 def test_one_is_corrected_in_a_dialog(base):
-    turn = told(base, LEAVE)
+    turn = asked(base, LEAVE).id
     app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_correct_{turn}").click().run()
     app.text_area(key=f"memory_words_{turn}").set_value("Until the end of June [1].")
@@ -67,7 +60,7 @@ def test_one_is_corrected_in_a_dialog(base):
 
 
 def test_a_correction_outlasts_the_end_of_its_dialog(base):
-    turn = told(base, LEAVE)
+    turn = asked(base, LEAVE).id
     app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_correct_{turn}").click().run()
     app.text_area(key=f"memory_words_{turn}").set_value("Until the end of June [1].")
@@ -78,7 +71,7 @@ def test_a_correction_outlasts_the_end_of_its_dialog(base):
 
 
 def test_one_is_forgotten_after_a_question(base):
-    turn = told(base, LEAVE)
+    turn = asked(base, LEAVE).id
     app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_forget_{turn}").click().run()
     assert base.conversations.memory.count() == 1
@@ -87,7 +80,7 @@ def test_one_is_forgotten_after_a_question(base):
 
 
 def test_it_opens_in_the_inspector(base):
-    turn = told(base, LEAVE)
+    turn = asked(base, LEAVE).id
     app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_inspect_{turn}").click().run()
     assert not app.exception

@@ -9,15 +9,13 @@ from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase, OperationPeriod, SessionOwner, operation_periods
 from tests.answer_runs import Chat, with_chat
+from tests.answers import asked
 from tests.handbook import LEAVE, texts, visit
 from tests.workspaces import workspace_at
 
 
 def told(base: KnowledgeBase, question: str, threshold: float = 0.2) -> int:
-    recipe = base.recipe().with_fields({"search.threshold": threshold})
-    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
-    base.conversations.conclude(turn, base.ask(question, recipe).answer)
-    return turn
+    return asked(base, question, base.recipe().with_fields({"search.threshold": threshold})).id
 
 
 def test_the_page_is_listed_once_somebody_asked(base):
@@ -91,9 +89,7 @@ def test_what_another_visitor_asked_is_counted_and_not_told(home, base):
 def test_money_is_told_where_the_price_is_known(base, monkeypatch):
     with_chat(monkeypatch, Chat())
     for model in ("openai", "openai", "mistral"):
-        recipe = base.recipe().with_fields({"answer.provider": model})
-        turn = base.conversations.ask(base.conversations.open(None), LEAVE, recipe)
-        base.conversations.conclude(turn, base.ask(LEAVE, recipe).answer)
+        asked(base, LEAVE, base.recipe().with_fields({"answer.provider": model}))
     app = visit("usage.py", usage="Operations")
     # Twice 100 tokens of a prompt and 10 of an answer, at 0.15 and 0.60 for a million.
     assert {each.label: each.value for each in app.metric}["Cost, USD"] == "0.000042"
@@ -104,9 +100,7 @@ def test_money_is_told_where_the_price_is_known(base, monkeypatch):
 
 def test_an_answer_that_its_sources_do_not_bear_out_is_among_the_worst(base, monkeypatch):
     with_chat(monkeypatch, Chat())
-    recipe = base.recipe().with_fields({"answer.provider": "openai"})
-    turn = base.conversations.ask(base.conversations.open(None), LEAVE, recipe)
-    base.conversations.conclude(turn, base.ask(LEAVE, recipe).answer)
+    asked(base, LEAVE, base.recipe().with_fields({"answer.provider": "openai"}))
     said = texts(visit("usage.py", usage="Operations"))
     assert f":orange-badge[not supported] {LEAVE.rstrip('?')}" in said
     assert "1 cited · 1 unsupported sentence · " in said

@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase, TourQuote, TourStop, TourValue, Workspace
+from tests.answers import asked
 from tests.pages.conftest import QUESTIONS
 from tests.workspaces import add
 
@@ -205,9 +206,7 @@ def test_a_link_leads_to_the_tour(base, tour, open_page):
 
 def test_an_answer_is_kept_in_a_new_tour(base, open_page):
     talk = base.conversations.open(None)
-    recipe = base.recipe()
-    turn = base.conversations.ask(talk, QUESTION, recipe)
-    base.conversations.conclude(turn, base.ask(QUESTION, recipe).answer)
+    turn = asked(base, QUESTION, talk=talk).id
     app = open_page("chat.py", talk=str(talk))
     app.button(key=f"tour_turn_{turn}").click().run()
     assert app.text_input(key="tour_add_title").value == "notes"

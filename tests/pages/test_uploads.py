@@ -7,6 +7,7 @@ from io import BytesIO
 from streamlit.testing.v1 import AppTest
 
 from rag import Amount, InvalidInput, Upload
+from tests.answers import asked
 from tests.pages.conftest import RECIPE
 from tests.sample_files import zipped
 
@@ -94,11 +95,7 @@ def test_a_long_path_keeps_its_file_in_tables_and_on_chips(filled, open_page):
     tables = [one.value for one in open_page("documents.py", kb="deep").dataframe]
     (names,) = [table["Name"] for table in tables if "Status" in table]
     assert sorted(names) == ["…/benefits-perks/bikes.md", "…/benefits-perks/boats.md"]
-    reply = base.ask("What does a bike cost?", base.recipe())
-    turn = base.conversations.ask(
-        base.conversations.open(None), "What does a bike cost?", base.recipe()
-    )
-    base.conversations.conclude(turn, reply.answer)
+    asked(base, "What does a bike cost?")
     talk = str(base.conversations.recent()[0].id)
     chips = open_page("chat.py", kb="deep", talk=talk).get("button_group")
     assert any("/bikes\\.md" in option for chip in chips for option in chip.options)

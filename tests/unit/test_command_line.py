@@ -13,6 +13,7 @@ import pytest
 from rag import InvalidFile, KnowledgeBase, Recipe, Upload, Workspace
 from rag.__main__ import main
 from tests.answer_runs import with_chat
+from tests.answers import asked
 from tests.runs import SET, WORDS, handbook
 from tests.scripted_chat import ScriptedChat
 from tests.verbs import run_verb
@@ -248,8 +249,7 @@ def test_times_have_a_zone(home, capsys, arguments):
     """Also those of a database that stores none."""
     workspace, base = handbook(home)
     base.runs.evaluate(SET, WORDS)
-    turn = base.conversations.ask(base.conversations.open(None), "When does leave lapse?", WORDS)
-    base.conversations.conclude(turn, base.ask("When does leave lapse?", WORDS).answer)
+    asked(base, "When does leave lapse?", WORDS)
     workspace.close()
     code, told, _ = run_verb(capsys, *arguments)
     times = re.findall(r"\d{4}-\d\d-\d\dT[\d:.]+([^\"]*)", json.dumps(told))

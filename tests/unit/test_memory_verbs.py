@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag.__main__ import main
+from tests import answers
 from tests.verbs import run_verb
 from tests.workspaces import QUICK, add, fill_home, workspace_at
 
@@ -28,9 +29,8 @@ def two_answers(home: Path) -> None:
     }
     assert set(add(workspace, base, files)) == {"added"}
     for question in (ASK_LEAVE, ASK_PUMP):
-        turn = base.conversations.ask(base.conversations.open(None), question, QUICK)
-        base.conversations.conclude(turn, base.ask(question, QUICK).answer)
-    base.conversations.rate(turn, -1)
+        turn = answers.asked(base, question)
+    base.conversations.rate(turn.id, -1)
     workspace.close()
 
 

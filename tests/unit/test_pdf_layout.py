@@ -21,6 +21,7 @@ from rag.readers.content import Source
 from rag.readers.pdf import reader
 from rag.readers.pdf.reader import plausibility
 from rag.readers.recognition import Recognised
+from tests.sample_files import put
 
 PROSE = (
     "The instrument is set up on a firm bench away from heat and draught, and is left to settle "
@@ -34,9 +35,7 @@ SHIFTED = [(60.0, 700.0 - 14 * n, _LETTERS[50 * n : 50 * n + 50]) for n in range
 
 
 def document(tmp_path: Path, data: bytes) -> Document:
-    path = tmp_path / "content"
-    path.write_bytes(data)
-    return read(path, "x.pdf")
+    return read(put(tmp_path, data), "x.pdf")
 
 
 def drawn(*pages: list[tuple[float, float, str]]) -> bytes:
@@ -249,8 +248,7 @@ def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(tmp_path, monkey
     recogniser = SimpleNamespace(read=lambda _picture: shown)
     monkeypatch.setattr(reader, "available", lambda: True)
     monkeypatch.setattr(reader, "Recogniser", lambda _alive: recogniser)
-    path = tmp_path / "content"
-    path.write_bytes(drawn([(60, 700, "A page that can be read.")], SHIFTED))
+    path = put(tmp_path, drawn([(60, 700, "A page that can be read.")], SHIFTED))
     content = reader.read_pdf(Source(path))
     assert content.text == f"A page that can be read.\n\n{PROSE}"
     assert content.read == {"recognised_pages": 1}
@@ -259,8 +257,7 @@ def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(tmp_path, monkey
 
 def test_the_more_plausible_of_two_readings_is_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(PageObject, "extract_text", lambda _page: PROSE)
-    path = tmp_path / "content"
-    path.write_bytes(drawn(SHIFTED))
+    path = put(tmp_path, drawn(SHIFTED))
     content = reader.read_pdf(Source(path))
     assert content.text == PROSE
     assert content.left_out == ()

@@ -6,12 +6,11 @@ import pytest
 
 from rag.readers import read
 from rag.types import Document
+from tests.sample_files import put
 
 
 def parsed(folder: Path, text: str) -> Document:
-    path = folder / "content"
-    path.write_text(text)
-    return read(path, "x.adoc")
+    return read(put(folder, text), "x.adoc")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pypdf import PdfReader, PdfWriter
 from rag import KnowledgeBase
 from rag.readers import read
 from rag.readers.dates import office_day, stated_day
-from tests.sample_files import PROSE, html, pdf
+from tests.sample_files import PROSE, html, pdf, put
 from tests.workspaces import QUICK, add, workspace_at
 
 MADE, SAVED = datetime(2019, 5, 1, 8, 0), datetime(2024, 1, 31, 23, 30)
@@ -137,9 +137,7 @@ OFFICE = {"x.docx": word(), "x.pptx": deck(), "x.xlsx": book()}
 
 
 def day_of(folder: Path, name: str, data: bytes) -> str | None:
-    path = folder / "content"
-    path.write_bytes(data)
-    return read(path, name).metadata.get("date")
+    return read(put(folder, data), name).metadata.get("date")
 
 
 @pytest.mark.parametrize(("name", "data"), OFFICE.items(), ids=OFFICE.keys())
@@ -183,8 +181,7 @@ def test_a_file_without_properties_is_from_no_day(tmp_path, name, data):
     ids=["damaged", "empty", "entity", "long"],
 )
 def test_from_damaged_properties_no_day_comes_and_no_error(tmp_path, core):
-    path = tmp_path / "content"
-    path.write_bytes(changed(word(), lambda _core: core))
+    path = put(tmp_path, changed(word(), lambda _core: core))
     assert office_day(path) is None
     path.write_bytes(b"no archive")
     assert office_day(path) is None
@@ -193,9 +190,7 @@ def test_from_damaged_properties_no_day_comes_and_no_error(tmp_path, core):
 @pytest.mark.parametrize("core", [b"<no", b"", core_properties(modified="yesterday"), None])
 @pytest.mark.parametrize(("name", "data"), OFFICE.items(), ids=OFFICE.keys())
 def test_a_file_with_damaged_properties_is_read(tmp_path, name, data, core):
-    path = tmp_path / "content"
-    path.write_bytes(changed(data, lambda _core: core))
-    document = read(path, name)
+    document = read(put(tmp_path, changed(data, lambda _core: core)), name)
     assert ("Hotels" in document.text, "date" in document.metadata) == (True, False)
 
 

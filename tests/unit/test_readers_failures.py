@@ -9,15 +9,14 @@ import pytest
 
 from rag import SUPPORTED, Cancelled, UnreadableDocument, fenced_code
 from rag.readers import Limits, read
-from tests.sample_files import html, pdf, slides, word, workbook
+from tests.sample_files import html, pdf, put, slides, word, workbook
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
 
 
 def failure(folder: Path, data: bytes, name: str, **options: object) -> UnreadableDocument:
-    path = folder / "content"
-    path.write_bytes(data)
+    path = put(folder, data)
     with pytest.raises(UnreadableDocument) as caught:
         read(path, name, **options)  # type: ignore[arg-type]
     assert caught.value.message
@@ -97,9 +96,7 @@ def test_an_unsupported_type_says_what_to_do(tmp_path, name, said):
 
 @pytest.mark.parametrize("name", ["x.nfo", "README", ".env", "x.tex", "x.v2"])
 def test_text_is_read_whatever_its_extension(tmp_path, name):
-    path = tmp_path / "content"
-    path.write_bytes(b"# no heading\nretries = 3\n")
-    document = read(path, name)
+    document = read(put(tmp_path, b"# no heading\nretries = 3\n"), name)
     assert (document.text, document.headings) == ("# no heading\nretries = 3\n", ())
     assert document.media_type == "text/plain"
 
@@ -122,8 +119,7 @@ def test_too_large(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.txt", "x.pdf"])
 def test_cancelled_before_it_began(tmp_path, name):
-    path = tmp_path / "content"
-    path.write_bytes(pdf("words") if name.endswith("pdf") else b"words")
+    path = put(tmp_path, pdf("words") if name.endswith("pdf") else b"words")
     with pytest.raises(Cancelled):
         read(path, name, cancelled=lambda: True)
 
@@ -135,9 +131,7 @@ def test_time_is_limited_in_process_too(tmp_path, name):
 
 def test_the_id_is_the_sha256_of_the_bytes(tmp_path):
     data = b"a\r\nb\n" * 500_000
-    path = tmp_path / "content"
-    path.write_bytes(data)
-    document = read(path, "x.TXT", source="https://example.com/x.txt")
+    document = read(put(tmp_path, data), "x.TXT", source="https://example.com/x.txt")
     assert document.id == hashlib.sha256(data).hexdigest()
     assert document.text == "a\nb\n" * 500_000
     assert (document.source, document.media_type, document.metadata) == (
@@ -148,8 +142,6 @@ def test_the_id_is_the_sha256_of_the_bytes(tmp_path):
 
 
 def test_markdown_file(tmp_path):
-    path = tmp_path / "content"
-    path.write_bytes(b"# One\r\n\r\ntext\r\n## Two\r\n")
-    document = read(path, "notes.md")
+    document = read(put(tmp_path, b"# One\r\n\r\ntext\r\n## Two\r\n"), "notes.md")
     assert document.text == "# One\n\ntext\n## Two\n"
     assert document.heading_at(len(document.text)) == "One > Two"

@@ -15,14 +15,13 @@ from tests.sample_files import (
     open_row,
     open_sheet,
     open_text,
+    put,
     zipped,
 )
 
 
 def document(folder: Path, data: bytes, name: str) -> Document:
-    path = folder / "content"
-    path.write_bytes(data)
-    return read(path, name)
+    return read(put(folder, data), name)
 
 
 def left_out(read: Document) -> dict[str, tuple[int, str]]:

@@ -1,24 +1,16 @@
 """Web pages."""
 
-from pathlib import Path
-
 import pytest
 
 from rag import UnreadableDocument
 from rag.readers import read
-from tests.sample_files import PROSE, html
+from tests.sample_files import PROSE, html, put
 
 ARTICLE = (
     f"<nav>Home About</nav><article><h1>Top</h1><p>{PROSE}</p><h2>Sub one</h2><p>{PROSE}</p>"
     "<table><tr><th>City</th><th>Limit</th></tr><tr><td>Rome</td><td>120</td></tr></table>"
     "</article><footer>Imprint</footer><script>var hidden = 1</script>"
 )
-
-
-def put(folder: Path, data: bytes) -> Path:
-    path = folder / "content"
-    path.write_bytes(data)
-    return path
 
 
 def test_main_text_keeps_headings_and_leaves_the_menu(tmp_path):
@@ -196,12 +188,12 @@ def _fees(fee):
 
 
 def test_links_and_buttons_side_by_side_are_words_of_their_own(tmp_path):
-    path = tmp_path / "x"
-    path.write_text(
+    page = (
         "<body><h1>Birds</h1><div><button>Owls</button><button>Gulls</button></div>"
         "<p>E<a>Mc</a><span>2</span></p><footer><a>Imprint</a><a>Privacy</a></footer></body>"
     )
-    assert read(path, "x.html").text == "Birds\n\nOwls Gulls\n\nEMc2\n\nImprint Privacy"
+    text = read(put(tmp_path, page), "x.html").text
+    assert text == "Birds\n\nOwls Gulls\n\nEMc2\n\nImprint Privacy"
 
 
 @pytest.mark.parametrize(

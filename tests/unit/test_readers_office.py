@@ -3,7 +3,6 @@
 import io
 import re
 import zipfile
-from pathlib import Path
 
 import docx
 import pytest
@@ -13,13 +12,7 @@ from docx.oxml.ns import qn
 
 from rag import UnreadableDocument
 from rag.readers import Limits, read
-from tests.sample_files import slides, word, workbook, zip_bomb
-
-
-def put(folder: Path, data: bytes) -> Path:
-    path = folder / "content"
-    path.write_bytes(data)
-    return path
+from tests.sample_files import put, slides, word, workbook, zip_bomb
 
 
 def test_word_keeps_the_order_of_the_document(tmp_path):

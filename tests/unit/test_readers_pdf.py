@@ -10,13 +10,7 @@ from rag.readers.content import Source
 from rag.readers.pdf.reader import read_pdf, title_offset
 from rag.readers.pdf.rows import clean_page
 from rag.readers.recognition import read_picture
-from tests.sample_files import drawn_pdf, encrypted_pdf, pdf
-
-
-def put(folder: Path, data: bytes) -> Path:
-    path = folder / "content"
-    path.write_bytes(data)
-    return path
+from tests.sample_files import drawn_pdf, encrypted_pdf, pdf, put
 
 
 def test_pages_outline_and_title(tmp_path):

@@ -24,16 +24,14 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from rag import Document, Omission, readers
-from tests.sample_files import in_words, named_omissions, picture
+from tests.sample_files import in_words, named_omissions, picture, put
 
 
 def _read(folder: Path, name: str, file: Any) -> Document:
     """Read what ``file`` saves."""
     buffer = io.BytesIO()
     file.save(buffer)
-    path = folder / "content"
-    path.write_bytes(buffer.getvalue())
-    return readers.read(path, name)
+    return readers.read(put(folder, buffer.getvalue()), name)
 
 
 def _omissions(document: Document) -> dict[str, tuple[int, str]]:
@@ -111,8 +109,7 @@ so&#8203;called guests.</p>
 
 @pytest.mark.parametrize("more", ["", "<p>The harbour has many guests in the summer.</p>" * 20])
 def test_web_pages(tmp_path, more):
-    (tmp_path / "content").write_text(WEB_PAGE % more)
-    document = readers.read(tmp_path / "content", "page.html")
+    document = readers.read(put(tmp_path, WEB_PAGE % more), "page.html")
     for line in (
         "A berth costs 90¹ euros for 10³ litres of H₂O, 6 for socalled guests.",
         "In the portal.",
@@ -130,11 +127,11 @@ def test_web_pages(tmp_path, more):
 
 
 def test_markdown(tmp_path):
-    (tmp_path / "content").write_text(
+    text = (
         "# Fees\n\nA berth costs ~~80 euros~~ 90<sup>1</sup> euros, <del>5</del> 6 nights.\n\n"
         "`~~code~~`\n\n~~~\n~~more~~ code\n~~~\n\na~~b~~c, ~~gone~~, ~~ no mark ~~\n"
     )
-    document = readers.read(tmp_path / "content", "x.md")
+    document = readers.read(put(tmp_path, text), "x.md")
     assert document.text == (
         "# Fees\n\nA berth costs 90¹ euros, 6 nights.\n\n"
         "`~~code~~`\n\n~~~\n~~more~~ code\n~~~\n\nac, , ~~ no mark ~~\n"
@@ -144,8 +141,7 @@ def test_markdown(tmp_path):
 
 def test_a_table_of_excel(tmp_path):
     rows = "sep=;\r\nArtikel;Preis;Gültig ab\r\nSeife;1,5;01.04.2026\r\n"
-    (tmp_path / "content").write_bytes(rows.encode("cp1252"))
-    document = readers.read(tmp_path / "content", "x.csv")
+    document = readers.read(put(tmp_path, rows.encode("cp1252")), "x.csv")
     assert document.text == "Artikel\tPreis\tGültig ab\nSeife\t1,5\t01.04.2026"
     assert document.tables[0].labels == ("Artikel", "Preis", "Gültig ab")
     assert document.tables[0].caption == ""

@@ -6,6 +6,7 @@ import pytest
 
 from rag import UnreadableDocument
 from rag.readers import read
+from tests.sample_files import put
 
 
 @pytest.mark.parametrize(
@@ -35,9 +36,7 @@ from rag.readers import read
     ],
 )
 def test_records(tmp_path, name, raw, text):
-    path = tmp_path / "x"
-    path.write_text(raw, encoding="utf-8")
-    assert read(path, name).text == text
+    assert read(put(tmp_path, raw), name).text == text
 
 
 def test_nested_records_with_a_remark_are_rows(tmp_path):
@@ -59,9 +58,7 @@ def test_nested_records_with_a_remark_are_rows(tmp_path):
             ("Holm", "Al Mowat", 22, 0),
         )
     ]
-    path = tmp_path / "x"
-    path.write_text(json.dumps({"coast": "north", "spots": spots}), encoding="utf-8")
-    document = read(path, "spots.json")
+    document = read(put(tmp_path, json.dumps({"coast": "north", "spots": spots})), "spots.json")
     (table,) = document.tables
     assert table.labels[:5] == (
         "spot",
@@ -106,9 +103,7 @@ WARDS = "{}\n\nwards\nward\tbeds\trent.day\nElm\t22\t9.50\nYew\tno"
     ],
 )
 def test_short_records_are_rows(tmp_path, name, raw, text):
-    path = tmp_path / "x"
-    path.write_text(raw, encoding="utf-8")
-    document = read(path, name)
+    document = read(put(tmp_path, raw), name)
     assert document.text == text
     (table,) = document.tables
     assert "\t".join(table.labels) in text.splitlines()
@@ -138,21 +133,18 @@ def test_short_records_are_rows(tmp_path, name, raw, text):
     ],
 )
 def test_other_settings_are_code_as_they_are_written(tmp_path, name, raw):
-    path = tmp_path / "x"
-    path.write_text(raw, encoding="utf-8")
-    document = read(path, name)
+    document = read(put(tmp_path, raw), name)
     assert document.text == f"```\n{raw}\n```"
     assert document.receipt.read["code_lines"] == raw.count("\n") + 1
 
 
 def test_records_with_aliases_beside_nested_settings_are_rows(tmp_path):
-    path = tmp_path / "x"
-    path.write_text(
+    data = (
         "usual: &usual {hall: Main, coach: Petra}\ncontact: {phone: {day: 0411, night: 0477}}\n"
         "courses:\n- {name: Judo, hall: &small Annex, coach: Ole}\n- {<<: *usual, name: Aikido}\n"
         "- {<<: [{hall: *small}, *usual], name: Kendo, coach: Ada}\n"
     )
-    document = read(path, "x.yaml")
+    document = read(put(tmp_path, data), "x.yaml")
     assert document.text == (
         "usual.hall: Main\nusual.coach: Petra\ncontact.phone.day: 0411\n"
         "contact.phone.night: 0477\n\ncourses\nname\thall\tcoach\n"
@@ -161,9 +153,9 @@ def test_records_with_aliases_beside_nested_settings_are_rows(tmp_path):
 
 
 def test_titles_are_headings(tmp_path):
-    path = tmp_path / "x"
-    path.write_text('{"title": "One", "text": "a"}\n{"title": "Two", "text": "b"}')
-    document = read(path, "x.jsonl")
+    document = read(
+        put(tmp_path, '{"title": "One", "text": "a"}\n{"title": "Two", "text": "b"}'), "x.jsonl"
+    )
     assert [(item.start, item.title) for item in document.headings] == [(0, "One"), (7, "Two")]
 
 
@@ -177,8 +169,7 @@ def test_titles_are_headings(tmp_path):
     ],
 )
 def test_faults_are_named(tmp_path, name, raw, said):
-    path = tmp_path / "x"
-    path.write_text(raw)
+    path = put(tmp_path, raw)
     with pytest.raises(UnreadableDocument, match=said) as caught:
         read(path, name)
     assert caught.value.reason == "damaged"

@@ -6,12 +6,11 @@ import pytest
 
 from rag import Document
 from rag.readers import read
+from tests.sample_files import put
 
 
 def parsed(folder: Path, text: str, name: str = "x.rst") -> Document:
-    path = folder / "content"
-    path.write_text(text)
-    return read(path, name)
+    return read(put(folder, text), name)
 
 
 def outline(document: Document) -> list[tuple[int, str]]:

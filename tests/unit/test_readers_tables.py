@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag import Document, Table
 from rag.readers import read
-from tests.sample_files import workbook
+from tests.sample_files import put, workbook
 
 
 def _read(path: Path, text: str) -> Document:
@@ -101,17 +101,15 @@ def test_delimiter(tmp_path, text, shown):
 
 
 def test_quoted_cells(tmp_path):
-    path = tmp_path / "x"
-    path.write_bytes(b'Name;Note\r\n"Smith; John";"said ""hi""\nand left"\r\n')
-    document = read(path, "people.csv")
+    document = read(
+        put(tmp_path, b'Name;Note\r\n"Smith; John";"said ""hi""\nand left"\r\n'), "people.csv"
+    )
     assert document.text == 'Name\tNote\nSmith; John\tsaid "hi" and left'
     assert document.media_type == "text/csv"
 
 
 def test_tsv_keeps_commas(tmp_path):
-    path = tmp_path / "x"
-    path.write_text("Name\tNote\nAda\ta, b\n")
-    document = read(path, "x.tsv")
+    document = read(put(tmp_path, "Name\tNote\nAda\ta, b\n"), "x.tsv")
     assert document.text == "Name\tNote\nAda\ta, b"
     assert document.tables == (Table(0, 18, ("Name", "Note")),)
 
@@ -163,6 +161,5 @@ def test_workbook(tmp_path):
     ],
 )
 def test_a_value_of_a_workbook(tmp_path, value, text):
-    path = tmp_path / "x"
-    path.write_bytes(workbook(People=[["Name", "Value"], ["Ada", value]]))
+    path = put(tmp_path, workbook(People=[["Name", "Value"], ["Ada", value]]))
     assert read(path, "x.xlsx").text == f"People\n\nName\tValue\nAda\t{text}".rstrip("\t")

@@ -6,15 +6,13 @@ import pytest
 
 from rag import Document
 from rag.readers import read
-from tests.sample_files import PROSE, html
+from tests.sample_files import PROSE, html, put
 
 LONG = f"<p>{PROSE} {PROSE} {PROSE}</p>"
 
 
 def page(folder: Path, markup: str, start: str = LONG) -> Document:
-    path = folder / "content"
-    path.write_bytes(html(f"<main><h1>Relay</h1>{start}{markup}</main>"))
-    return read(path, "x.html")
+    return read(put(folder, html(f"<main><h1>Relay</h1>{start}{markup}</main>")), "x.html")
 
 
 def rest(document: Document) -> str:

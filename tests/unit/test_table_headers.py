@@ -15,6 +15,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.readers import read
+from tests.sample_files import put
 
 Rows = Sequence[Sequence[str]]
 KEPT = [
@@ -116,9 +117,7 @@ MAKERS = [
 
 def labels_of(tmp_path: Path, name: str, data: bytes) -> list[tuple[str, ...]]:
     """The labels of the tables in a file."""
-    path = tmp_path / "x"
-    path.write_bytes(data)
-    return [table.labels for table in read(path, name).tables]
+    return [table.labels for table in read(put(tmp_path, data), name).tables]
 
 
 @pytest.mark.parametrize(("name", "make"), MAKERS)
@@ -244,9 +243,7 @@ FLAGS = (
 
 
 def test_cells_over_several_rows_move_no_column(tmp_path):
-    path = tmp_path / "x"
-    path.write_text(FLAGS)
-    document = read(path, "x.html")
+    document = read(put(tmp_path, FLAGS), "x.html")
     (table,) = document.tables
     assert table.labels == ("Name", "Beep code 4.1", "Beep code 4.2+", "Action")
     assert document.text.split("\n")[-2:] == ["CRASH\t\t7\tDisarm.", "RUNAWAY\t6\t6\tDisarm."]
@@ -254,9 +251,9 @@ def test_cells_over_several_rows_move_no_column(tmp_path):
 
 @pytest.mark.parametrize("caption", ["", "<caption>Flags</caption>"])
 def test_a_header_of_two_rows_within_markdown_is_one_row(tmp_path, caption):
-    path = tmp_path / "x"
-    path.write_text(f"# Arming\n\n{FLAGS.replace('<table>', f'<table>{caption}')}\n")
-    document = read(path, "x.md")
+    document = read(
+        put(tmp_path, f"# Arming\n\n{FLAGS.replace('<table>', f'<table>{caption}')}\n"), "x.md"
+    )
     (table,) = document.tables
     assert table.labels == ("Name", "Beep code 4.1", "Beep code 4.2+", "Action")
     assert table.caption == ("Flags" if caption else "")
@@ -282,9 +279,7 @@ def test_sheets_join_the_names_of_groups_and_show_figures_by_their_formats(tmp_p
         sheet.cell(row, 7).number_format = "mmm yyyy"
     buffer = io.BytesIO()
     book.save(buffer)
-    path = tmp_path / "x"
-    path.write_bytes(buffer.getvalue())
-    document = read(path, "x.xlsx")
+    document = read(put(tmp_path, buffer.getvalue()), "x.xlsx")
     (table,) = document.tables
     assert table.labels == (
         *("Process Unit", "Process Name", "Recovery RTO", "Recovery RPO", "Notes", "Share"),

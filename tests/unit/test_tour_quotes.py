@@ -10,14 +10,13 @@ from rag import (
     CodeBlock,
     Edition,
     KnowledgeBase,
-    Recipe,
     TourQuote,
     TourStop,
-    Turn,
     answer_stops,
     explanation_stop,
 )
 from rag.readers import read_text
+from tests.answers import asked
 from tests.runs import WORDS, handbook
 from tests.workspaces import add
 
@@ -26,14 +25,6 @@ TEXT = "The cash plan pays 110 pounds for glasses.\n\nAsk Leanne how to join.\n"
 WHOLE = WORDS.with_fields({"index.chunk_size": 200})
 QUESTION = "What does the cash plan pay for glasses?"
 LEAVE = "May unused leave be carried over?"
-
-
-def _asked(base: KnowledgeBase, question: str, recipe: Recipe) -> Turn:
-    talk = base.conversations.open(None)
-    turn_id = base.conversations.ask(talk, question, recipe)
-    base.conversations.conclude(turn_id, base.ask(question, recipe).answer)
-    (turn,) = base.conversations.turns(talk)
-    return turn
 
 
 @pytest.fixture
@@ -48,7 +39,7 @@ def with_fields(home: Path) -> KnowledgeBase:
 
 def _stops(base: KnowledgeBase, quote: str | None) -> list[str]:
     """The words of the quote and of the page that a tour shows of an answer."""
-    turn = _asked(base, QUESTION, WHOLE)
+    turn = asked(base, QUESTION, WHOLE)
     cited = next(one for one in turn.citations if one.document == "cash.md")
     cited = replace(cited, quote=cited.quote if quote is None else quote)
     document = base.documents.document(cited.document_id)
@@ -129,7 +120,7 @@ def test_backslashes_that_hide_no_mark_stay():
 
 
 def test_the_text_around_a_page_has_no_half_of_a_tag(base):
-    turn = _asked(base, LEAVE, base.recipe())
+    turn = asked(base, LEAVE)
     first, tag, words = turn.citations[0], '<TabItem value="ui" label="In the UI">', "word " * 116
     text = f"{tag} {words}cited passage {words}{tag} and so on"
     for moved in range(len(tag)):  # each place of the tag is where the text around is cut
@@ -144,7 +135,7 @@ def test_the_text_around_a_page_has_no_half_of_a_tag(base):
 
 
 def test_a_tour_of_disagreeing_sources_says_which_is_in_force(base):
-    turn = _asked(base, LEAVE, WORDS)
+    turn = asked(base, LEAVE, WORDS)
     cited = turn.citations[0]
     editions = (Edition(cited.n, cited.document, "2026", in_force=True),)
     assessment = Assessment("conflicting", "The sources disagree.", editions=editions)

@@ -11,7 +11,6 @@ from rag import (
     Assessment,
     Document,
     InvalidInput,
-    KnowledgeBase,
     NotAllowed,
     NotFound,
     Principal,
@@ -31,6 +30,7 @@ from rag import (
     tour_html,
 )
 from rag.readers import read_text
+from tests.answers import asked
 from tests.runs import SET, VECTORS, WORDS, handbook
 
 QUESTION = "May unused leave be carried over?"
@@ -43,10 +43,7 @@ def _stop(title: str = "One") -> TourStop:
 
 
 def test_the_text_around_a_page_is_cut_between_words(base):
-    recipe = base.recipe()
-    turn_id = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
-    base.conversations.conclude(turn_id, base.ask(QUESTION, recipe).answer)
-    turn = base.conversations.turns(base.conversations.recent()[0].id)[0]
+    turn = asked(base, QUESTION)
     first = turn.citations[0]
     length = first.end - first.start
     text = "earlier words " * 200 + "x" * length + " later words" * 200
@@ -92,7 +89,7 @@ def test_text_that_is_none_is_mended_in_what_was_found(base):
 
 def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home):
     base = handbook(home)[1]
-    turn = _asked(base)
+    turn = asked(base, QUESTION, WORDS)
     cited = turn.citations[0]
     assert turn.mode == "quotes"
     first = f"{cited.quote} … ¹ On Fridays by noon."
@@ -109,7 +106,7 @@ def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home):
 
 def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home):
     base = handbook(home)[1]
-    turn = _asked(base)
+    turn = asked(base, QUESTION, WORDS)
     document = base.documents.document(turn.citations[0].document_id)
     start = document.text.index("Sick leave")
     first = replace(turn.citations[0], quote="defines illness", checked=False, answers=False)
@@ -154,13 +151,13 @@ def test_rows_amid_prose_have_the_names_of_their_columns(base):
     text = f"Intro line.\n{rows}\nAfter it.\nThe end."
     table = Table(text.index("City"), text.index("\nAfter"), ("City", "Rent"))
     document = Document("id", "desks.txt", "", "text/plain", text, tables=(table,))
-    cited = replace(_asked(base).citations[0], document_id="id", document="desks.txt", quote="")
+    turn = asked(base, QUESTION, WORDS)
+    cited = replace(turn.citations[0], document_id="id", document="desks.txt", quote="")
 
     def shown(first: str, last: str) -> TourQuote:
         start, end = text.index(first), text.index(last) + len(last)
         citation = replace(cited, start=start, end=end, text=text[start:end], page=None)
-        turn = replace(_asked(base), citations=(citation,))
-        answer, page = answer_stops(turn, {"id": document})
+        answer, page = answer_stops(replace(turn, citations=(citation,)), {"id": document})
         assert answer.quotes[0].text == page.quotes[0].text
         return page.quotes[0]
 
@@ -285,11 +282,11 @@ def test_a_page_whose_note_has_no_other_place_stays_and_says_that_it_is_not_cite
 
 def test_a_cited_document_that_was_deleted_after_the_answer_is_a_change(home):
     _, base = handbook(home)
-    turn = _asked(base)
+    turn = asked(base, QUESTION, WORDS)
     assert turn.created is not None
     cited = {citation.document_id for citation in turn.citations}
-    asked = base.conversations.tours.basis(turn.complete, turn.created, turn.recipe, cited)
-    assert (asked.documents, base.conversations.tours.changes(asked)) == (base.documents.hash(), ())
+    basis = base.conversations.tours.basis(turn.complete, turn.created, turn.recipe, cited)
+    assert (basis.documents, base.conversations.tours.changes(basis)) == (base.documents.hash(), ())
     base.documents.delete_documents([turn.citations[0].document_id])
     late = base.conversations.tours.basis(turn.complete, turn.created, turn.recipe, cited)
     assert (late.documents, base.conversations.tours.changes(late)) == ("", ("documents",))
@@ -341,13 +338,6 @@ def test_a_link_to_a_deleted_tour_shows_no_other_one(home):
     assert base.access.links()[1] == other
 
 
-def _asked(base: KnowledgeBase) -> Turn:
-    talk = base.conversations.open(None)
-    turn_id = base.conversations.ask(talk, QUESTION, WORDS)
-    base.conversations.conclude(turn_id, base.ask(QUESTION, WORDS).answer)
-    return base.conversations.turns(talk)[0]
-
-
 def _doubtful(turn: Turn) -> Turn:
     assessment = Assessment("doubtful", "No passage has RX-77.", 0.1, ("RX-77",))
     return replace(turn, details=replace(turn.details, assessment=assessment))
@@ -355,7 +345,7 @@ def _doubtful(turn: Turn) -> Turn:
 
 def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home):
     base = handbook(home)[1]
-    turn = _doubtful(_asked(base))
+    turn = _doubtful(asked(base, QUESTION, WORDS))
     document = base.documents.document(turn.citations[0].document_id)
     answer, page = answer_stops(turn, {document.id: document})
     assert answer.points == (

@@ -11,7 +11,7 @@ import pytest
 
 from rag import InvalidFile, KnowledgeBase, UnreadableDocument, Upload, Workspace
 from rag.readers import Limits, read, unpack
-from tests.sample_files import message, workbook, zipped
+from tests.sample_files import message, put, workbook, zipped
 from tests.workspaces import QUICK
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
@@ -66,9 +66,7 @@ def test_a_page_is_read_where_a_message_has_no_text(tmp_path):
         "<table><tr><td>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr></table>"
         "<img src='cid:x'></body></html>"
     )
-    path = tmp_path / "content"
-    path.write_bytes(message("", page=page))
-    document = read(path, "x.eml")
+    document = read(put(tmp_path, message("", page=page)), "x.eml")
     lines = "\n\n".join(HEAD.splitlines())
     assert document.text == f"# Berth 7\n\n{lines}\n\n90¹ euros\n\na\tb\n1\t2"
     assert document.receipt is not None
@@ -78,8 +76,7 @@ def test_a_page_is_read_where_a_message_has_no_text(tmp_path):
 
 
 def test_what_is_no_message_has_no_attachments(tmp_path):
-    path = tmp_path / "content"
-    path.write_bytes(MAIL[MAIL.index(b"MIME-Version") :])
+    path = put(tmp_path, MAIL[MAIL.index(b"MIME-Version") :])
     assert unpack(path, "x.eml", tmp_path) == ([], ())
     with pytest.raises(UnreadableDocument) as caught:
         read(path, "x.eml")
