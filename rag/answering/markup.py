@@ -34,8 +34,9 @@ _INLINE = re.compile(
     r"|(?<![\w/\\])_(?![\s_])(?P<underlined>[^_\n]+)(?<![\s\\])_(?![\w/])",
     re.DOTALL,
 )
-_ESCAPE = re.compile(r"(?<!\\)\\(?=[$*#](?![^\W\d_])|(?<=\w\\)_)")
-"""The backslash of a character that is no mark, as in "\\$7.00" or "a\\_b"; not of a "\\$name"."""
+_ESCAPE = re.compile(r"(?<!\\)\\(?=[$*#](?![^\W\d_])|(?<=\w\\)_|[)\]]|(?<![:.*]\\)[(\[])")
+"""The backslash of a character that is no mark, as in "\\$7.00", "a\\_b" or "\\(daily\\)"; not of a
+"\\$name" or "C:\\(x86)"."""
 _NOTE = re.compile(
     r"(?<=[^\s\[\](])\[\^\d{1,3}\](?![\w:])|^[ \t]*+\[\^[\w-]{1,30}\]:[ \t]++"
     r"|(?<![=\s])[ \t]++\{(?:\.[a-z][\w-]{2,30}(?:[ \t]++[.#][a-z][\w-]{2,30})*+"

@@ -374,6 +374,10 @@ def test_words_are_found_where_they_were_when_marks_are_gone(text):
         ("?a=1&copy=2, AT&T; &unheard; \\&amp;", "?a=1&copy=2, AT&T; &unheard; \\&amp;"),
         ("&amp;lt;", "&lt;"),
         ("set max\\_run\\_time, or `a\\_b`", "set max_run_time, or a\\_b"),
+        (
+            "Form\\(s\\) \\(new\\), \\[name\\]; C:\\(x86) `\\(a\\)`",
+            "Form(s) (new), [name]; C:\\(x86) \\(a\\)",
+        ),
     ],
 )
 def test_entities_and_escapes_are_shown_as_their_characters(text, shown):
