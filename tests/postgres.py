@@ -37,8 +37,11 @@ class Server:
     identity: dict[str, int]
 
     def create(self, template: str = "template1") -> str:
-        """The name of a new database, made as a copy of another one."""
+        """The name of a new database, made as a copy of another one, which nobody uses then."""
         name = f"t{uuid.uuid4().hex}"
+        if template != "template1":
+            ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = {}"
+            self.tell(sql.SQL(ended).format(sql.Literal(template)))
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
         self.tell(statement.format(sql.Identifier(name), sql.Identifier(template)))
         return name

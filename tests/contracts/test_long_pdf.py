@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Upload, Workspace
+from rag import KnowledgeBase, Upload, Workspace, readers
+from rag.services.jobs import reporter
 from tests.sample_files import PROSE, pdf
 from tests.workspaces import QUICK, workspace_at
 
@@ -64,4 +65,20 @@ def test_cancelled_half_way_it_ends_there_and_leaves_nothing(tmp_path, thousand_
     assert max(seen) < PAGES
     assert base.documents.documents(QUICK.index) == []
     assert base.search("manual", QUICK).hits == ()
+    workspace.close()
+
+
+def test_cancelled_after_the_last_page_it_leaves_nothing(tmp_path, monkeypatch):
+    workspace, base, job = _queued(tmp_path, pdf("Page 1 of the manual."))
+    read = readers.read
+
+    def cancelled(*given: object, **options: object) -> object:
+        document = read(*given, **options)
+        workspace.jobs.cancel(job)
+        return document
+
+    monkeypatch.setattr(reporter, "HEARTBEAT_SECONDS", 5.0)  # the next is after it is stored
+    monkeypatch.setattr(readers, "read", cancelled)
+    assert workspace.jobs.run(job).status == "cancelled"
+    assert base.documents.documents(QUICK.index) == []
     workspace.close()

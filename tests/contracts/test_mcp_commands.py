@@ -26,7 +26,7 @@ from rag.experiments.systems.mcp_endpoints import started
 from tests.api import client, served
 from tests.foreign_server import TEXTS
 from tests.rooms import ROOT
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, URL, add, workspace_at
 
 COMMAND = shlex.join([sys.executable, str(ROOT / "tests" / "foreign_server.py")])
 QUESTION = "How long may leave be carried over?"
@@ -123,7 +123,9 @@ def test_a_recipe_ranks_alike_by_a_command_at_an_address_and_here(workspace):
     """The four ways to the same search: here, by REST, by MCP over HTTP, and by a command."""
     home = workspace.settings.home
     secret, _ = workspace.access.tokens.create("parity", ["read"])
-    command = f"env PYTHONPATH={ROOT} {sys.executable} -m rag mcp --home {home}"
+    url = workspace.settings.database_url
+    variables = f"PYTHONPATH={ROOT}" + (f" {URL}={url}" if url else "")
+    command = f"env {variables} {sys.executable} -m rag mcp --home {home}"
     settings = replace(workspace.settings, allow_private_urls=True)
     own = Workspace(replace(settings, tool_variables={"TOUCHSTONE_TOOL_KEY": secret}))
     base = own.base("manuals")

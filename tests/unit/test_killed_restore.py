@@ -8,6 +8,7 @@ import pytest
 from rag import KnowledgeBase, Settings, Workspace, restore_backup
 from tests.workspaces import QUICK, add, workspace_at
 
+pytestmark = pytest.mark.sqlite("a server gets a backup only into an empty database")
 TEXT = "Unused leave lapses in March."
 
 

@@ -30,7 +30,7 @@ LEAVE = "May unused leave be carried over?"
 @pytest.fixture
 def with_fields(home: Path) -> KnowledgeBase:
     workspace, made = handbook(home)
-    job = made.recipes.save(WHOLE)
+    job = made.recipes.save_and_build(WHOLE).job
     assert job is not None
     workspace.jobs.run(job)
     add(workspace, made, {"cash.md": FRONT + TEXT})

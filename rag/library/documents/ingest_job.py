@@ -214,6 +214,8 @@ class _ItemReader:
         self._forecast.read(item.position, len(document.text))
 
         def book(connection: Connection, done: Stored) -> None:
+            if rows.get(connection, self._job.id).cancel:  # later than the last beat
+                raise Cancelled("Stopped.")
             reason = "; ".join(
                 filter(
                     None, (unread_words(document), self._ingestion.behind(), lost_labels(done.lost))
