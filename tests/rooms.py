@@ -2,7 +2,8 @@
 
 A room is a folder; the modules and folders of the vocabulary are one room. A room may import rooms
 of the tiers above its own in ``TIERS``, also for type checking only, and nothing of its own tier or
-of those below. Within a room, folders may import each other one way only.
+of those below; ``rag``, the public names, and the two files that start a program may also import
+their own tier. Within a room, folders may import each other one way only.
 """
 
 import ast
@@ -41,11 +42,11 @@ TIERS: tuple[tuple[str, ...], ...] = (
     ("rag.evaluation", "rag.services"),
     ("rag.library", "rag.search"),
     ("rag.conversations", "rag.experiments"),
-    ("rag.workspace",),
-    ("rag",),
+    ("rag.workspace", "rag"),
     ("rag.api", "rag.cli", "pages"),
-    ("app", "rag.__main__"),
 )
+ENTRY_POINTS = {"app": "pages", "rag.__main__": "rag.cli"}
+"""The files that start a program, and the room that each belongs to."""
 TIER = {room: number for number, tier in enumerate(TIERS) for room in tier}
 PRODUCT = ("rag", "pages", "app")
 
@@ -62,8 +63,10 @@ class Import:
 
 def room_of(name: str) -> str | None:
     """The room of a module, or of a name in one; None for what has no place in the order."""
-    if name in ("rag", "app"):
+    if name == "rag":
         return name
+    if name in ENTRY_POINTS:
+        return ENTRY_POINTS[name]
     if any(within(name, word) for word in VOCABULARY):
         return "vocabulary"
     return next((room for room in TIER if room != "rag" and within(name, room)), None)
@@ -86,7 +89,8 @@ def order_breach(found: Import) -> str | None:
     mine, theirs = room_of(found.importer), target_room(found)
     if mine is None or theirs is None:
         return f"{found.importer if mine is None else found.name} has no room: name it in TIERS"
-    if mine == theirs or mine == "rag" or TIER[theirs] < TIER[mine]:
+    starts = found.importer == "rag" or found.importer in ENTRY_POINTS
+    if mine == theirs or TIER[theirs] < TIER[mine] + starts:
         return None
     return f"imports {found.name}: {theirs} comes after {mine}"
 
