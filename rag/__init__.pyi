@@ -20,9 +20,9 @@ from .access.tokens import KeptReplies as KeptReplies
 from .access.tokens import Made as Made
 from .access.tokens import Tokens as Tokens
 from .answering.asking.model_answer import general_statement as general_statement
+from .answering.asking.prompt import PROMPTS as PROMPTS
 from .answering.asking.prompt import Prompt as Prompt
 from .answering.asking.suspicious import suspicions as suspicions
-from .answering.asking.wording import PROMPTS as PROMPTS
 from .answering.citations import answer_and_more as answer_and_more
 from .answering.citations import in_order as in_order
 from .answering.citations import mentions as mentions
@@ -103,9 +103,6 @@ from .evaluation.metrics import lower_is_better as lower_is_better
 from .evaluation.metrics import metric_meaning as metric_meaning
 from .evaluation.metrics import metric_title as metric_title
 from .evaluation.pooling.difference import PooledDifference as PooledDifference
-from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
-from .evaluation.refusal_limits import RefusalLimit as RefusalLimit
-from .evaluation.refusal_limits import TopicProbabilities as TopicProbabilities
 from .evaluation.relevance import judged_by_document as judged_by_document
 from .evaluation.reliability import ReliabilityBin as ReliabilityBin
 from .evaluation.report.results import UNCHANGED as UNCHANGED
@@ -124,10 +121,13 @@ from .evaluation.splits import Split as Split
 from .evaluation.splits import SplitSelection as SplitSelection
 from .evaluation.sweeping import Grid as Grid
 from .evaluation.sweeping import QuestionFigures as QuestionFigures
+from .evaluation.thresholds import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
 from .evaluation.thresholds import PromiseCurves as PromiseCurves
+from .evaluation.thresholds import RefusalLimit as RefusalLimit
 from .evaluation.thresholds import ThresholdCurve as ThresholdCurve
 from .evaluation.thresholds import ThresholdPoint as ThresholdPoint
 from .evaluation.thresholds import ThresholdPromise as ThresholdPromise
+from .evaluation.thresholds import TopicProbabilities as TopicProbabilities
 from .experiments.bundles import Deviation as Deviation
 from .experiments.bundles import Reproduction as Reproduction
 from .experiments.explanation.counterfactuals import Counterfactual as Counterfactual
@@ -141,9 +141,9 @@ from .experiments.explanation.recipe_comparison import TextPart as TextPart
 from .experiments.explanation.standing import Gap as Gap
 from .experiments.explanation.standing import Located as Located
 from .experiments.explanation.standing import Standing as Standing
-from .experiments.exports.recipe_exports import EXPORT_TARGETS as EXPORT_TARGETS
-from .experiments.exports.recipe_exports import ExportTarget as ExportTarget
-from .experiments.exports.recipe_exports import RecipeExportData as RecipeExportData
+from .experiments.recipes import EXPORT_TARGETS as EXPORT_TARGETS
+from .experiments.recipes import ExportTarget as ExportTarget
+from .experiments.recipes import RecipeExportData as RecipeExportData
 from .experiments.recipes import SavedRecipe as SavedRecipe
 from .experiments.runs.decisions import EQUAL_MARGIN as EQUAL_MARGIN
 from .experiments.runs.decisions import DecisionEntry as DecisionEntry

@@ -1,10 +1,16 @@
 """From what was found to what is said: context, prompt, answer, citations."""
 
 from rag.answering.asked_values import asked_value
-from rag.answering.asking.prompt import NO_ANSWER, Beside, messages, passage_budget, prompt_text
+from rag.answering.asking.prompt import (
+    NO_ANSWER,
+    Beside,
+    Wording,
+    messages,
+    passage_budget,
+    prompt_text,
+)
 from rag.answering.asking.reading_probe import READING_QUESTIONS, right_readings
 from rag.answering.asking.speech import Continuing, renumbered
-from rag.answering.asking.wording import Wording
 from rag.answering.assessing.assess import Sufficiency
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.citations import Mention, in_order, mentions

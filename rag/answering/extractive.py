@@ -30,7 +30,7 @@ from rag.answering.words import FIGURE
 from rag.lexical.references import Reference, reference_of
 from rag.protocols import Embedder
 from rag.types import Citation, Hit, Trace
-from rag.types.percents import told_apart
+from rag.types.answers import told_apart
 
 _PROCEDURE = re.compile(rf"\W{{0,3}}{any_of('procedure')}", re.IGNORECASE)
 

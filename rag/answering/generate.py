@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rag.answering.asking.model_answer import ModelAnswer, Parts
-from rag.answering.asking.prompt import Beside, Prompt
-from rag.answering.asking.quote_sentence import QuotesAnswer, QuoteSentence, quotes_prompt
-from rag.answering.asking.shown_quotes import answering_quotes
+from rag.answering.asking.prompt import Beside, Prompt, Wording
+from rag.answering.asking.quote_sentence import (
+    QuotesAnswer,
+    QuoteSentence,
+    answering_quotes,
+    quotes_prompt,
+)
 from rag.answering.asking.sourcing import AnswerTool
 from rag.answering.asking.suspicious import count_suspicious
-from rag.answering.asking.wording import Wording
 from rag.answering.assessing.assess import Assessor, Sufficiency, with_assessment
 from rag.answering.checking import with_checks
 from rag.answering.citations import place_citations

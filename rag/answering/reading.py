@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -25,9 +25,9 @@ from rag.answering.assessing.editions import (
     word_set,
     words_of,
 )
+from rag.answering.languages import alternatives
 from rag.answering.markup import unmarked
 from rag.answering.statements.rows import BETWEEN, body, rows_within, tables_within
-from rag.answering.statements.running_heads import blank_running_heads, running_lines
 from rag.answering.statements.sentences import (
     ENDED,
     LONGEST_STATEMENT,
@@ -38,9 +38,71 @@ from rag.answering.statements.sentences import (
     procedure_of,
     statements,
 )
+from rag.answering.words import DIGITS, LETTERS
 from rag.chunking.contexts import title_of
 from rag.lexical.references import NUMBERED, Reference
-from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
+from rag.types import Chunk, Citation, Document, Hit, Page, Span, name_stem
+
+EDGE = 4
+"""Lines at the top and at the bottom of a page where such a line may stand."""
+LEAST_SHARE = 0.4
+"""Of the pages: left and right ones may differ, and the first often has none."""
+LONGEST = 120
+SEVERAL_WORDS = 4
+"""Words of a line in which a page number may stand among them."""
+
+_LINE = re.compile(r"[^\n]+")
+_FOLIO = re.compile(
+    rf"^[ \t]*(?:{alternatives('page')})[ \t]+\d+"
+    rf"(?:[ \t]*(?:/|\||{alternatives('out_of')})[ \t]*\d+)?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_REST_OF_SENTENCE = re.compile(r"\s*[a-zß-ÿα-ωа-џ].*[.!?]\s*")
+"""A line that goes on a sentence; a rule may be said twice, and end alike."""
+_NUMBER = re.compile(r"(?<![\d.,])\d{1,6}(?![\d.,])")
+
+
+def running_lines(document: Document) -> list[Span]:
+    """Return the spans of the running headers and footers of a PDF, in order."""
+    if document.media_type != "application/pdf" or len(document.pages) < 2:
+        return []
+    pages = [list(_edges(document.text, page)) for page in document.pages]
+    counts = Counter(key for page in pages for key in {key for _, keys in page for key in keys})
+    least = max(2, LEAST_SHARE * len(pages))
+    return [span for page in pages for span, keys in page if any(counts[k] >= least for k in keys)]
+
+
+def blank_running_heads(chunk: Chunk, running: Iterable[Span]) -> str:
+    """The text of a passage with running lines and page numbers blank, all else in its place."""
+    text = chunk.text
+    inside = [
+        (max(start - chunk.start, 0), min(end - chunk.start, len(text)))
+        for start, end in running
+        if start < chunk.end and end > chunk.start
+    ]
+    for start, end in [*inside, *(match.span() for match in _FOLIO.finditer(text))]:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _edges(text: str, page: Page) -> Iterator[tuple[Span, set[str]]]:
+    """The lines at the edges, each with what makes it the same as those of other pages.
+
+    Only numbers of pages may differ: they stand alone, or grow with the pages in a line of several
+    other words. "Total amount: 225.00" and "Week 4" say something.
+    """
+    matches = _LINE.finditer(text, page.start, page.end)
+    lines = [match.span() for match in matches if match.group().strip()]
+    for start, end in dict.fromkeys((*lines[:EDGE], *lines[-EDGE:])):
+        if end - start > LONGEST or _REST_OF_SENTENCE.fullmatch(text, start, end):
+            continue
+        line = " ".join(text[start:end].split())
+        keys = {line if LETTERS.search(line) else DIGITS.sub("0", line)}
+        for number in _NUMBER.finditer(line) if len(line.split()) >= SEVERAL_WORDS else ():
+            offset = int(number[0]) - page.number
+            keys.add(f"{line[: number.start()]}{offset}#{line[number.end() :]}")
+        yield (start, end), keys
+
 
 BEFORE_NOTE = " … "
 """Between a statement and its notes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from rag.answering.asking.wording import PROMPTS, Wording, check_prompt_text
+from rag.answering.asking.prompt import PROMPTS, Wording, check_prompt_text
 from rag.operation import ALL, operation
 from rag.storage import Database
 from rag.storage import registries as rows

@@ -46,6 +46,7 @@ from .metrics import MEASURES as MEASURES
 from .metrics import Ranked as Ranked
 from .metrics import evaluate as evaluate
 from .metrics import parse_metric as parse_metric
+from .metrics import rank_biased_overlap as rank_biased_overlap
 from .pooling.bounds import BOUNDED as BOUNDED
 from .pooling.bounds import OpenPair as OpenPair
 from .pooling.bounds import difference_bounds as difference_bounds
@@ -59,7 +60,6 @@ from .pooling.sampling import Agreement as Agreement
 from .pooling.sampling import SampledMean as SampledMean
 from .pooling.sampling import agreement as agreement
 from .pooling.sampling import sampled_mean as sampled_mean
-from .rank_overlap import rank_biased_overlap as rank_biased_overlap
 from .relevance import judged_passages as judged_passages
 from .relevance import relevant_chunks as relevant_chunks
 from .run_intervals import by_tag as by_tag

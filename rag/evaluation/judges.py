@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
 
+from rag.answering.asking.prompt import Wording, digest
 from rag.answering.asking.sourcing import objects
-from rag.answering.asking.wording import Wording, digest
 from rag.errors import ProviderMisbehaved
 from rag.fences import fenced, mark
 from rag.protocols import ChatModel, DecisionModel

@@ -22,7 +22,7 @@ from math import exp
 from statistics import fmean
 from types import MappingProxyType
 
-from rag.evaluation import retrieved_text
+from rag.evaluation import span_metrics
 from rag.evaluation.judging import Judged
 from rag.evaluation.metrics import MEASURES, Ranked, evaluate
 from rag.evaluation.relevance import nuggets_of
@@ -59,7 +59,7 @@ def measured(
         _result(item, {**rows.get(item.question.id, {}), **spans.get(item.question.id, {})})
         for item in ranked
     ]
-    means |= retrieved_text.means(spans) | _refusals(ranked)
+    means |= span_metrics.means(spans) | _refusals(ranked)
     return with_figures(results, means, evidence_figures(ranked, cutoffs))
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.settings import variables
-from rag.settings.names import TOOL_PREFIX
-from rag.settings.variables import PROJECT, fold_case
+from rag.settings.variables import PROJECT, TOOL_PREFIX, fold_case
 
 __all__ = ["PROJECT", "Settings", "fold_case"]
 

@@ -25,7 +25,10 @@ from rag.types.answers import (
     StatedProbability,
     Usage,
     cost_text,
+    half_up,
     money,
+    percent,
+    told_apart,
 )
 from rag.types.arrays import (
     Floats,
@@ -56,7 +59,6 @@ from rag.types.documents import (
     with_context,
 )
 from rag.types.labels import LOST, MISLEADING, Evidence, Question
-from rag.types.percents import half_up, percent, told_apart
 from rag.types.retrieval import (
     SYNONYM_SEPARATOR,
     TOOL,

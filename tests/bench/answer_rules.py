@@ -16,7 +16,7 @@ from unittest.mock import patch
 from rag import SAMPLE
 from rag.answering import PassageReader, extractive, quote_candidates
 from rag.answering.assessing import evidence
-from rag.answering.assessing.model import answer_model
+from rag.answering.assessing.evidence import answer_model
 from rag.answering.statements import sentences
 from tests.bench import answer_states as states
 

@@ -42,10 +42,11 @@ from rag import (
 )
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import probability_of
-from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.model import (
+from rag.answering.assessing.evidence import (
     AnswerModel,
+    EvidenceReader,
     Observation,
+    QuoteEvidence,
     answer_model,
     fitted,
     write_shipped,

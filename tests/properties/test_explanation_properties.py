@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import Counterfactual, SearchRecipe
-from rag.evaluation.rank_overlap import rank_biased_overlap
+from rag.evaluation.metrics import rank_biased_overlap
 from rag.experiments.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, by_weight
 from rag.experiments.explanation.counterfactuals import SHORTER, counterfactuals, number, stated
 from rag.retrieval import Candidates, select

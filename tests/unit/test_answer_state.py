@@ -5,8 +5,14 @@ import pytest
 from rag import Citation, Settings, providers
 from rag.answering import PassageReader, Terms, Vocabulary
 from rag.answering.assessing.assess import NO_CODE, probability_of
-from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.model import AnswerModel, Observation, answer_model, fitted
+from rag.answering.assessing.evidence import (
+    AnswerModel,
+    EvidenceReader,
+    Observation,
+    QuoteEvidence,
+    answer_model,
+    fitted,
+)
 from tests.answers import hits, trace
 from tests.unit.test_key_terms import OfTexts
 

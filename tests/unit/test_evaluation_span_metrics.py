@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from rag import InvalidInput, Question
 from rag.evaluation import Judged
-from rag.evaluation.retrieved_text import means, ranked_keys, span_figures
 from rag.evaluation.span_metrics import (
     Coverage,
     Span,
     by_tokens,
+    means,
     measured_by_span,
+    ranked_keys,
+    span_figures,
     span_scores,
 )
 from rag.types import Evidence

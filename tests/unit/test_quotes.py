@@ -21,7 +21,7 @@ from rag.answering import PassageReader, quotes
 from rag.answering.citations import in_quotation_marks, words_of_quotation
 from rag.answering.extractive import OUTDATED
 from rag.answering.markup import unmarked_cell
-from rag.answering.statements.running_heads import blank_running_heads, running_lines
+from rag.answering.reading import blank_running_heads, running_lines
 from rag.answering.statements.sentences import sentence_spans, statements
 from rag.types import Page
 from tests.answers import hit, hits, trace

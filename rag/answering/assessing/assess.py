@@ -13,9 +13,14 @@ from rag.answering.assessing.conflicts import (
     superseded_words,
 )
 from rag.answering.assessing.editions import moment_of
-from rag.answering.assessing.evidence import DEGREES, EvidenceReader, QuoteEvidence
+from rag.answering.assessing.evidence import (
+    DEGREES,
+    AnswerModel,
+    EvidenceReader,
+    QuoteEvidence,
+    answer_model,
+)
 from rag.answering.assessing.key_terms import KeyTerm, key_terms, nearest_code, unknown_terms
-from rag.answering.assessing.model import AnswerModel, answer_model
 from rag.answering.extractive import Dated
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish

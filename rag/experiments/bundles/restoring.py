@@ -22,7 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from rag import readers
 from rag.errors import InvalidFile, InvalidInput, validation_words
 from rag.evaluation.formats import beir
-from rag.evaluation.retrieved_text import in_tokens
+from rag.evaluation.span_metrics import in_tokens
 from rag.experiments.bundles import contents
 from rag.experiments.bundles.contents import (
     DocumentEntry,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.answering.statements.sentences import spans_of
-from rag.evaluation.rank_overlap import rank_biased_overlap
+from rag.evaluation.metrics import rank_biased_overlap
 from rag.evaluation.relevance import relevant_chunks
 from rag.experiments.runs.rankings import (
     RankedPassage,

@@ -20,9 +20,8 @@ from rag.errors import InvalidInput
 from rag.evaluation.judging import Judge, Judged
 from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import is_measurable, judged_by_document
-from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.evaluation.significance import Fallbacks
-from rag.evaluation.span_metrics import by_tokens
+from rag.evaluation.span_metrics import by_tokens, ranked_keys, span_figures
 from rag.experiments.runs.differences import edits_environment
 from rag.experiments.runs.quality.failing import METRIC as DOUBT
 from rag.experiments.runs.quality.failing import correct_doubts

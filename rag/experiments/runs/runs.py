@@ -9,7 +9,7 @@ from statistics import fmean
 from pydantic import Field
 
 from rag.errors import InvalidInput
-from rag.evaluation.rank_overlap import rank_biased_overlap
+from rag.evaluation.metrics import rank_biased_overlap
 from rag.evaluation.report import FailureNote
 from rag.experiments.runs.decisions import Decisions
 from rag.experiments.runs.evaluate_job import Evaluations

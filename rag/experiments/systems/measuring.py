@@ -18,7 +18,7 @@ from rag.errors import InvalidInput
 from rag.evaluation.judging import Judged, judged_units
 from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import judged_by_document, uncovered_labels
-from rag.evaluation.retrieved_text import span_figures
+from rag.evaluation.span_metrics import span_figures
 from rag.experiments.runs.differences import edits_environment
 from rag.experiments.runs.evaluator import (
     DEFAULT_CUTOFFS,

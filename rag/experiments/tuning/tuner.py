@@ -14,10 +14,9 @@ from rag.errors import InvalidInput
 from rag.evaluation.calibration import cross_validated
 from rag.evaluation.comparison import Comparison, clusters_of
 from rag.evaluation.metrics import parse_metric
-from rag.evaluation.refusal_limits import TopicProbabilities
 from rag.evaluation.splits import Split
 from rag.evaluation.sweeping import CandidateTable, Grid, QuestionFigures, compared, measure
-from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
+from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve, TopicProbabilities
 from rag.experiments.runs.evaluator import deepened
 from rag.experiments.tuning.calibrator import FEATURES
 from rag.experiments.tuning.candidates import refuse_steps

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from rag.answering.asking.wording import Wording
+from rag.answering.asking.prompt import Wording
 from rag.errors import InvalidInput
 from rag.evaluation.calibration import stated_threshold
 from rag.evaluation.judges import (

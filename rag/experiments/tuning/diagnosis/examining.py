@@ -14,9 +14,9 @@ from rag.errors import NotFound
 from rag.evaluation.answers import contains_answer, nearest_part, plain_answer
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.measuring import measured
-from rag.evaluation.refusal_limits import FEWEST_FOR_REFUSAL
 from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
+from rag.evaluation.thresholds import FEWEST_FOR_REFUSAL
 from rag.experiments.runs.quality.failing import (
     CONFLICT,
     correct_doubts,
