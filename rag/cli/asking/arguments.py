@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag.cli.asking import arena, conversing, memory, one_question
+from rag.cli.asking import arena, conversing, explaining, memory
 from rag.cli.options import Verb, repeatable, switch
 
 
@@ -21,8 +21,8 @@ def _asking_verbs(verb: Verb) -> None:
     """Verbs that take a question."""
     also = "search this knowledge base too, by its saved recipe (repeatable)"
     for added in (
-        verb(one_question.search, "kb", "question", recipe=True),
-        asking := verb(one_question.ask, "kb", "question", recipe=True),
+        verb(conversing.search, "kb", "question", recipe=True),
+        asking := verb(conversing.ask, "kb", "question", recipe=True),
         chatting := verb(conversing.chat, "kb", recipe=True),
     ):
         repeatable(added, "--also", "KB2[:top_k=3,threshold=0.3,weight=0.5]", also)
@@ -89,7 +89,7 @@ def _arena_verbs(verb: Verb) -> None:
 
 def _explaining_verbs(verb: Verb) -> None:
     """The verb that says why."""
-    added = verb(one_question.explain, "kb", "question", recipe=True)
+    added = verb(explaining.explain, "kb", "question", recipe=True)
     what = added.add_mutually_exclusive_group()
     what.add_argument("--chunk", metavar="ID", help="a passage by its id")
     what.add_argument("--find", metavar="TEXT", help="passages that contain these words")

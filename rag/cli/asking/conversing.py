@@ -1,4 +1,4 @@
-"""Verbs that hold a conversation, and those that look after what was said."""
+"""Verbs that search and ask, that hold a conversation, and that look after what was said."""
 
 from __future__ import annotations
 
@@ -37,6 +37,19 @@ ACTIONS = ("list", "show", "rename", "delete", "export")
 
 _LISTED = 1000
 _END = ("/quit", "/exit")
+
+
+def search(args: argparse.Namespace) -> Output:
+    base, recipe, beside = targets.several(args)
+    return printing.trace(base.search(args.question, recipe, beside))
+
+
+def ask(args: argparse.Namespace) -> Output:
+    if args.session is not None:
+        return ask_in_session(args)
+    base, recipe, beside = targets.several(args)
+    stream = base.ask(args.question, recipe, beside)
+    return printing.answer(stream.answer, stream.error)
 
 
 def chat(args: argparse.Namespace) -> Output:

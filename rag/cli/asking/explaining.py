@@ -1,10 +1,9 @@
-"""Output of the explanations of a retrieval."""
+"""The verb that explains a retrieval."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rag import (
     Attribution,
@@ -24,15 +23,16 @@ from rag import (
     signed,
     stage_title,
 )
+from rag.cli import inputs, targets
 from rag.cli.printing import Output, indexed_with, located, progress, snippet
 
 _SNIPPET = 110
 
 
-def explain(
-    base: KnowledgeBase, recipe: Recipe, args: argparse.Namespace, changes: Mapping[str, Any]
-) -> Output:
+def explain(args: argparse.Namespace) -> Output:
     """One passage, those that hold a text or a document, or the recipe against a changed one."""
+    base, recipe = targets.ready(args)
+    changes = dict(inputs.assignment(text) for text in args.against)
     if args.against or args.against_run:
         start = _recipe_of(base, args.against_run) if args.against_run else recipe
         other = start.with_fields(changes)
