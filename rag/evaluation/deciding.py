@@ -116,17 +116,6 @@ _TINY = 1e-12
 _PRIOR = 2.0  # draws that a prediction of nothing counts as
 
 
-@dataclass(frozen=True, slots=True)
-class Capital:
-    """The logarithm of what bets made, so far at most, shape (draws, values).
-
-    ``low`` is of bets that the sum is higher than the value, ``high`` that it is lower.
-    """
-
-    low: Floats
-    high: Floats
-
-
 class Draws:
     """Hits in the order in which they were drawn, each array of shape (n,).
 
@@ -156,10 +145,12 @@ class Draws:
         """The lowest sum of the hits from each draw on, shape (n + 1,)."""
         return np.append(_from_here(np.minimum(self.weights, 0.0)), 0.0)
 
-    def capital(self, relevance: Floats, sums: Floats) -> Capital:
+    def capital(self, relevance: Floats, sums: Floats) -> tuple[Floats, Floats]:
         """Bet against values of the whole sum, shape (values,), with the first draws judged.
 
-        ``relevance`` is in [0, 1], shape (draws,).
+        ``relevance`` is in [0, 1], shape (draws,). Returns the logarithm of what was made, so far
+        at most, by bets that the sum is higher than the value and that it is lower, each of shape
+        (draws, values).
         """
         count = len(relevance)
         weights = self.weights[:count]
@@ -171,7 +162,7 @@ class Draws:
         high = _log_capital(rest - terms[:, None], highs[:, None] - rest)
         low[after < self.least[1 : count + 1, None] - _ROUNDING] = np.inf
         high[after > self.most[1 : count + 1, None] + _ROUNDING] = np.inf
-        return Capital(np.maximum.accumulate(low), np.maximum.accumulate(high))
+        return np.maximum.accumulate(low), np.maximum.accumulate(high)
 
     def means(self, relevance: Floats) -> Floats:
         """The estimate of the whole sum after each draw, shape (draws,): unbiased at every one."""
@@ -290,9 +281,9 @@ def _first_verdict(draws: Draws, judged: Floats, base: float, margin: float) -> 
         return 0, "equal"
     if low > 0.0 or high < 0.0:
         return 0, "better" if low > 0.0 else "worse"
-    capital = draws.capital(judged, np.array([0.0, margin, -margin]) - base)
-    better, worse = capital.low[:, 0] >= LIMIT, capital.high[:, 0] >= LIMIT
-    equal = (capital.high[:, 1] >= LIMIT) & (capital.low[:, 2] >= LIMIT)
+    higher, lower = draws.capital(judged, np.array([0.0, margin, -margin]) - base)
+    better, worse = higher[:, 0] >= LIMIT, lower[:, 0] >= LIMIT
+    equal = (lower[:, 1] >= LIMIT) & (higher[:, 2] >= LIMIT)
     if len(judged) == len(draws):  # the difference is known
         exact = base + float(draws.weights @ judged)
         equal[-1] |= abs(exact) <= margin + _ROUNDING
@@ -319,9 +310,9 @@ def _steps(draws: Draws, judged: Floats, base: float) -> tuple[Step, ...]:
             high,
         )
     )
-    capital = draws.capital(judged, tried)
-    lows = _crossings(capital.low, tried)
-    highs = -_crossings(capital.high[:, ::-1], -tried[::-1])
+    higher, lower = draws.capital(judged, tried)
+    lows = _crossings(higher, tried)
+    highs = -_crossings(lower[:, ::-1], -tried[::-1])
     seen = np.cumsum(draws.weights[: len(judged)] * judged)
     lows = np.maximum(lows, np.maximum.accumulate(seen + draws.least[1 : len(judged) + 1]))
     highs = np.minimum(highs, np.minimum.accumulate(seen + draws.most[1 : len(judged) + 1]))

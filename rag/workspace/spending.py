@@ -9,7 +9,6 @@ greater length.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from rag import providers
 from rag.providers import Variables
@@ -17,18 +16,6 @@ from rag.recipe import Recipe
 from rag.recipe.parts import RecipePart
 
 _BY_PATH = ("onnx", "cross-encoder")  # rerankers in files of the server, which a path opens
-
-
-@dataclass(frozen=True, slots=True)
-class _Cost:
-    """A field of a recipe that may cost money: the services that it calls, and the amounts.
-
-    The cost grows with each of ``amounts``.
-    """
-
-    field: str
-    services: tuple[str | None, ...]
-    amounts: tuple[int, ...]
 
 
 def opened(recipe: Recipe) -> str:
@@ -45,17 +32,17 @@ def beyond(
     The fields of the answer count only if it ``answers``. Raises InvalidRecipe for an unknown
     provider.
     """
-    costs = list(_costs(requested, variables, answers=answers))
+    costs = dict(_costs(requested, variables, answers=answers))
     if not (costs or _tools(requested) or (answers and _calls_tools(requested))):
         return ""
     saved_recipe = saved()
-    saved_costs = {cost.field: cost for cost in _costs(saved_recipe, variables, answers=answers)}
-    for cost in costs:
-        allowed = saved_costs.get(cost.field)
-        if allowed is None or allowed.services != cost.services:
-            return cost.field
-        if any(more > most for more, most in zip(cost.amounts, allowed.amounts, strict=True)):
-            return cost.field
+    saved_costs = dict(_costs(saved_recipe, variables, answers=answers))
+    for field, (services, amounts) in costs.items():
+        allowed_services, allowed = saved_costs.get(field, (None, ()))
+        if allowed_services != services:
+            return field
+        if any(more > most for more, most in zip(amounts, allowed, strict=True)):
+            return field
     return _tools_beyond(requested, saved_recipe, answers=answers)
 
 
@@ -73,10 +60,13 @@ def _provider(recipe: Recipe) -> str:
     return providers.vector_space(recipe.index.embedder)[0].partition(":")[0]
 
 
-def _costs(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_Cost]:
+def _costs(
+    recipe: Recipe, variables: Variables, *, answers: bool
+) -> Iterator[tuple[str, tuple[tuple[str | None, ...], tuple[int, ...]]]]:
     """Yield the fields that can cost money in a search, and in an answer if ``answers``.
 
-    They are those that the parts of the recipe mark with ``Asks``, except tools.
+    They are those that the parts of the recipe mark with ``Asks``, except tools. Each comes with
+    the services that it calls, and the amounts that its cost grows with.
     """
     chat: tuple[str | None, ...] = ()
     if (recipe.search.asks_chat or answers) and providers.may_cost(
@@ -106,7 +96,7 @@ def _costs(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_
                 number = [int(value)] if is_number else []
                 amounts = (*number, *(getattr(part, amount) for amount in mark.amounts))
                 named = () if is_number else (value,)
-                yield _Cost(f"{part_name}.{name}", (*services, *named), amounts)
+                yield f"{part_name}.{name}", ((*services, *named), amounts)
 
 
 def _named_costs(model: str, variables: Variables) -> bool:

@@ -116,8 +116,8 @@ def _decided(
         "equal": abs(truth) > MARGIN,
         "open": False,
     }[decision.verdict]
-    capital = draws.capital(relevance, np.array([truth]))
-    covered = bool((capital.low < LIMIT).all() and (capital.high < LIMIT).all())
+    higher, lower = draws.capital(relevance, np.array([truth]))
+    covered = bool((higher < LIMIT).all() and (lower < LIMIT).all())
     pool = sum(len({*first[:K], *second[:K]}) for first, second in pairs.values())
     return Decided(truth, decision.labels, pool, false, covered)
 

@@ -46,25 +46,14 @@ def search(
     beside = workspace().beside(base.name, also)
     history = tuple(history)
     request = base.state(recipe, beside), question, history
-    failed = st.session_state.get(_FAILED)
-    if failed is not None and not anew and failed.answers(request):
-        return failed.trace
+    # The last search in which a step failed, kept until a moment of the monotonic clock.
+    failed_request, until, trace = st.session_state.get(_FAILED, (None, 0.0, None))
+    if trace is not None and not anew and failed_request == request and time.monotonic() < until:
+        return trace
     trace = base.search(question, recipe, beside, history)
     if trace.failures:
-        st.session_state[_FAILED] = _Failed(request, time.monotonic() + PATIENCE, trace)
+        st.session_state[_FAILED] = request, time.monotonic() + PATIENCE, trace
     return trace
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """The last search in which a step failed, held until a moment of the monotonic clock."""
-
-    request: tuple[object, ...]
-    until: float
-    trace: Trace
-
-    def answers(self, request: tuple[object, ...]) -> bool:
-        return request == self.request and time.monotonic() < self.until
 
 
 def is_empty(base: KnowledgeBase) -> bool:

@@ -64,9 +64,8 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
         sys.path.insert(0, str(Path.cwd()))
         call = retriever(args.callable)
         questions = base.systems.questions(args.set_name)
-        answers = ask_callable(call, questions, printing.progress)
-        retrievals = answers.retrievals
-        source = replace(callable_source(args.callable), errors=dict(answers.errors))
+        retrievals, errors = ask_callable(call, questions, printing.progress)
+        source = replace(callable_source(args.callable), errors=errors)
     measured = base.systems.evaluate(
         args.set_name,
         retrievals,

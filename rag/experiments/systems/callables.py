@@ -9,7 +9,6 @@ import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,6 @@ _PAIR, _TRIPLE = 2, 3
 
 class FailedRetrieval(TouchstoneError):
     """A retriever raised an error, or returned no list of results."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskedSystem:
-    """The retrievals of a system, and the errors by question id."""
-
-    retrievals: tuple[Returned, ...]
-    errors: Mapping[str, str]
 
 
 def retriever(name: str) -> Callable[[str], Any]:
@@ -76,9 +67,10 @@ def ask_callable(
     call: Callable[[str], Any],
     questions: list[Question],
     on_progress: ProgressCallback = lambda _done, _total: None,
-) -> AskedSystem:
-    """Ask a retriever every question. A question that fails does not end the others.
+) -> tuple[tuple[Returned, ...], dict[str, str]]:
+    """Ask a retriever every question; return what it returned, and the errors by question id.
 
+    A question that fails does not end the others.
     Raises FailedRetrieval if all fail.
     """
     retrievals, errors = list[Returned](), dict[str, str]()
@@ -94,7 +86,7 @@ def ask_callable(
             f"First: {next(iter(errors.values()))}.",
             "Call it with one question in Python first.",
         )
-    return AskedSystem(tuple(retrievals), errors)
+    return tuple(retrievals), errors
 
 
 def _retrieval(value: Any, question: Question) -> Returned:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from rag.errors import Cancelled, ProviderUnavailable, TouchstoneError
 from rag.experiments.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, new_run_id
 from rag.experiments.runs.gate import GateResult, checked
-from rag.experiments.systems.callables import AskedSystem, FailedRetrieval
+from rag.experiments.systems.callables import FailedRetrieval
 from rag.experiments.systems.endpoints import HttpSystem
 from rag.experiments.systems.formats.tables import Returned
 from rag.experiments.systems.measuring import SystemRuns
@@ -190,11 +190,11 @@ def measured(
 
     questions = system_runs.questions(set_name)
     with asking(services, base_id, system) as ask_system:
-        outcome = ask_all(ask_system, questions, on_asked)
+        retrievals, errors = ask_all(ask_system, questions, on_asked)
     return system_runs.evaluate(
         set_name,
-        outcome.retrievals,
-        replace(source, errors=dict(outcome.errors)),
+        retrievals,
+        replace(source, errors=errors),
         cutoffs,
         on_located,
         run_id=run_id,
@@ -208,9 +208,10 @@ def ask_all(
     questions: Sequence[Question],
     on_progress: ProgressCallback,
     sleep: Sleep = time.sleep,
-) -> AskedSystem:
-    """Ask all questions; one that fails doesn't end the others.
+) -> tuple[tuple[Returned, ...], dict[str, str]]:
+    """Ask all questions; return what came back, and the errors by question id.
 
+    A question that fails does not end the others.
     Waits that the system asks for are kept, up to a minute each. Raises FailedRetrieval if all of
     the first ``MOST_FAILURES`` fail, and what ``on_progress`` raises.
     """
@@ -236,7 +237,7 @@ def ask_all(
                 ) from error
         else:
             retrievals.append(replace(returned, question_id=question.id))
-    return AskedSystem(tuple(retrievals), errors)
+    return tuple(retrievals), errors
 
 
 def _patiently(ask: Callable[[str], Returned], question: str, wait: Sleep) -> Returned:

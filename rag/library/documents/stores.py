@@ -59,15 +59,6 @@ Rounding, batches and other processors move a vector by less than 0.001.
 
 
 @dataclass(frozen=True, slots=True)
-class SampledText:
-    """A text whose stored vector is checked, with the names of its passage and document."""
-
-    passage: str
-    document: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class ForeignVector:
     """A stored vector that the embedder of its index did not make; ``cosine`` is to its text's."""
 
@@ -88,29 +79,27 @@ class VectorCheckData:
     median: Annotated[float, Field(description="the median cosine of the sample")]
 
 
-def check_vectors(
-    embedder: Embedder, texts: Sequence[SampledText], stored: Vectors
-) -> VectorCheckData:
-    """Embed texts again; ``stored`` are their unit vectors. Raises ProviderError.
+def check_vectors(embedder: Embedder, rows: Sequence[StoreRow], stored: Vectors) -> VectorCheckData:
+    """Embed the texts of rows again; ``stored`` are their unit vectors. Raises ProviderError.
 
     A vector with a cosine below ``SAME_MODEL`` is of another model, another version of the model,
     or another text.
     """
-    if not texts:
+    if not rows:
         return VectorCheckData(0, (), (0.0, 1.0), 1.0)
-    fresh = embedder.embed([item.text for item in texts], "document")
+    fresh = embedder.embed([row.text for row in rows], "document")
     if fresh.shape != stored.shape:
-        cosines = np.zeros(len(texts))
+        cosines = np.zeros(len(rows))
     else:
         cosines = np.einsum("ij,ij->i", stored, fresh, dtype=np.float64)
     foreign = [
-        ForeignVector(item.passage, item.document, float(cosine))
-        for item, cosine in zip(texts, cosines, strict=True)
+        ForeignVector(row.id, row.id, float(cosine))
+        for row, cosine in zip(rows, cosines, strict=True)
         if cosine < SAME_MODEL
     ]
-    low, high = rate_interval(len(foreign), len(texts))
+    low, high = rate_interval(len(foreign), len(rows))
     return VectorCheckData(
-        len(texts),
+        len(rows),
         tuple(sorted(foreign, key=lambda item: item.cosine)),
         (low, high),
         float(np.median(cosines)),
@@ -286,8 +275,7 @@ def require_rows(services: Services, store: ExistingStore, count: int) -> None:
 def check_rows(services: Services, embedder: str, rows: Sequence[StoreRow]) -> VectorCheckData:
     """Compare the vectors of rows with those of their texts. Raises as ``require_dimension``."""
     stored = require_dimension(services, embedder, rows)
-    texts = [SampledText(row.id, row.id, row.text) for row in rows]
-    return check_vectors(services.models.embedder(embedder), texts, stored)
+    return check_vectors(services.models.embedder(embedder), rows, stored)
 
 
 def require_dimension(services: Services, embedder: str, rows: Sequence[StoreRow]) -> Vectors:
