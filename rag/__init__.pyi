@@ -60,7 +60,6 @@ from .conversations.tours import TourData as TourData
 from .conversations.tours import TourQuote as TourQuote
 from .conversations.tours import TourStop as TourStop
 from .conversations.tours import TourValue as TourValue
-from .conversations.tours import front_matter as front_matter
 from .conversations.tours import tour_html as tour_html
 from .errors import AlreadyExists as AlreadyExists
 from .errors import BlockedAddress as BlockedAddress

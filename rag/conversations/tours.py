@@ -25,20 +25,12 @@ from rag.evaluation.report.words import Markup, element, join, table
 from rag.input_rules import find_fault, mend
 from rag.library.documents.stored import documents_hash_now
 from rag.operation import ALL, operation
-from rag.readers.markdown import front_matter_length
 from rag.recipe import Recipe
 from rag.settings.version import code_version
 from rag.storage import Connection, Database, bases, documents
 from rag.storage.access import links
-from rag.types import Document, Span
+from rag.types import Span
 from rag.types.schema import Schema, Timestamp
-
-
-def front_matter(document: Document) -> int:
-    """Return the length of the front matter of a Markdown document, 0 for none."""
-    is_markdown = document.media_type == "text/markdown"
-    return front_matter_length(document.text) if is_markdown else 0
-
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _CELL_END = re.compile(r"(?<=\S) *\t *(?=\S)")

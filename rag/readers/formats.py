@@ -174,7 +174,7 @@ _CODE = Format(
 FORMATS: tuple[Format, ...] = (
     Format(("pdf",), "application/pdf", ".pdf.reader:read_pdf", ("pdf",), True, 10),
     _PLAIN,
-    Format(("md", "markdown"), "text/markdown", ".text:read_markdown", version=8),
+    Format(("md", "markdown"), "text/markdown", ".text:read_markdown", version=9),
     Format(("rst",), "text/x-rst", ".markup.rst:read_rst", _TEXT, True, 9),
     Format(("adoc", "asciidoc", "asc"), "text/asciidoc", ".markup.asciidoc:read_adoc", _TEXT, True),
     Format(("html", "htm", "xhtml"), "text/html", _HTML, _TEXT, True, 13),
@@ -187,7 +187,7 @@ FORMATS: tuple[Format, ...] = (
     Format(("ods",), f"{_OPEN}.spreadsheet", f"{_ODF}:read_ods", ("opendocument",), True, 2),
     Format(("rtf",), "application/rtf", ".office.rtf:read_rtf", ("rtf",), True, 5),
     Format(("epub",), "application/epub+zip", ".markup.epub:read_epub", ("epub",), True, 2),
-    Format(("ipynb",), "application/x-ipynb+json", ".records:read_notebook", version=1),
+    Format(("ipynb",), "application/x-ipynb+json", ".records:read_notebook", version=2),
     Format(("vtt",), "text/vtt", _TIMES, version=1),
     Format(("srt",), "application/x-subrip", _TIMES),
     Format(("ics",), "text/calendar", _CARDS),

@@ -27,15 +27,10 @@ _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:>|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|<[!/?a-zA-Z]|\|)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|$)")
-_FIELDS = re.compile(
-    r"---[ \t]*\n(?:(?:[\w\"'][\w .\"'-]{0,40}:|[ \t#\]}-])[^\n]*\n){1,60}?"
-    r"(?:---|\.\.\.)[ \t]*(?:\n+|\Z)"
-)
-"""Front matter: each line is a field, or belongs to one. Two rules around a text are none."""
-_TITLE = re.compile(r"^title:[ \t]*([^\n]*)", re.MULTILINE | re.IGNORECASE)
-_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"(?: #.*)?|'((?:[^']|'')*)'(?: #.*)?")
-_BLOCK_SIGNS = (">", "|", "&", "*", "!", "[", "{", '"', "'")
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<fields>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n+|$)")
+_LONGEST_FRONT_MATTER = 10_000
+"""Characters."""
+_NULL = "tag:yaml.org,2002:null"
 _COMMENT_END = "-->"
 _SIGNS = re.compile(
     r"^ {0,3}#{1,6} \S|^(?:```|~~~)|\[[^\[\]\n]+\]\([^()\s]+[()]|^\|?[ :]*-{3,}[ :]*\|",
@@ -126,23 +121,30 @@ def looks_like_markdown(text: str) -> bool:
     return _SIGNS.search(text) is not None
 
 
-def front_matter_length(text: str) -> int:
-    """The length of the fields before a text, which site generators read and do not show."""
-    fields = _FIELDS.match(text)
-    return fields.end() if fields else 0
+def split_front_matter(text: str) -> tuple[str, str]:
+    """Return the title that the front matter of a text names, "" for none, and the text behind it.
 
+    Front matter is a mapping in YAML between two rules, which site generators read and do not show.
+    As for Pandoc, a first rule with an empty line behind it is a rule.
+    """
+    front = _FRONT_MATTER.match(text)
+    fields = front["fields"] if front else ""
+    is_ruled = not fields.partition("\n")[0].strip()
+    if front is None or is_ruled or len(fields) > _LONGEST_FRONT_MATTER:
+        return "", text
+    import yaml
 
-def front_matter_title(text: str) -> str:
-    """The title in the front matter, "" for none or for one that is more than a line of words."""
-    field = _TITLE.search(text, 0, front_matter_length(text))
-    value = field[1].strip() if field else ""
-    quoted = _QUOTED.fullmatch(value)
-    if quoted:
-        plain = (quoted[1] or "").replace('\\"', '"') or (quoted[2] or "").replace("''", "'")
-        return plain_title(plain)
-    bare = value.partition(" #")[0].rstrip()
-    is_title = bare not in ("~", "null") and not bare.startswith(_BLOCK_SIGNS)
-    return plain_title(bare) if is_title else ""
+    try:
+        node = yaml.compose(fields, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, RecursionError):
+        return "", text
+    if not isinstance(node, yaml.MappingNode):
+        return "", text
+    title = {str(key.value).casefold(): value for key, value in node.value}.get("title")
+    behind = text[front.end() :]
+    if isinstance(title, yaml.ScalarNode) and title.tag != _NULL:
+        return plain_title(title.value), behind
+    return "", behind
 
 
 def plain_title(markup: str) -> str:

@@ -20,10 +20,10 @@ from rag.readers.characters import (
 from rag.readers.content import Composer, Content, Source
 from rag.readers.markdown import (
     code_fence,
-    front_matter_title,
     headings,
     looks_like_markdown,
     markdown_content,
+    split_front_matter,
     with_html_lists,
     with_pipe_tables,
     without_struck,
@@ -51,7 +51,7 @@ def read_code(source: Source) -> Content:
 def read_markdown(source: Source) -> Content:
     """The Markdown source, with the places of its headings; tables are rows of cells."""
     text, metadata = load(source)
-    return markdown(text, metadata | {"title": front_matter_title(text)})
+    return markdown(text, metadata)
 
 
 def read_pasted(source: Source) -> Content:
@@ -63,9 +63,12 @@ def read_pasted(source: Source) -> Content:
 
 
 def markdown(text: str, metadata: dict[str, str]) -> Content:
-    """Markdown as a document, without what is struck."""
+    """Markdown as a document, without its front matter, but for a title, and what is struck."""
+    title, text = split_front_matter(text)
     shown, struck = without_struck(text)
-    content = markdown_content(with_pipe_tables(with_html_lists(shown)), metadata)
+    content = markdown_content(
+        with_pipe_tables(with_html_lists(shown)), {"title": title} | metadata
+    )
     if not struck:
         return content
     above = [heading.title for heading in headings(text) if heading.start <= struck[0]]

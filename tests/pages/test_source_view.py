@@ -12,7 +12,6 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.source import whole_text as whole_text_module
 from pages.components.source.element import table_block
 from pages.components.source.whole_text import (
     MOST,
@@ -362,20 +361,3 @@ def test_items_of_nested_lists_stay_apart():
     )
     text = "\n".join(items)
     assert pieces(text, [(0, 0)], 0, len(text)) == [(text, "")]
-
-
-def test_front_matter_is_shown_only_where_a_mark_is_there(monkeypatch):
-    drawn = list[str]()
-
-    def draw(drawn_blocks: Any, *_more: Any) -> None:
-        drawn.append("".join(text for block in drawn_blocks for text, _ in block["pieces"]))
-
-    monkeypatch.setattr(whole_text_module, "draw_blocks", draw)
-    front, text = "---\ntitle: TOIL\nreviewed: 2025-05-16\n---\n\n", "Log it on the dashboard."
-    document = Document("id", "toil.md", "", "text/markdown", front + text)
-    whole = 0, len(document.text)
-    whole_text_module.whole_text(document, [whole], 300)
-    field = document.text.index("reviewed")
-    whole_text_module.whole_text(document, [whole, (field, field + 8)], 300)
-    assert drawn[0] == text
-    assert "title: TOIL" in drawn[1]

@@ -42,7 +42,7 @@ def document_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Doc
         ("- item\nstill the item\n===\n", []),
         ("- item\n\nnot the item\n===\n", [(8, 1, "not the item")]),
         ("| a | b |\n---\n", []),
-        ("---\ntitle: x\n---\n# yes\n", [(17, 1, "yes")]),
+        ("---\ntitle: x\n---\n# yes\n", [(0, 1, "yes")]),
         ("<!--\n# hidden\n-->\n# yes\n", [(18, 1, "yes")]),
         ("# A [link](http://x) and `code` **bold** {#anchor}\n", [(0, 1, "A link and code bold")]),
         ("# C#\n# F# #\n", [(0, 1, "C#"), (5, 1, "F#")]),
@@ -169,7 +169,8 @@ def test_indented_html_tables_are_tables_but_not_those_of_code(tmp_path):
         ('---\nlayout: page\nTitle: "Time off: `TOIL`"\n---\n\nText.\n', "Time off: TOIL"),
         ("---\ntitle: 'C# at work' # draft\n...\nText.\n", "C# at work"),
         ("---\ntitle: Leave # of all\n---\nText.\n", "Leave"),
-        ("---\ntitle: >\n  Folded\n---\nText.\n", ""),
+        ("---\ntitle: >\n  Folded\n  over lines\n---\nText.\n", "Folded over lines"),
+        ("---\ntitle: [a, list]\n---\nText.\n", ""),
         ("---\ntitle:\n---\nText.\n", ""),
         ("---\ntitle: ~\n---\nText.\n", ""),
         ("---\ntitle: 'It''s about time' # draft\n---\nText.\n", "It's about time"),
@@ -182,6 +183,39 @@ def test_indented_html_tables_are_tables_but_not_those_of_code(tmp_path):
 )
 def test_title_of_front_matter(document_of, text, title):
     assert document_of(text).metadata.get("title", "") == title
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\nowner: '#team'\n---\n",
+        "---\ntags:\n- one\n- two\n...\n\n\n",
+        "---\n# reviewed each year\ntitle: Plan\naliases: [a, b]\n---  \n",
+    ],
+)
+def test_front_matter_is_no_text(document_of, front):
+    document = document_of(f"{front}# Plan\n\nText.\n")
+    assert document.text == "# Plan\n\nText.\n"
+    assert [(one.start, one.title) for one in document.headings] == [(0, "Plan")]
+    assert read_text(f"{front}# Plan\n\nText.\n", "Plan").text == document.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nJust words.\n---\nText.\n",  # two rules
+        "---\n\nnote: between rules\n\n---\n",
+        "---\n- one\n- two\n---\nText.\n",
+        "---\n---\nText.\n",
+        "---\ntitle: never closed\n",
+        '---\ntitle: "Unclosed\n---\nText.\n',
+        "---\n" + "[" * 5_000 + "\n---\nText.\n",
+        "# First\n\n---\ntitle: not at the beginning\n---\n",
+        "----\ntitle: a longer rule\n----\n",
+    ],
+)
+def test_what_only_looks_like_front_matter_is_text(document_of, text):
+    assert document_of(text).text == text
 
 
 def test_the_title_of_front_matter_is_the_title_of_the_document(document_of):

@@ -11,7 +11,7 @@ from operator import itemgetter
 import streamlit as st
 
 from pages.components.source.element import KINDS, Block, Cell, Piece, draw_blocks, table_block
-from rag import Document, Table, fenced_code, front_matter, styled_words, without_attributes
+from rag import Document, Table, fenced_code, styled_words, without_attributes
 
 SHOWN = 60  # rows at a time
 MARK = "▶"
@@ -119,15 +119,10 @@ _WRAPPED = re.compile(r"(?<=[^\n]{55})\n(?=[^\n])(?!\s*(?:\d{1,3}[.)]|[-*+•])\
 
 
 def whole_text(document: Document, marks: Sequence[tuple[int, int]], height: int) -> None:
-    """Draw a document's text, scrolled to its first mark; the second one is marked within it.
-
-    Front matter is left out, unless a mark is there.
-    """
+    """Draw a document's text, scrolled to its first mark; the second one is marked within it."""
     first, last = window(len(document.text), marks[0])
-    if all(end > front_matter(document) for _, end in marks):
-        first = max(first, front_matter(document))
     draw_blocks(blocks(document, marks, first, last), f"{document.id}:{marks}", height)
-    if last < len(document.text) or first > front_matter(document):
+    if last < len(document.text) or first > 0:
         st.caption(
             f"Characters {first + 1:,} to {last:,} of {len(document.text):,}. "
             "The steps above go on from passage to passage."

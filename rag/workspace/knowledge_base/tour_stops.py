@@ -20,7 +20,6 @@ from rag.conversations.tours import (
     TourQuote,
     TourStop,
     TourValue,
-    front_matter,
 )
 from rag.evaluation.anchoring import find_quote
 from rag.evaluation.intervals import Interval, as_percent, signed
@@ -183,8 +182,7 @@ def _cited(
         if tables_within(document, span):
             text = readable_text(document, span)
         elif not citation.quote:
-            start, end = _without_front_matter(document, span)
-            text = document.text[start:end]
+            text = document.text[span[0] : span[1]]
     lead, notes = _joined(citation, quotes)
     first = BEFORE_NOTE.join([lead + text, *notes])
     return TourQuote(source, "\n\n".join([first, *quotes[1:]]), markdown=is_markdown)
@@ -210,9 +208,8 @@ def _joined(citation: StoredCitation, quotes: Sequence[str]) -> tuple[str, list[
 
 def _page(place: str, document: Document, span: Span) -> TourQuote:
     """A quote with its surroundings: of a row of a table, the rows around it."""
-    text, (start, end) = document.text, _without_front_matter(document, span)
-    front = front_matter(document)
-    before = _before(text[front:], start - front) if start >= front else _before(text, start)
+    text, (start, end) = document.text, span
+    before = _before(text, start)
     shown, after = text[start:end], _after(text, end)
     if tables_within(document, span):
         end -= len(shown) - len(shown.rstrip())
@@ -228,13 +225,6 @@ def _page(place: str, document: Document, span: Span) -> TourQuote:
 
 def _whole(table: Table) -> Span:
     return table.start, table.end
-
-
-def _without_front_matter(document: Document, span: Span) -> Span:
-    """Return a span from the text of a document on, unless it is within the front matter."""
-    start, end = span
-    front = front_matter(document)
-    return (max(start, front), end) if end > front else span
 
 
 def _is_markdown(document: Document) -> bool:
@@ -281,9 +271,8 @@ def explanation_stop(question: str, standing: Standing, document: Document) -> T
     """Return a stop that explains why a passage of a document was or was not retrieved."""
     chunk = standing.chunk
     place = standing.document + page_name(standing.document, chunk.page, chunk.heading, ", ")
-    start, end = _without_front_matter(document, (chunk.start, chunk.end))
-    tables = tables_within(document, (start, end))
-    text = readable_text(document, (start, end)) if tables else chunk.text[start - chunk.start :]
+    span = (chunk.start, chunk.end)
+    text = readable_text(document, span) if tables_within(document, span) else chunk.text
     summary = standing.summary.removesuffix(".")
     if not standing.lost:
         rank = f" It has rank {standing.rank} of the search" if standing.rank else ""
