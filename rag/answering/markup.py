@@ -24,11 +24,12 @@ _LANGUAGE = re.compile(r"\s*([\w+#.-]*)")
 
 _BLOCK_START = r"[ \t]*+(?:\n|[-*+•‣▪●○◦][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|[|>])"
 """The beginnings of lines that no words of a link have."""
-_ADDRESS = r"(?:[^()\s]|\([^()\s]*\))++"
-"""The address of a link: its parentheses come in pairs."""
+_ADDRESS = r"(?:<[^<>\n]*+>|(?:[^()\s]|\([^()\s]*\))++)"
+"""The address of a link: it stands between angle brackets, or its parentheses come in pairs."""
 _INLINE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?P<code>(?:(?!\n\s*\n).){1,1000}?)(?<!`)(?P=ticks)(?!`)"
-    rf"|!?\[(?P<link>[^\[\]\n]++(?:\n(?!{_BLOCK_START})[^\[\]\n]++)*+)\]\({_ADDRESS}(?:\s+\"[^\"\n]*\")?\)"
+    rf"|(?:!|(?!\[\]))\[(?P<link>[^\[\]\n]*+(?:\n(?!{_BLOCK_START})[^\[\]\n]++)*+)\]"
+    rf"\({_ADDRESS}(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?\)"
     r"|(?<![\w*\\])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).){1,1000}?)(?<![\s*])(?P=stars)"
     r"(?![\w*])"
     r"|(?<![\w/\\])_(?![\s_])(?P<underlined>[^_\n]+)(?<![\s\\])_(?![\w/])",
@@ -81,7 +82,7 @@ _TAG = re.compile(
     rf"|(?<![\w<])<(?:{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>"
     rf"|(?<![\w<])<[A-Z][A-Za-z]{{0,30}}\s++{_SHOWN}\s*+/>)"
     rf"|(?<![\w<])<(?P<bare>{_FRAMING})>"
-    r"|</?(?P<line>u)>"
+    r"|</?(?P<line>u|em|strong|mark|kbd)>"
     rf"|^[ \t]*+(?P<alone><(?:{_FRAMING})(?:\s[^<>\n]{{0,200}})?>)[ \t]*+$"
     r"|^[ \t]*+(?P<shortcode>\{\{[<%][ \t]*+/?[ \t]*+\w[^{}\n]{0,200}[%>]\}\})[ \t]*+$",
     re.MULTILINE,
@@ -229,7 +230,9 @@ def inline_markup(text: str) -> Iterator[Marked]:
     """Emphasis, code and links of a text in order, the outer ones only."""
     for match in _INLINE.finditer(text):
         group = next(
-            name for name in ("code", "link", "starred", "underlined") if match.group(name)
+            name
+            for name in ("code", "link", "starred", "underlined")
+            if match.group(name) is not None
         )
         if group == "link" and "\n" in match["link"] and _follows_word(text, match.start()):
             continue  # an index over lines of code, as in "array[i"

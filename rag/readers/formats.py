@@ -174,7 +174,7 @@ _CODE = Format(
 FORMATS: tuple[Format, ...] = (
     Format(("pdf",), "application/pdf", ".pdf.reader:read_pdf", ("pdf",), True, 10),
     _PLAIN,
-    Format(("md", "markdown"), "text/markdown", ".text:read_markdown", version=9),
+    Format(("md", "markdown"), "text/markdown", ".text:read_markdown", version=10),
     Format(("rst",), "text/x-rst", ".markup.rst:read_rst", _TEXT, True, 9),
     Format(("adoc", "asciidoc", "asc"), "text/asciidoc", ".markup.asciidoc:read_adoc", _TEXT, True),
     Format(("html", "htm", "xhtml"), "text/html", _HTML, _TEXT, True, 13),

@@ -12,7 +12,7 @@ import bisect
 import html
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -63,6 +63,26 @@ _MARKED = re.compile(
     _FLAGS,
 )
 """Code, which stays as it is, and what is struck, raised or lowered."""
+_LABEL = r"\[(?!\^)[^\[\]\n]{1,200}+\]"
+_TARGETS = re.compile(
+    rf"{_CODE}|^ {{0,3}}(?P<label>{_LABEL}):[ \t]++"
+    r"<?(?=[^\s<>/#.:@]*+[/#.:@])(?P<address>[^\s<>]++)>?"
+    r"(?:[ \t]++(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*+(?:\n|\Z)",
+    _FLAGS,
+)
+"""Code, and the definitions of links: ``[label]: address "Title"``."""
+_REFERENCE = re.compile(
+    rf"{_CODE}|(?P<shown>\[(?!\^)[^\[\]\n]{{1,200}}+(?:\n[^\[\]\n]{{1,200}}+)?\])"
+    rf"(?:(?P<label>{_LABEL})|\[\]|(?![(\[:]))",
+    _FLAGS,
+)
+"""Code, and links whose addresses are defined elsewhere: ``[shown][label]``, ``[label]``."""
+_CONTAINER = re.compile(
+    r"(?P<indent> *+)(?:(?:!!!|\?\?\?\+?) ++[\w-]++(?: ++inline(?: ++end)?+)?+|===[!+]?(?= ++\"))"
+    r"(?: ++\"?(?P<title>[^\"]*+)\"?)?[ \t]*+"
+)
+"""The line above an admonition or tab, whose content is indented: ``!!! note "Title"``."""
+_CONTAINED = 4  # blanks before the content
 _LISTED = re.compile(
     rf"{_CODE}|(?P<indent>^[ \t]*+)?<(?P<tag>/?(?:[uo]l|li|table))(?:\s[^<>\n]{{0,200}})?>"
     r"(?P<end>[ \t]*+\n)?",
@@ -89,6 +109,63 @@ def without_struck(text: str) -> tuple[str, list[int]]:
         return mark.group()
 
     return _MARKED.sub(seen, text), struck
+
+
+def without_comments(text: str) -> tuple[str, list[int]]:
+    """Return Markdown without the comments of HTML that begin a line, and where they stood."""
+    spans = list(_comments(text))
+    parts, done = list[str](), 0
+    for start, end in spans:
+        parts.append(text[done:start])
+        done = end
+    return "".join([*parts, text[done:]]), [start for start, _ in spans]
+
+
+def with_addresses(text: str) -> str:
+    """Return Markdown whose links have their addresses with them, not at another place."""
+    addresses = dict[str, str]()
+
+    def defined(target: re.Match[str]) -> str:
+        if target["label"] is None:
+            return target.group()
+        addresses.setdefault(_folded(target["label"]), target["address"])
+        return ""
+
+    def linked(link: re.Match[str]) -> str:
+        address = addresses.get(_folded(link["label"] or link["shown"] or ""))
+        if address is None:
+            return link.group()
+        return f"{link['shown']}({f'<{address}>' if '(' in address else address})"
+
+    rest = _TARGETS.sub(defined, text)
+    return _REFERENCE.sub(linked, rest) if addresses else text
+
+
+def _folded(label: str) -> str:
+    return " ".join(label[1:-1].split()).casefold()
+
+
+def with_flat_containers(text: str) -> str:
+    """Return Markdown whose admonitions and tabs, as of MkDocs, are lines under their titles."""
+    lines, open_, fence = list[str](), list[int](), ""
+    for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip(" "))
+        while open_ and line.strip() and indent < open_[-1]:
+            open_.pop()
+            fence = ""
+        flat = line[_CONTAINED * len(open_) :]
+        opening = FENCE.match(flat.lstrip(" "))
+        container = None if fence or opening else _CONTAINER.fullmatch(flat)
+        if container:
+            open_.append(indent + _CONTAINED)
+            title = (container["title"] or "").strip()
+            flat = f"{container['indent']}{title}\n" if title else ""
+        elif opening and not fence:
+            fence = opening[1]
+        elif fence and flat.strip().startswith(fence) and not flat.strip().strip(fence[0]):
+            fence = ""
+        lines.append(flat)
+    return "\n".join(lines)
 
 
 def with_html_lists(text: str) -> str:
@@ -250,7 +327,7 @@ class _Scanner:
 
 
 _OPENING = re.compile(r"^[ \t]*<table\b", re.IGNORECASE | re.MULTILINE)
-_COMMENT = re.compile(r"^[ \t]*<!--|-->", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*<!--|(?P<end>-->)(?:[ \t]*+(?:\n|\Z))?", re.MULTILINE)
 _CODE_BEFORE = re.compile(r"(?:\A|\n)(?![ \t]*(?:[-*+<]|\d{1,9}[.)]))[^\s].*\n[ \t]*\n\Z")
 """A paragraph of running text and an empty line: what is indented behind them is code."""
 _LOOKED_AT = 1000
@@ -276,8 +353,7 @@ def with_pipe_tables(text: str) -> str:
 
 def _html_tables(text: str) -> Iterator[Span]:
     opening = _OPENING.search(text)
-    fences = _fenced(text) if opening else []
-    silent = deque(sorted([*fences, *_comments(text, fences)]))
+    silent = deque(_fenced(text) if opening else ())
     while opening:
         closing = _CLOSING.search(text, opening.end())
         if closing is None:
@@ -307,18 +383,18 @@ def _is_indented_code(text: str, opening: re.Match[str]) -> bool:
     return opening.group().startswith(_CODE_INDENT) and _CODE_BEFORE.search(before) is not None
 
 
-def _comments(text: str, fences: Sequence[Span]) -> Iterator[Span]:
-    start, code = -1, deque(fences)
+def _comments(text: str) -> Iterator[Span]:
+    start, code = -1, deque(_fenced(text) if "<!--" in text else ())
     for mark in _COMMENT.finditer(text):
         while code and code[0][1] <= mark.start():
             code.popleft()
         if code and code[0][0] <= mark.start():
             continue
-        if mark.group().endswith("<!--"):
-            start = mark.start() if start < 0 else start
-        elif start >= 0:
+        if start >= 0 and mark["end"] is not None:
             yield start, mark.end()
             start = -1
+        elif start < 0 and mark["end"] is None and not _is_indented_code(text, mark):
+            start = mark.start()
 
 
 def _pipe_table(markup: str) -> str:

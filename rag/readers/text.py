@@ -24,8 +24,11 @@ from rag.readers.markdown import (
     looks_like_markdown,
     markdown_content,
     split_front_matter,
+    with_addresses,
+    with_flat_containers,
     with_html_lists,
     with_pipe_tables,
+    without_comments,
     without_struck,
 )
 from rag.readers.tables import grid
@@ -63,17 +66,18 @@ def read_pasted(source: Source) -> Content:
 
 
 def markdown(text: str, metadata: dict[str, str]) -> Content:
-    """Markdown as a document, without its front matter, but for a title, and what is struck."""
+    """Markdown as a document, without front matter, but for its title, and what no reader sees."""
     title, text = split_front_matter(text)
-    shown, struck = without_struck(text)
-    content = markdown_content(
-        with_pipe_tables(with_html_lists(shown)), {"title": title} | metadata
-    )
-    if not struck:
-        return content
-    above = [heading.title for heading in headings(text) if heading.start <= struck[0]]
-    place = "".join(above[-1:])
-    return replace(content, left_out=(Omission("struck_passage", len(struck), place),))
+    left_out = list[Omission]()
+    text = with_flat_containers(text)
+    for kind, leave_out in (("comment", without_comments), ("struck_passage", without_struck)):
+        before, (text, places) = text, leave_out(text)
+        if places:
+            above = [one.title for one in headings(before) if one.start <= places[0]]
+            left_out.append(Omission(kind, len(places), "".join(above[-1:])))
+    shown = with_pipe_tables(with_html_lists(with_addresses(text)))
+    content = markdown_content(shown, {"title": title} | metadata)
+    return replace(content, left_out=tuple(left_out)) if left_out else content
 
 
 def load(source: Source) -> tuple[str, dict[str, str]]:

@@ -395,6 +395,11 @@ def test_entities_and_escapes_are_shown_as_their_characters(text, shown):
         ("Item [see\n2. other](z)", "Item [see\n2. other](z)"),
         ("Item [see\n# other](z)", "Item [see\nother](z)"),
         ("Item [see\n| a | other](z) |", "Item [see\na | other](z)"),
+        ("[Caddy](https://a.org/C_(server)) or [b](<c (d).md> 'B')", "Caddy or b"),
+        ('![](a.png)Go ![A map](b_(1).png "B")', "Go A map"),
+        ("f[]() and [x]()", "f[]() and [x]()"),
+        ("Press <kbd>Ctrl</kbd>, <strong>not</strong> <em>Alt</em>", "Press Ctrl, not Alt"),
+        ("Write <em> before, or `<kbd>`", "Write <em> before, or <kbd>"),
     ],
 )
 def test_words_of_a_link_end_with_their_block(text, shown):

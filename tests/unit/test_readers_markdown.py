@@ -43,7 +43,7 @@ def document_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Doc
         ("- item\n\nnot the item\n===\n", [(8, 1, "not the item")]),
         ("| a | b |\n---\n", []),
         ("---\ntitle: x\n---\n# yes\n", [(0, 1, "yes")]),
-        ("<!--\n# hidden\n-->\n# yes\n", [(18, 1, "yes")]),
+        ("<!--\n# hidden\n-->\n# yes\n", [(0, 1, "yes")]),
         ("# A [link](http://x) and `code` **bold** {#anchor}\n", [(0, 1, "A link and code bold")]),
         ("# C#\n# F# #\n", [(0, 1, "C#"), (5, 1, "F#")]),
     ],
@@ -137,9 +137,11 @@ def test_html_tables_of_markdown_are_tables(tmp_path):
     )
     layout = "<table><tr><td>A picture</td></tr></table>"
     fenced = f"```html\n{table}\n```"
-    fenced += f"\n\n```\n```python\n{table}\n```\n\n<!--\n{table}\n-->"
+    fenced += f"\n\n```\n```python\n{table}\n```"
     path = tmp_path / "a.md"
-    path.write_text(f"# Data\n\n{table}\n\n{layout}\n\n{fenced}\n", encoding="utf-8")
+    path.write_text(
+        f"# Data\n\n{table}\n\n{layout}\n\n{fenced}\n\n<!--\n{table}\n-->\n", encoding="utf-8"
+    )
     document = read(path, "a.md")
     (one,) = document.tables
     assert document.text[one.start : one.end] == "Source\tKept\nZoom | calls\t30 days"
@@ -223,3 +225,51 @@ def test_the_title_of_front_matter_is_the_title_of_the_document(document_of):
     recipe = IndexRecipe(context="headings", chunk_size=8, chunk_overlap=0)
     contexts = [chunk.context for chunk in chunks(document, recipe, Words())]
     assert contexts[-1].startswith("TOIL")
+
+
+def test_comments_are_no_text(document_of):
+    document = document_of(
+        "# Fees\n\n<!-- prettier-ignore -->\nPay 5.\n  <!--\n| a | b |\n|---|---|\n-->\nNow.\n"
+        "\n```\n<!-- code -->\n```\n\nWrite `<!--` to open and `-->` to close.\n"
+        "\n<!-- never closed\n"
+    )
+    assert document.text == (
+        "# Fees\n\nPay 5.\nNow.\n\n```\n<!-- code -->\n```\n"
+        "\nWrite `<!--` to open and `-->` to close.\n\n<!-- never closed\n"
+    )
+    assert document.receipt is not None
+    assert [(one.kind, one.count, one.first) for one in document.receipt.left_out] == [
+        ("comment", 2, "Fees")
+    ]
+
+
+def test_links_have_the_addresses_that_stand_elsewhere(document_of):
+    document = document_of(
+        "# [1.0]\n\nSee [the\nguide][Guide], [Plan][], [plan], [none][x] and a[0][^1].\n\n"
+        "[guide]: https://example.org/a_(b) 'Title'\n[PLAN]: plan.md\n"
+        "[1.0]: <https://example.org/1.0>\n[^1]: note.md\n[Mind]: this stays\n"
+        "```\n[plan]: in.code\n```\n"
+    )
+    assert document.text == (
+        "# [1.0](https://example.org/1.0)\n\nSee [the\nguide](<https://example.org/a_(b)>), "
+        "[Plan](plan.md), [plan](plan.md), [none][x] and a[0][^1].\n\n"
+        "[^1]: note.md\n[Mind]: this stays\n```\n[plan]: in.code\n```\n"
+    )
+    assert [one.title for one in document.headings] == ["1.0"]
+
+
+def test_what_admonitions_and_tabs_hold_is_text_like_any_other(document_of):
+    document = document_of(
+        '!!! warning "Mind this"\n    The cache is lost.\n\n    ??? note\n        Really.\n'
+        "\nAfter.\n"
+        '\n=== "Linux"\n\n    | a | b |\n    |---|---|\n    | 1 | 2 |\n\n    ```bash\n    if x\n'
+        "      y\n    ```\n\n- item\n\n    !!! tip\n        In it.\n\n    More.\n"
+        "\n```\n!!! code\n    stays\n```\n\nHeading\n===\n!!! Really?\n"
+    )
+    assert document.text == (
+        "Mind this\n\nThe cache is lost.\n\n\nReally.\n\nAfter.\n"
+        "\nLinux\n\n\na\tb\n1\t2\n\n```bash\nif x\n  y\n```\n"
+        "\n- item\n\n\n    In it.\n\n    More.\n\n```\n!!! code\n    stays\n```\n"
+        "\nHeading\n===\n!!! Really?\n"
+    )
+    assert [table.labels for table in document.tables] == [("a", "b")]
