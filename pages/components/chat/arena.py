@@ -78,7 +78,7 @@ def _pair(base: KnowledgeBase) -> tuple[tuple[Recipe, Recipe] | None, bool]:
     )
     if second is None:
         st.info(
-            "There is only one recipe. Change something in the recipe panel of another page, and "
+            "There is only one recipe. Change it under *Change the recipe* of another page, and "
             "you can compare the working recipe with the saved one.",
             icon=":material/tune:",
         )

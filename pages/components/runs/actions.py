@@ -76,7 +76,7 @@ def _use(base: KnowledgeBase, recipe: Recipe) -> None:
     if missing := base.documents.missing(recipe.index):
         lacking = counted(missing, "document")
         message = (
-            f"In use, but its index lacks {lacking}: build it in the recipe panel, under Advanced."
+            f"In use, but its index lacks {lacking}. Build it: *Change the recipe*, *Advanced*."
         )
         icon = "construction"
     st.toast(message, icon=f":material/{icon}:")

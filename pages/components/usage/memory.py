@@ -67,7 +67,7 @@ def _use(base: KnowledgeBase) -> None:
     if not answer.memory:
         note = (
             "The recipe gives none of these to the model. Set *Past interactions as examples* "
-            "under *Answers* in the recipe panel of Chat."
+            "on Chat, under *Change the recipe* and *Answers*."
         )
     else:
         note = (
