@@ -86,7 +86,7 @@ def _on(questions: int) -> str:
 
 
 def _ask(bench: Bench) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center"):
         with st.popover("Options", icon=":material/tune:", type="tertiary"):
             metric = st.selectbox("Best by", METRICS, format_func=metric_title, key="tuning_by")
             values = _editor()
