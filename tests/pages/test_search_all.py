@@ -64,7 +64,7 @@ def test_search_all_on_a_split_reports_on_held_out_questions(labelled, open_page
     assert finished(labelled, "search-all").status == "done"
     app.run()
     split = labelled.base("notes").questions.split("checks")
-    assert f" {len(split.held_out)} held-out " in app.get_by_key("measured").proto.help
+    assert f" {len(split.held_out)} held-out " in app.get_by_key("half").proto.help
     assert any("**" + plain("No reason to change: ") in one.value for one in app.markdown)
     assert any("on the tuning questions" in each.label for each in app.expander)
     best = next(table.value for table in app.dataframe if RRF_K in table.value)
