@@ -16,6 +16,7 @@ from tests.rooms import (
     TIERS,
     Import,
     cycles,
+    files,
     folder_graph,
     imports,
     longest_way,
@@ -296,3 +297,33 @@ def test_a_rightful_import_passes(module, source):
 def test_a_planted_look_at_the_environment_is_caught(source):
     assert len(environment_breaches("rag.services.jobs", source)) == 1
     assert environment_breaches("rag.settings", source) == []
+
+
+def _transactions(method: ast.FunctionDef, methods: dict[str, ast.FunctionDef]) -> int:
+    """Count the places at which a method and those of its class that it calls begin to write."""
+    count = 0
+    for call in ast.walk(method):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+            continue
+        owner, name = ast.unparse(call.func.value), call.func.attr
+        if (owner.endswith("database") and name == "write") or name in ("submit", "submit_once"):
+            count += 1
+        elif owner == "self" and name in methods and name != method.name:
+            count += _transactions(methods[name], methods)
+    return count
+
+
+def test_an_operation_writes_in_one_place():
+    counts: dict[str, int] = {}
+    for path in files("rag"):
+        for node in ast.walk(parsed(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                methods = {
+                    item.name: item for item in node.body if isinstance(item, ast.FunctionDef)
+                }
+                for name, method in methods.items():
+                    if "operation(" in " ".join(map(ast.unparse, method.decorator_list)):
+                        counts[f"{node.name}.{name}"] = _transactions(method, methods)
+    assert counts["Recipes.save_and_build"] == counts["Proposals.request_proposals"] == 1
+    assert len(counts) > 200
+    assert [name for name, count in counts.items() if count > 1] == []

@@ -1,6 +1,5 @@
 """An operation that changes several things changes all of them, or none."""
 
-import ast
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ from sqlalchemy import text
 
 from rag import InvalidInput, KnowledgeBase, TourStop, Workspace
 from rag.storage import builds, jobs, runs
-from tests.rooms import files, parsed
 from tests.workspaces import QUICK, add, stocked
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -29,36 +27,6 @@ def base(workspace: Workspace) -> KnowledgeBase:
 def killed(*_: object, **__: object) -> None:
     """End as if the process were killed."""
     raise KeyboardInterrupt
-
-
-def _transactions(method: ast.FunctionDef, methods: dict[str, ast.FunctionDef]) -> int:
-    """Count the places at which a method and those of its class that it calls begin to write."""
-    count = 0
-    for call in ast.walk(method):
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
-            continue
-        owner, name = ast.unparse(call.func.value), call.func.attr
-        if (owner.endswith("database") and name == "write") or name in ("submit", "submit_once"):
-            count += 1
-        elif owner == "self" and name in methods and name != method.name:
-            count += _transactions(methods[name], methods)
-    return count
-
-
-def test_an_operation_writes_in_one_place():
-    counts: dict[str, int] = {}
-    for path in files("rag"):
-        for node in ast.walk(parsed(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                methods = {
-                    item.name: item for item in node.body if isinstance(item, ast.FunctionDef)
-                }
-                for name, method in methods.items():
-                    if "operation(" in " ".join(map(ast.unparse, method.decorator_list)):
-                        counts[f"{node.name}.{name}"] = _transactions(method, methods)
-    assert counts["Recipes.save_and_build"] == counts["Proposals.request_proposals"] == 1
-    assert len(counts) > 200
-    assert [name for name, count in counts.items() if count > 1] == []
 
 
 def test_a_recipe_is_saved_with_the_job_of_its_index(workspace, base):
