@@ -98,6 +98,9 @@ def test_the_baseline_stands_on_top_of_better_runs(base, pair, open_page):
     base.runs.pin(bad)
     table = open_page("runs.py").dataframe[0].value
     assert list(table["Place"]) == ["baseline", "1"]
+    intervals = {row.run.created: row.interval for row in base.runs.leaderboard("checks")}
+    shown = [f"{intervals[when].low:.3f} to {intervals[when].high:.3f}" for when in table["When"]]
+    assert list(table["95% interval"]) == shown
     assert list(table["nDCG@10"]) == [base.runs.get(run).metrics["ndcg@10"] for run in (bad, good)]
     assert list(table["Run"])[1] == "As shipped"
     assert not {"Note", "Tags"} & set(table.columns)  # they would say nothing more
@@ -154,16 +157,6 @@ def test_runs_stay_ticked_when_the_metric_changes_and_changes_back(pair, open_pa
     assert "Comparison" in [one.value for one in app.header]
 
 
-def test_runs_on_other_documents_say_so(base, pair, open_page):
-    gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "travel.txt"]
-    base.documents.delete_documents(gone)
-    _run(base, threshold=None)
-    app = open_page("runs.py")
-    table = app.dataframe[0].value
-    assert list(table["Place"]) == ["baseline", "2", "–"]
-    assert list(table["Other data"])[2] == ["documents"]
-
-
 def test_runs_on_other_labels_are_compared_by_those_of_today(base, pair, open_page):
     good, _ = pair
     graded = questions_file().replace('"quote"', '"grade": 3, "quote"', 1)
@@ -177,12 +170,15 @@ def test_runs_on_other_labels_are_compared_by_those_of_today(base, pair, open_pa
     assert "by the labels of today" in said
 
 
-def test_runs_on_other_documents_get_no_verdict(base, pair, open_page):
+def test_runs_on_other_documents_say_so_and_get_no_verdict(base, pair, open_page):
     good, _ = pair
-    gone = base.documents.documents(base.recipe().index)[0]
-    base.documents.delete_documents([gone.id])
+    gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "travel.txt"]
+    base.documents.delete_documents(gone)
     again = _run(base, threshold=1.0)
     app = open_page("runs.py", runs=f"{good},{again}")
+    table = app.dataframe[0].value
+    assert list(table["Place"]) == ["baseline", "2", "–"]
+    assert list(table["Other data"])[2] == ["documents"]
     (found,) = base.runs.compare([again], good)
     said = _said(app)
     assert "Not comparable" in said
@@ -275,9 +271,11 @@ def test_a_run_is_offered_first_only_where_it_is_better(
     assert inside == [one.value for one in app.main.caption if "bpref" in one.value] != []
 
 
-def test_identical_runs_have_identical_results(base, open_page):
+def test_runs_of_one_recipe_have_identical_results_and_are_told_apart(base, open_page):
     runs = [_run(base) for _ in range(2)]
     app = open_page("runs.py", runs=",".join(runs))
+    assert len(set(app.selectbox(key="runs_against").options)) == 2
+    assert "both search alike" in _said(app)
     assert "Keep " not in texts(app)
     assert "Identical" in texts(app)
     assert "to any value between" not in texts(app)
@@ -345,14 +343,6 @@ def test_the_plain_name_of_a_run_has_its_threshold(base):
         run = base.runs.get(_run(base, threshold=threshold))
         name = plain_run_name(run, base.runs.recipe_name(run.recipe))
         assert re.findall(r"[\d.]+", name) == figures
-
-
-def test_runs_of_one_recipe_are_told_apart(base, open_page):
-    first, second = _run(base, threshold=None), _run(base, threshold=None)
-    app = open_page("runs.py", runs=f"{first},{second}")
-    names = app.selectbox(key="runs_against").options
-    assert len(set(names)) == 2
-    assert "both search alike" in _said(app)
 
 
 def test_held_out_questions_can_be_reported_alone(base, pair, open_page):
@@ -478,13 +468,6 @@ def test_a_card_has_no_marks_of_markdown():
     chunk = Chunk(1, "d", 0, 40, "### Setup\n\n- Riders choose **one** class.", 0)
     said = card(RankedPassage(1, 0.5, 0, "a.md", chunk, 1), is_after=True)
     assert said.endswith(r":small[:gray[Setup  Riders choose one class\.]]")
-
-
-def test_the_table_has_the_ends_of_intervals(base, pair, open_page):
-    intervals = {row.run.created: row.interval for row in base.runs.leaderboard("checks")}
-    table = open_page("runs.py").dataframe[0].value
-    shown = [f"{intervals[when].low:.3f} to {intervals[when].high:.3f}" for when in table["When"]]
-    assert list(table["95% interval"]) == shown
 
 
 def test_a_tour_names_two_compared_runs_without_their_times(base, open_page):
