@@ -221,7 +221,7 @@ def to_url(name: str, value: str) -> None:
         st.query_params.pop(name, None)
 
 
-def open_page(page: str, parameters: Mapping[str, str]) -> None:
+def open_page(page: str | Page, parameters: Mapping[str, str | list[str]]) -> None:
     """Open a page at an address; what a widget is bound to is changed by its state alone.
 
     The inspector's question is not bound: its field follows the address.
@@ -246,8 +246,7 @@ def restore_address(page: Page) -> None:
     if back and left and not st.query_params.keys() - {BASE}:
         for name in left.keys() & st.session_state.keys() - {"q"}:
             del st.session_state[name]  # the widget takes its value from the address
-        base = st.query_params.get_all(BASE)
-        st.switch_page(page, query_params=left | ({BASE: base} if base else {}))
+        open_page(page, left | {name: st.query_params[name] for name in st.query_params})
 
 
 def note_address(page: Page) -> None:
