@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,9 +24,10 @@ from rag.experiments.tuning.diagnosis.causes import Finding
 from rag.experiments.tuning.diagnosis.checks import INDEXED_RANK
 from rag.experiments.tuning.diagnosis.diagnosis import diagnosed
 from rag.experiments.tuning.diagnosis.fixes import Trials, changes_for, index_changes_for
-from rag.experiments.tuning.diagnosis.trial_builds import gain_of
+from rag.experiments.tuning.diagnosis.trial_builds import PartOfProgress, gain_of
 from rag.library.documents.bulk_jobs import build_indexes
 from rag.library.documents.ingestion import Ingestion
+from rag.library.documents.remaining_time import RemainingTime
 from rag.services.jobs import Reporter
 from rag.services.jobs.reporter import HEARTBEAT_SECONDS, TurnOver
 from rag.storage import jobs as rows
@@ -362,6 +364,18 @@ def test_the_progress_of_a_rebuild_never_goes_back(workspace, monkeypatch):
     assert 0.1 <= messages["index"][0] <= messages["index"][-1] <= 0.9
     examined = messages["exami"]
     assert (examined[0], min(share for share in examined if share > 0.1)) == (0.0, 0.9)
+
+
+@pytest.mark.parametrize(("start", "end"), [(0.0, 0.1), (0.1, 0.9), (0.0, 1.0)])
+def test_a_turn_goes_on_from_the_very_share_where_another_ended(start, end):
+    told = list[int]()
+    reporter = SimpleNamespace(report=lambda done, *_: told.append(done))
+    part = PartOfProgress(reporter, start, end)
+    for done in range(10_001):
+        part.report(done, 10_000, "")
+        floor = part.share(told[-1], 10_000)
+        part.report(*RemainingTime({}, floor).estimate()[:2], "")
+    assert told[::2] == told[1::2]
 
 
 def test_a_rebuild_deletes_no_index_that_somebody_needs(workspace, monkeypatch):

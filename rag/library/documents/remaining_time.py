@@ -307,7 +307,8 @@ class RemainingTime:
             done = sum(pace.units * pace.value for pace in self._paces.values())
             share = done / (done + self._left) if done + self._left else 0.0
             self._share = max(self._share, self._floor + (1 - self._floor) * share)
-        return int(self._share * WHOLE), WHOLE, self._left if self._sure else math.inf
+        units = int(round(self._share * WHOLE, 6))  # 3 / WHOLE * WHOLE may be 2.9999
+        return units, WHOLE, self._left if self._sure else math.inf
 
     def _reckon(self) -> None:
         by_pace: dict[str, float] = {}

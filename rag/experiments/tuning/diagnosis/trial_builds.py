@@ -112,7 +112,9 @@ class PartOfProgress:
     ) -> None:
         """Set the progress of the part. Raises Cancelled as the reporter does."""
         share = self.start + (self.end - self.start) * done / max(total, 1)
-        self.reporter.report(int(_UNITS * share), _UNITS, message, seconds_left)
+        # Rounded up: a turn that begins where another ended has lost a part of a unit.
+        units = math.ceil(round(_UNITS * share, 6))
+        self.reporter.report(units, _UNITS, message, seconds_left)
 
     def share(self, done: int, total: int) -> float:
         """The share of the part that is done, by the units of the whole."""
