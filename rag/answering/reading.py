@@ -43,12 +43,12 @@ from rag.chunking.contexts import title_of
 from rag.lexical.references import NUMBERED, Reference
 from rag.types import Chunk, Citation, Document, Hit, Page, Span, name_stem
 
-EDGE = 4
+_EDGE_LINES = 4
 """Lines at the top and at the bottom of a page where such a line may stand."""
-LEAST_SHARE = 0.4
+_LEAST_SHARE_OF_PAGES = 0.4
 """Of the pages: left and right ones may differ, and the first often has none."""
-LONGEST = 120
-SEVERAL_WORDS = 4
+_LONGEST_RUNNING_LINE = 120
+_SEVERAL_WORDS = 4
 """Words of a line in which a page number may stand among them."""
 
 _LINE = re.compile(r"[^\n]+")
@@ -68,7 +68,7 @@ def running_lines(document: Document) -> list[Span]:
         return []
     pages = [list(_edges(document.text, page)) for page in document.pages]
     counts = Counter(key for page in pages for key in {key for _, keys in page for key in keys})
-    least = max(2, LEAST_SHARE * len(pages))
+    least = max(2, _LEAST_SHARE_OF_PAGES * len(pages))
     return [span for page in pages for span, keys in page if any(counts[k] >= least for k in keys)]
 
 
@@ -93,12 +93,12 @@ def _edges(text: str, page: Page) -> Iterator[tuple[Span, set[str]]]:
     """
     matches = _LINE.finditer(text, page.start, page.end)
     lines = [match.span() for match in matches if match.group().strip()]
-    for start, end in dict.fromkeys((*lines[:EDGE], *lines[-EDGE:])):
-        if end - start > LONGEST or _REST_OF_SENTENCE.fullmatch(text, start, end):
+    for start, end in dict.fromkeys((*lines[:_EDGE_LINES], *lines[-_EDGE_LINES:])):
+        if end - start > _LONGEST_RUNNING_LINE or _REST_OF_SENTENCE.fullmatch(text, start, end):
             continue
         line = " ".join(text[start:end].split())
         keys = {line if LETTERS.search(line) else DIGITS.sub("0", line)}
-        for number in _NUMBER.finditer(line) if len(line.split()) >= SEVERAL_WORDS else ():
+        for number in _NUMBER.finditer(line) if len(line.split()) >= _SEVERAL_WORDS else ():
             offset = int(number[0]) - page.number
             keys.add(f"{line[: number.start()]}{offset}#{line[number.end() :]}")
         yield (start, end), keys

@@ -22,7 +22,7 @@ from rag.fences import fenced, mark, neutral
 from rag.recipe import AnswerRecipe
 from rag.types import BudgetPart, Example, Hit, Message, page_name
 
-LONGEST = 20_000
+LONGEST_PROMPT = 20_000
 """Characters of a prompt that somebody wrote."""
 
 _FOLDER = Path(__file__).parents[1] / "prompts"
@@ -51,8 +51,8 @@ def _file(name: str, title: str, *required: str) -> PromptFile:
 
 
 PROMPTS: Mapping[str, PromptFile] = {
-    prompt_text.name: prompt_text
-    for prompt_text in (
+    prompt.name: prompt
+    for prompt in (
         _file("strict", "Passages alone", "mark", "no_answer"),
         _file("balanced", "Passages first, then general knowledge", "mark", "general"),
         _file("general", "General knowledge, without documents", "mark"),
@@ -98,9 +98,9 @@ def check_prompt_text(name: str, text: str) -> str:
     if name not in PROMPTS:
         raise NotFound(f"There is no prompt named {name!r}.", f"There are: {', '.join(PROMPTS)}.")
     text = text.strip()
-    if not text or len(text) > LONGEST:
+    if not text or len(text) > LONGEST_PROMPT:
         raise InvalidInput(
-            f"A prompt has between 1 and {LONGEST:,} characters.",
+            f"A prompt has between 1 and {LONGEST_PROMPT:,} characters.",
             "Reset it to restore the default.",
         )
     places, required = set(_PLACE.findall(text)), PROMPTS[name].required
