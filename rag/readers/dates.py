@@ -30,6 +30,7 @@ _PROPERTIES = "/metadata/core-properties"
 _USUAL_PLACE = "docProps/core.xml"
 _LONGEST = 1_000_000  # bytes; such a part has a few hundred
 _TERMS = "{http://purl.org/dc/terms/}"
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _NAMESPACE = f"http://schemas.openxmlformats.org/package/2006{_PROPERTIES}"
 
 
@@ -71,21 +72,28 @@ def office_day(path: Path) -> str | None:
     )
 
 
-def without_properties(path: Path) -> io.BytesIO:
-    """An Office file with empty core properties: libraries refuse it whole for a date that is none.
+def readable_copy(path: Path) -> io.BytesIO:
+    """An Office file in the form that the libraries read.
 
-    Memory is the size of the file.
+    They know the transitional form of ISO/IEC 29500, and the strict one becomes that. Another file
+    gets empty core properties: libraries refuse it whole for a date that is none. Memory is the
+    size of the file.
     """
     from lxml import etree
 
     copy = io.BytesIO()
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(copy, "w") as written:
-        parser = etree.XMLParser(resolve_entities=False)
-        place = _properties_place(_member(archive, "_rels/.rels"), parser)
+        relations = _member(archive, "_rels/.rels")
+        strict = _STRICT.search(relations) is not None
+        place = _properties_place(relations, etree.XMLParser(resolve_entities=False))
         for member in archive.infolist():
-            if member.filename != place:
-                written.writestr(member, archive.read(member))
-        written.writestr(place, f'<coreProperties xmlns="{_NAMESPACE}"/>')
+            content = archive.read(member)
+            if strict and member.filename.endswith((".xml", ".rels")):
+                content = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", content)
+            if strict or member.filename != place:
+                written.writestr(member, content)
+        if not strict:
+            written.writestr(place, f'<coreProperties xmlns="{_NAMESPACE}"/>')
     return copy
 
 

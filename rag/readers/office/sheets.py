@@ -20,7 +20,7 @@ from typing import Any
 
 from rag.readers.characters import lowered, raised
 from rag.readers.content import Composer, Content, Source, attempt
-from rag.readers.dates import office_day, without_properties
+from rag.readers.dates import office_day, readable_copy
 from rag.readers.office.archive import check_archive
 from rag.readers.tables import Row, begins_table, grid, stands_beside
 
@@ -141,6 +141,8 @@ _SAMPLE = 50  # rows after a gap that tell whether they are a table of their own
 _FORMULA = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}f"
 _ON = ("1", "true")
 _UNSHOWN = ";;;"
+_SHEET_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
+A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _KINDS = {"/chart": "chart", "/image": "picture"}
 
 
@@ -153,7 +155,8 @@ def _opened(source: Source, **options: bool) -> Iterator[Any]:
         warnings.simplefilter("ignore")
         # Opened here, because openpyxl judges a path by its extension, which this one has not.
         load = partial(load_workbook, read_only=True, data_only=True, **options)
-        yield attempt(lambda: load(file), None) or load(without_properties(source.path))
+        book = attempt(lambda: load(file), None)
+        yield book if book and book.worksheets else load(readable_copy(source.path))
 
 
 def read_xlsx(source: Source) -> Content:
@@ -175,6 +178,8 @@ def read_xlsx(source: Source) -> Content:
             for note in reader.notes:
                 composer.block(note, "\n")
                 composer.count("comments")
+            for text in reader.boxes:
+                composer.block(text)
         source.tick(count, count)
         title, author = book.properties.title, book.properties.creator
     day = office_day(source.path)
@@ -255,10 +260,14 @@ def _by_table(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
 
 
 class _Sheet:
-    """A reader of the shown rows of one sheet; ``notes`` are those of the cells it has read."""
+    """A reader of the shown rows of one sheet.
+
+    ``notes`` are those of the cells it has read, ``boxes`` the words of text boxes.
+    """
 
     def __init__(self, sheet: Any, composer: Composer) -> None:
         self.notes: list[str] = []
+        self.boxes: list[str] = []
         self._sheet = sheet
         self._composer = composer
         self._looks: dict[int, tuple[str, bool]] = {}
@@ -361,7 +370,7 @@ class _Sheet:
         return {row: list(of_row) for row, of_row in spans.items()}
 
     def _read_beside(self) -> None:
-        """Read the notes of cells, and count pictures and charts."""
+        """Read the notes of cells and text boxes, and count pictures and charts."""
         from openpyxl.comments.comment_sheet import CommentSheet
         from openpyxl.packaging.relationship import get_dependents, get_rels_path
         from openpyxl.xml.functions import fromstring
@@ -380,6 +389,9 @@ class _Sheet:
                 for note in CommentSheet.from_tree(fromstring(archive.read(path))).commentList:
                     self._comments[note.ref] = " ".join(note.content.split())
             elif kind.endswith("/drawing"):
+                for shape in fromstring(archive.read(path)).iter(f"{_SHEET_DRAWING}sp"):
+                    lines = ("".join(line.itertext(f"{A}t")) for line in shape.iter(f"{A}p"))
+                    self.boxes.append("\n".join(lines))
                 for part, _ in related(path):
                     if part[part.rindex("/") :] in _KINDS:
                         self._composer.leave_out(

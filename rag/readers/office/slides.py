@@ -7,25 +7,31 @@ from typing import Any
 
 from rag.readers.characters import lowered, raised
 from rag.readers.content import Composer, Content, Source, attempt
-from rag.readers.dates import office_day, without_properties
+from rag.readers.dates import office_day, readable_copy
 from rag.readers.office.archive import check_archive
+from rag.readers.office.drawings import add_drawings
+from rag.readers.office.sheets import A
+from rag.readers.office.word_text import linear
 from rag.readers.tables import Row, grid
 
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_FORMULA = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 _UNSTRUCK = (None, "noStrike")
 
 
 def read_pptx(source: Source) -> Content:
     """Per slide its title as a heading, the text of its shapes, tables and charts by row, notes.
 
-    Left out, and counted: hidden slides, struck text, pictures, charts whose values are not in the
-    file.
+    Left out, and counted: hidden slides, struck text, pictures, embedded objects, charts whose
+    values are not in the file.
     """
     from pptx import Presentation
+    from pptx.shapes.graphfrm import GraphicFrame
+    from pptx.shapes.picture import Picture
 
     check_archive(source)
     deck = attempt(lambda: Presentation(str(source.path)), None)
-    deck = deck or Presentation(without_properties(source.path))
+    deck = deck or Presentation(readable_copy(source.path))
     composer, count = Composer(), len(deck.slides)
     source.tick(0, count)
     for number, slide in enumerate(deck.slides, start=1):
@@ -34,7 +40,9 @@ def read_pptx(source: Source) -> Content:
             continue
         composer.page(number)
         place = f"slide {number}"
+        _choose(slide._element)
         title = slide.shapes.title
+        title = title if title is not None and title.has_text_frame else None
         if title is not None:
             composer.heading(1, " ".join(_text(title.text_frame._txBody, composer, place).split()))
         for shape in _flatten(slide.shapes):
@@ -42,12 +50,13 @@ def read_pptx(source: Source) -> Content:
                 continue
             if getattr(shape, "has_table", False):
                 composer.table(grid(_rows(shape.table, composer, place)))
-            elif getattr(shape, "has_chart", False):
-                _add_chart(composer, shape.chart, place)
-            elif hasattr(shape, "image"):
-                composer.leave_out("picture", place)
-            elif getattr(shape, "has_text_frame", False):
+            elif shape.has_text_frame:
                 composer.block(_text(shape.text_frame._txBody, composer, place))
+            elif isinstance(shape, Picture):
+                composer.leave_out("picture", place)
+            elif isinstance(shape, GraphicFrame):
+                drawings = add_drawings(composer, shape._element, slide.part, place)
+                composer.leave_out("embedded_object", place, int(not drawings))
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             notes = slide.notes_slide.notes_text_frame.text.strip()
             if composer.block(f"Notes: {notes}" if notes else "") is not None:
@@ -80,23 +89,12 @@ def _rows(table: Any, composer: Composer, place: str) -> Iterator[Row]:
         yield cells
 
 
-def _add_chart(composer: Composer, chart: Any, place: str) -> None:
-    """Add a chart as a table: a row for each category, a column for each series."""
-    plots = list(chart.plots)
-    categories = [str(label) for label in plots[0].categories] if plots else []
-    series = [line for plot in plots for line in plot.series]
-    if not categories or not series:
-        composer.leave_out("chart", place)
-        return
-    title = chart.chart_title.text_frame.text if chart.has_title else ""
-    if title.strip():
-        composer.block(title)
-    columns = [["" if value is None else f"{value:g}" for value in line.values] for line in series]
-    rows: list[Row] = [["", *(line.name or "" for line in series)]]
-    for at, label in enumerate(categories):
-        rows.append([label, *(column[at] if at < len(column) else "" for column in columns)])
-    composer.table(grid(rows, 1), "\n" if title.strip() else "\n\n", title)
-    composer.count("charts")
+def _choose(slide: Any) -> None:
+    """Put what PowerPoint shows in the place of alternatives, which its library passes over."""
+    for alternatives in list(slide.iter(f"{_MC}AlternateContent")):
+        for shape in alternatives.findall(f"{_MC}Choice[1]/*"):
+            alternatives.addprevious(shape)
+        alternatives.getparent().remove(alternatives)
 
 
 def _flatten(shapes: Any) -> Iterator[Any]:
@@ -113,19 +111,21 @@ def _flatten(shapes: Any) -> Iterator[Any]:
 
 def _text(body: Any, composer: Composer, place: str) -> str:
     """The paragraphs of a text body, raised and lowered runs as such, without struck ones."""
+    paragraphs = () if body is None else body.iterfind(f"{A}p")
     return "\n".join(
-        "".join(_run(run, composer, place) for run in paragraph)
-        for paragraph in body.iterfind(f"{_A}p")
+        "".join(_run(run, composer, place) for run in paragraph) for paragraph in paragraphs
     )
 
 
 def _run(run: Any, composer: Composer, place: str) -> str:
-    if run.tag == f"{_A}br":
+    if run.tag == f"{A}br":
         return "\n"
-    if run.tag not in (f"{_A}r", f"{_A}fld"):
+    if run.tag == _FORMULA:
+        return linear(run)
+    if run.tag not in (f"{A}r", f"{A}fld"):
         return ""
-    text = run.findtext(f"{_A}t") or ""
-    properties = run.find(f"{_A}rPr")
+    text = run.findtext(f"{A}t") or ""
+    properties = run.find(f"{A}rPr")
     if properties is None or not text.strip():
         return text
     if properties.get("strike") not in _UNSTRUCK:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from rag.readers.content import Composer, Content, Source, attempt
-from rag.readers.dates import office_day, without_properties
+from rag.readers.dates import office_day, readable_copy
 from rag.readers.numbering import Numbering
 from rag.readers.office.archive import check_archive, section_titles
+from rag.readers.office.drawings import add_drawings
 from rag.readers.office.word_text import (
     REMOVED,
     W,
@@ -20,6 +21,7 @@ from rag.readers.office.word_text import (
     part_of,
     plain,
     style_of,
+    styles_of,
 )
 from rag.readers.tables import Row, caption, grid, holds_values, named_rows
 
@@ -39,14 +41,14 @@ def read_docx(source: Source) -> Content:
     """Text of the body. Headings are known by style or outline level; tables become rows.
 
     Headers and footers stand once before their section; where the header differs by section, it is
-    the section's heading. Notes and comments stand after the paragraph or table of their mark. Left
-    out, and counted: struck, hidden and removed text, pictures, charts.
+    the section's heading. Notes, comments, charts and diagrams stand after their paragraph or
+    table. Left out, and counted: struck, hidden and removed text, pictures.
     """
     import docx
 
     check_archive(source)
     document = attempt(lambda: docx.Document(str(source.path)), None)
-    document = document or docx.Document(without_properties(source.path))
+    document = document or docx.Document(readable_copy(source.path))
     reader = _Reader(document)
     blocks = list(_blocks(document.element.body))
     for done, block in enumerate(blocks):
@@ -65,10 +67,10 @@ class _Reader:
 
     def __init__(self, document: Any) -> None:
         self.composer = Composer()
+        self._part = document.part
         self._text = WordText(document, self.composer)
-        self._styles = {style.style_id: style.element for style in document.styles}
-        self._names = {style.style_id: style.name or "" for style in document.styles}
-        self._levels = _levels(document)
+        self._styles = styles_of(document)
+        self._levels = {name: _level(style) for name, style in self._styles.items()}
         self._numbering = Numbering(part_of(document, "numbering"))
         self._title = ""
         self._sections = iter(document.sections)
@@ -116,7 +118,10 @@ class _Reader:
             )
         for note in self._text.notes:
             self.composer.block(note, "\n")
+        for drawing in self._text.drawings:
+            add_drawings(self.composer, drawing, self._part)
         self._text.notes.clear()
+        self._text.drawings.clear()
         if block.find(f"{W}pPr/{W}sectPr") is not None:
             self._begin_section()
 
@@ -138,7 +143,7 @@ class _Reader:
                 number, owner = named.get(f"{W}val"), element
                 break
         if number is None:
-            return "" if _LIST.match(self._names.get(name, "")) else None
+            return "" if _LIST.match(_name(self._styles.get(name))) else None
         if number == "0":
             return None
         if level is None:
@@ -215,15 +220,16 @@ class _Reader:
         return [" ".join(filter(None, (own, row))) for row in rows or [""]]
 
 
-def _levels(document: Any) -> dict[str, int]:
-    """Heading level by style id. A style named Title is the topmost."""
-    levels = {}
-    for style in document.styles:
-        named = _HEADING.match(style.name or "")
-        is_title = (style.name or "").casefold() == "title"
-        level = int(named[1]) if named else int(is_title) or _outline(style.element)
-        levels[style.style_id] = level
-    return levels
+def _level(style: Any) -> int:
+    """The heading level of a style; 0 for none. A style named Title is the topmost."""
+    name = _name(style)
+    named = _HEADING.match(name)
+    return int(named[1]) if named else int(name.casefold() == "title") or _outline(style)
+
+
+def _name(style: Any) -> str:
+    name = style.find(f"{W}name") if style is not None else None
+    return name.get(f"{W}val", "") if name is not None else ""
 
 
 def _outline(element: Any) -> int:

@@ -12,7 +12,7 @@ from rag.readers.numbering import numeral
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-_DRAWN = "http://schemas.openxmlformats.org/drawingml/2006"
+_DRAWINGML = "http://schemas.openxmlformats.org/drawingml/2006"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SILENT = {_FALLBACK, f"{W}pPr", f"{W}rPr", f"{W}tblPr", f"{W}trPr", f"{W}tcPr", f"{W}rt"}
 _SIGNS = {f"{W}tab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
@@ -34,31 +34,29 @@ _SYMBOLS = {
 _EFFECTS = ("vertAlign", "strike", "dstrike", "vanish")
 _SPACES = re.compile(r" {2,}")
 _OFF = {"0", "false", "off"}
-_DRAWINGS = {
-    f"{{{_DRAWN}/picture}}pic": "picture",
-    "{urn:schemas-microsoft-com:vml}imagedata": "picture",
-    f"{{{_DRAWN}/chart}}chart": "chart",
-    f"{{{_DRAWN}/diagram}}relIds": "diagram",
-}
+_PICTURES = (f"{{{_DRAWINGML}/picture}}pic", "{urn:schemas-microsoft-com:vml}imagedata")
+_DRAWN = (f"{{{_DRAWINGML}/chart}}chart", f"{{{_DRAWINGML}/diagram}}relIds")
 
 
 class WordText:
     """A reader of the words in the elements of one document.
 
-    ``notes`` are the texts of the notes and comments whose marks were read since it was emptied.
-    Struck, hidden and removed words are left out and counted, as are pictures and charts.
+    ``notes`` are the texts of the notes and comments whose marks were read since it was emptied,
+    and ``drawings`` the elements with charts or diagrams. Struck, hidden and removed words are left
+    out and counted, as are pictures.
     """
 
     def __init__(self, document: Any, composer: Composer) -> None:
         self.notes: list[str] = []
+        self.drawings: list[Any] = []
         self._composer = composer
         self._marks = dict.fromkeys(_NOTES.values(), 0)
         self._out = ""
         self._styles: dict[str, dict[str, str]] = {}
-        for style in document.styles:
-            chain = list(bases(style.element))[::-1]
-            self._styles[style.style_id] = {
-                name: value for item in chain for name, value in _effects(item).items()
+        for name, style in styles_of(document).items():
+            chain = list(bases(style))[::-1]
+            self._styles[name] = {
+                effect: value for item in chain for effect, value in _effects(item).items()
             }
         self._notes: dict[tuple[str, str], Any] = {}
         for kind in _NOTES.values():
@@ -106,13 +104,13 @@ class WordText:
             return ""
         if tag in (f"{W}drawing", f"{W}pict"):
             # The alternative text of a picture, and the words of text boxes
-            kinds = [_DRAWINGS[item.tag] for item in child.iter(*_DRAWINGS)]
-            for kind in kinds:
-                self._composer.leave_out(kind)
+            pictures, drawn = (sum(1 for _ in child.iter(*tags)) for tags in (_PICTURES, _DRAWN))
+            self._composer.leave_out("picture", number=pictures)
+            self.drawings += [child] if drawn else []
             described = (
                 item.get("descr", "") for item in child.iter() if item.tag.endswith("}docPr")
             )
-            words = next(described, "").strip() if kinds else ""
+            words = next(described, "").strip() if pictures + drawn else ""
             return (f"[Picture: {words}]" if words else "") + self._inner(child)
         return self._inner(child) + ("\n" if tag == f"{W}p" else "")
 
@@ -185,6 +183,13 @@ def _counts_pages(paragraph: Any, words: str) -> bool:
     return any("PAGE" in code for code in codes) and sum(map(str.isalpha, words.split())) < 3
 
 
+def styles_of(document: Any) -> dict[str, Any]:
+    """The elements of the styles by id, also of those whose type Word's library does not know."""
+    return {
+        style.get(f"{W}styleId", ""): style for style in document.styles.element.iter(f"{W}style")
+    }
+
+
 def bases(style: Any) -> Iterator[Any]:
     """The element of a style, and those of the styles that it is based on, the nearest first."""
     seen = set[Any]()
@@ -233,29 +238,32 @@ _JOINED = {
     f"{_M}sSub": (("e", ""), ("sub", "_")),
     f"{_M}sSubSup": (("e", ""), ("sub", "_"), ("sup", "^")),
     f"{_M}rad": (("deg", ""), ("e", "√")),
+    f"{_M}limLow": (("e", ""), ("lim", "_")),
+    f"{_M}limUpp": (("e", ""), ("lim", "^")),
+    f"{_M}nary": (("sub", "_"), ("sup", "^"), ("e", " ")),
+    f"{_M}func": (("fName", ""), ("e", " ")),
 }
+_WHOLE = {f"{_M}nary/e", f"{_M}func/fName", f"{_M}func/e"}
+"""Parts that need no brackets."""
 
 
 def linear(element: Any) -> str:
-    """Return a formula in one line: ``(a + b)/2``, ``x^2``, ``√x``."""
+    """Return a formula in one line: ``(a+b)/2``, ``x^2``, ``√x``, ``∑_(i=1)^n x_i``, ``cos x``."""
     if element.tag == f"{_M}t":
         return element.text or ""
-    if element.tag in _JOINED:
-        return "".join(
-            sign + _bracketed(part)
-            for name, sign in _JOINED[element.tag]
-            if (part := element.find(f"{_M}{name}")) is not None
-        )
-    text = "".join(map(linear, element))
-    if element.tag == f"{_M}d":
-        return f"({text})"
+    if element.tag not in _JOINED:
+        text = "".join(map(linear, element))
+        return f"({text})" if element.tag == f"{_M}d" else text
+    text, sign = "", element.find(f"{_M}naryPr/{_M}chr")
     if element.tag == f"{_M}nary":
-        sign = element.find(f"{_M}naryPr/{_M}chr")
-        return (sign.get(f"{_M}val", "∫") if sign is not None else "∫") + text
+        text = "∫" if sign is None else sign.get(f"{_M}val", "∫")
+    for name, before in _JOINED[element.tag]:
+        part = element.find(f"{_M}{name}")
+        words = "" if part is None else linear(part).strip()
+        if not words:
+            continue
+        # A number, a name, and what has brackets already needs none.
+        inner = [item.tag for item in part if linear(item)]
+        alone = words.isalnum() or inner == [f"{_M}d"] or f"{element.tag}/{name}" in _WHOLE
+        text += before + (words if alone else f"({words})")
     return text
-
-
-def _bracketed(part: Any) -> str:
-    """A part of a fraction or power, in brackets where it is more than one number or name."""
-    text = linear(part).strip()
-    return text if text.isalnum() or not text else f"({text})"
