@@ -172,7 +172,7 @@ _CODE = Format(
 )
 
 FORMATS: tuple[Format, ...] = (
-    Format(("pdf",), "application/pdf", ".pdf.reader:read_pdf", ("pdf",), True, 10),
+    Format(("pdf",), "application/pdf", ".pdf.reader:read_pdf", ("pdf",), True, 11),
     _PLAIN,
     Format(("md", "markdown"), "text/markdown", ".text:read_markdown", version=10),
     Format(("rst",), "text/x-rst", ".markup.rst:read_rst", _TEXT, True, 9),

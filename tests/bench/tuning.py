@@ -26,7 +26,9 @@ def measure(
     """Milliseconds on the clock and of the processor, by slider, and by the curve shown."""
     with tempfile.TemporaryDirectory() as home, at_home(home):
         _filled(Path(home), folder / "scifact")
-        app = unfold(with_figures(lambda: opened("tuning.py")))
+        app = with_figures(lambda: opened("tuning.py"))
+        app.session_state["recipe_panel"] = True
+        app = unfold(app)
         sliders = {
             "dense_weight": lambda at: _moved(app, "w", at / 20),
             "threshold": lambda at: _moved(app, "threshold", at / 50),

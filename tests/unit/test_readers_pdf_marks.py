@@ -1,15 +1,19 @@
 """PDF: raised figures, lines with values, merged cells, forms, notes, struck and covered words."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, NameObject
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Table
 
 from rag import Document, readers
+from tests.sample_files import pdf
 
 _SIZE = 10
 
@@ -239,3 +243,22 @@ def test_struck_and_covered_words_are_left_out_and_counted(tmp_path):
     assert "0.836 0.838" in document.text
     assert "no more." in document.text
     assert _left_out(document) == {"covered_word": 2, "struck_word": 4, "white_word": 3}
+
+
+def test_letters_of_one_shape_that_are_read_from_right_to_left(tmp_path):
+    # A font that says which letters its shapes stand for: "e" for lam and alef, a ligature.
+    letters = {"a": "ج", "b": "ا", "c": "ت", "d": "ن", "e": "لإ"}
+    pairs = "".join(
+        f"<{ord(of):02x}><{to.encode('utf-16-be').hex()}>" for of, to in letters.items()
+    )
+    table = DecodedStreamObject()
+    table.set_data(
+        f"begincmap 1 begincodespacerange <00><ff> endcodespacerange {len(letters)} beginbfchar "
+        f"{pairs} endbfchar endcmap".encode()
+    )
+    writer = PdfWriter(clone_from=io.BytesIO(pdf("abcdeb")))
+    [font] = writer.pages[0]["/Resources"]["/Font"].values()
+    font.get_object()[NameObject("/ToUnicode")] = writer._add_object(table)
+    path = tmp_path / "content"
+    writer.write(path)
+    assert readers.read(path, "x.pdf").text == "الإنتاج"

@@ -27,6 +27,7 @@ from rapidfuzz.distance import LCSseq
 from rag.errors import UnreadableDocument
 from rag.readers.content import Source
 from rag.readers.pdf.pdfium import damaged_pdf, open_pdf
+from rag.readers.pdf.words import order_ligatures
 from rag.types import Floats, Mask, Span
 
 if TYPE_CHECKING:
@@ -233,14 +234,15 @@ def characters(page: PdfPage) -> PageCharacters:
 
     textpage = page.get_textpage()
     count = min(textpage.count_chars(), MOST_CHARACTERS)
-    codes = [raw.FPDFText_GetUnicode(textpage, index) for index in range(count)]
+    codes = np.array([raw.FPDFText_GetUnicode(textpage, index) for index in range(count)], np.int64)
     corners = np.zeros((count, 4))
     values = [ctypes.c_double() for _ in range(4)]
     for index in range(count):
         if raw.FPDFText_GetCharBox(textpage, index, *values):
             left, right, bottom, top = (value.value for value in values)
             corners[index] = (*_place(page, left, top), *_place(page, right, bottom))
-    text = "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
+    order_ligatures(codes, corners)
+    text = "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes.tolist())
     points = np.clip(corners, 0.0, 1.0).reshape(-1, 2, 2)
     return PageCharacters(text, np.hstack([points.min(axis=1), points.max(axis=1)]))
 

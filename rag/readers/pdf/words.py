@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _FINE = 1_000_000  # the size of the device that places are asked for: pdfium rounds to whole units
 _BREAKS = (10, 13)
 _BLANKS = (0, 9, 10, 11, 12, 13, 32, 0xA0, 0x2028, 0x2029, 0x3000, *range(0x2000, 0x200C))
+_LEFTWARDS = range(0x590, 0x900)  # Hebrew, Arabic, Syriac and others
 _HYPHENS = (0x2, 0xFFFE)  # how pdfium marks a hyphen at the end of a line
 _MOST_CHARACTERS = 200_000  # of a page
 _WIDEST_GAP = 0.6  # line heights between two letters of one word
@@ -261,6 +262,7 @@ def _letters(textpage: PdfTextPage, turn: Turn) -> _Letters:
     codes[first] = 0x10000 + ((codes[first] - 0xD800) << 10) + (codes[first + 1] - 0xDC00)
     codes[(codes >= 0xD800) & (codes < 0xE000) & ~second | (codes >= 0x110000)] = 0xFFFD
     codes, halves = codes, second
+    order_ligatures(codes, boxes)
     blank = np.isin(codes, _BLANKS) | ~boxes.any(axis=1)
     codes[np.isin(codes, _HYPHENS)] = ord("-")
     visible = ~blank & ~halves
@@ -270,6 +272,19 @@ def _letters(textpage: PdfTextPage, turn: Turn) -> _Letters:
     )
     places = np.flatnonzero(visible)
     return _Letters(codes[visible], turn.boxes(boxes[visible].astype(float)), places, apart, spaced)
+
+
+def order_ligatures(codes: Integers, boxes: Floats) -> None:
+    """Put the letters of one shape, such as lam and alef, into their order of reading, in place.
+
+    pdfium reports them from left to right, also in scripts that are read from right to left.
+    ``codes`` have the shape (n,), ``boxes`` (n, 4).
+    """
+    leftwards = (codes >= _LEFTWARDS.start) & (codes < _LEFTWARDS.stop)
+    shared = (boxes[1:] == boxes[:-1]).all(axis=1) & leftwards[1:] & leftwards[:-1]
+    edges = np.flatnonzero(np.diff(shared, prepend=False, append=False))
+    for start, last in edges.reshape(-1, 2).tolist():
+        codes[start : last + 1] = codes[start : last + 1][::-1].copy()
 
 
 def _without_doubles(letters: _Letters, angle: Callable[[int], float]) -> _Letters:
