@@ -60,13 +60,14 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
             return
         moving = opened.by_arithmetic
         left_out_note(opened)
-        for section, shown in (
-            (cards, moving),
-            (curves, moving),
-            (search_all, opened),
-        ):
-            with guard():
-                section(shown)
+        headline = st.container()
+        with guard():
+            cards(moving)
+        with guard():
+            said, explained = curves(moving)
+            headline.markdown(f"##### {said}", help=explained or None)
+        with guard():
+            search_all(opened)
         _more(opened)
 
 

@@ -214,7 +214,7 @@ METRIC_TITLES: Mapping[str, str] = {
     "token_recall": "Span recall in tokens",
     "token_precision": "Span precision in tokens",
     "token_iou": "Span IoU in tokens",
-    "correct_refusal": "Rightly refused",
+    "correct_refusal": "Refused by the search",
     "correct_doubt": "Rightly unanswered",
     "false_refusal": "False refusals",
     "false_doubt": "Not answered, though answerable",

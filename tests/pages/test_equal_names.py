@@ -22,7 +22,7 @@ _SCOPE = re.compile(r"\*\*([^*]+?):\*\*")
 _SHARE = re.compile(r"(passages for|(?<!\d[,:] )the search refuses|(?<!the search )refuses) (\d+%)")
 _COUNT = re.compile(r"(\d[\d,]*) (?:different )?(recipe|combination)s?\b")
 _RUNS = re.compile(r"\*\*(.+)\*\* against \*\*(.+)\*\*$")
-_CARDS = {"Rightly refused": "the search refuses"}
+_CARDS = {"Refused by the search": "the search refuses"}
 
 
 def _numbers(app: AppTest) -> Numbers:

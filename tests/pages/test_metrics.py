@@ -55,7 +55,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(labelled, open_page):
             "correct_doubt",
             "Rightly unanswered",
         ),
-        ({"correct_refusal": 0.1}, "correct_refusal", "Rightly refused"),
+        ({"correct_refusal": 0.1}, "correct_refusal", "Refused by the search"),
         ({}, "correct_refusal", "Rightly unanswered"),
     ],
 )

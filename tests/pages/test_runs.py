@@ -242,7 +242,7 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     assert app.main.button[-1].key == "runs_delete"
     assert "threshold 1\\.0** against **As shipped" in said
     rates = [f"{base.runs.get(name).metrics['correct_refusal']:.0%}" for name in (bad, good)]
-    assert plain("Rightly refused: {}, the other run {} ".format(*rates)) in said
+    assert plain("Refused by the search: {}, the other run {} ".format(*rates)) in said
     tokens = base.runs.get(good).context_tokens
     assert plain(f"0, the other run {tokens:,.0f}") in said
     board = app.dataframe[0].value

@@ -13,7 +13,12 @@ from streamlit.testing.v1 import AppTest
 from pages.components.recipe.working_recipe import read_values
 from pages.components.shell.text import plain
 from pages.components.tuning import bench
-from pages.components.tuning.curves import ANSWERED, REFUSED, threshold_takeaway
+from pages.components.tuning.curves import (
+    ANSWERED,
+    REFUSED,
+    threshold_headline,
+    threshold_takeaway,
+)
 from rag import (
     InvalidInput,
     PromiseCurves,
@@ -28,7 +33,7 @@ from tests.pages.conftest import DOCUMENTS, fill, finished
 
 OpenPage = Callable[..., AppTest]
 NAMES = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
-LABELS = ("nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Rightly refused")
+LABELS = ("nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Refused by the search")
 
 
 def _cards(app: AppTest) -> dict[str, str]:
@@ -104,7 +109,7 @@ def test_the_url_says_what_is_shown(labelled: Workspace, open_page: OpenPage) ->
 @pytest.mark.parametrize(
     ("curve", "words"),
     [
-        ("Threshold", ", without a threshold "),
+        ("Threshold", "##### Threshold"),
         ("Weight", "nDCG@10"),
         ("Top-k", "The first 5 contain"),
         ("Map", "Score: nDCG@10 of a question"),
@@ -135,7 +140,7 @@ def test_a_threshold_that_refuses_says_what_recall_it_costs(
     assert "0.50" in sentence
 
 
-def test_a_threshold_that_costs_most_answers_is_not_named_and_the_highest_recall_is() -> None:
+def test_a_threshold_that_costs_most_answers_is_not_named() -> None:
     lines = {
         "Recall@5": (0.7, 0.8, 0.5, 0.1),
         ANSWERED: (1.0, 1.0, 0.6, 0.3),
@@ -143,8 +148,7 @@ def test_a_threshold_that_costs_most_answers_is_not_named_and_the_highest_recall
     }
     sentence = threshold_takeaway((0.0, 0.3, 0.5, 0.7), lines, 0.0)
     assert re.findall(r"\d\.\d\d|\d+%", sentence) == [
-        *("0.50", "50%", "40%", "50%", "70%", "0.00"),
-        *("0.30", "80%"),
+        *("0.50", "50%", "40%", "50%", "70%"),
     ]
 
 
@@ -154,14 +158,23 @@ def test_a_threshold_that_costs_most_answers_is_not_named_and_the_highest_recall
     ids=["one range", "as high again"],
 )
 def test_equally_high_recall_is_said_with_both_ends(recall: Sequence[float], last: str) -> None:
-    count = len(recall)
-    lines = {
-        "Recall@5": recall,
-        ANSWERED: (1.0, 1.0, 0.9, 0.5, 0.3)[:count],
-        REFUSED: (0.0, 0.0, 0.5, 1.0, 1.0)[:count],
-    }
-    sentence = threshold_takeaway((0.0, 0.2, 0.4, 0.7, 0.9)[:count], lines, 0.9)
-    assert re.findall(r"\d\.\d\d|\d+%", sentence)[-3:] == ["0.00", last, "80%"]
+    x = (0.0, 0.2, 0.4, 0.7, 0.9)[: len(recall)]
+    headline = threshold_headline(x, {"Recall@5": recall}, 0.9)
+    assert re.findall(r"\d\.\d\d|\d+%", headline) == ["0.90", "10%", "80%", "0.00", last]
+
+
+@pytest.mark.parametrize(
+    ("now", "figures"),
+    [
+        (None, ["orange", "70%", "green", "80%", "0.30"]),
+        (0.15, ["0.15", "orange", "75%", "green", "80%", "0.30"]),  # between two steps
+        (0.29, ["0.29", "green", "80%"]),
+        (0.99, ["0.99", "orange", "10%", "green", "80%", "0.30"]),
+    ],
+)
+def test_the_headline_has_recall_now_and_the_best(now: float | None, figures: list[str]) -> None:
+    headline = threshold_headline((0.0, 0.3, 0.9), {"Recall@5": (0.7, 0.8, 0.1)}, now)
+    assert re.findall(r"\d\.\d\d|\d+%|orange|green", headline) == figures
 
 
 def test_the_threshold_that_tells_most_apart_is_said_with_its_cost() -> None:
@@ -172,8 +185,7 @@ def test_the_threshold_that_tells_most_apart_is_said_with_its_cost() -> None:
     }
     sentence = threshold_takeaway((0.0, 0.4, 0.5, 0.65), lines, 0.4)
     assert re.findall(r"\d\.\d\d|\d+%", sentence) == [
-        *("0.40", "50%", "10%", "80%", "100%", "0.40"),
-        *("0.00", "100%"),
+        *("0.40", "50%", "10%", "80%", "100%"),
     ]
 
 

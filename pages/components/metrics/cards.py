@@ -119,8 +119,8 @@ def refusals_card(run: Run) -> Card:
         metric=DOUBTED,
         label=METRIC_TITLES[DOUBTED],
         help=f"{METRIC_DEFINITIONS[DOUBTED]} For {percent(run.metrics.get(REFUSED, 0.0))}, the "
-        "search returned nothing (*Rightly refused*). A higher threshold refuses more, and so "
-        "does a higher limit of *Off-topic questions*. In JSON and gates: `correct_doubt`.",
+        "search returned nothing (*Refused by the search*). A higher threshold refuses more, and "
+        "so does a higher limit of *Off-topic questions*. In JSON and gates: `correct_doubt`.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The curves of the tuning page, each with a sentence: one parameter, or quality by cost."""
+"""The curves of the tuning page, each with a headline: one parameter, or quality by cost."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from pages.components.recipe import working_recipe
@@ -34,7 +35,26 @@ from rag import (
 _KEPT = 0.5  # of the answerable questions still get passages
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
-ANSWERED, REFUSED = "Passages returned, answerable", "Rightly refused"
+ANSWERED, REFUSED = "Passages returned, answerable", metric_title("correct_refusal")
+
+
+def threshold_headline(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float | None
+) -> str:
+    """State recall at the present threshold, and the best one where it is a point higher."""
+    name, recall = next(row for row in lines.items() if row[0].startswith("Recall"))
+    here = float(np.interp(now or 0.0, x, recall))  # as the line has it between two steps
+    best = max(range(len(x)), key=recall.__getitem__)
+    gains = recall[best] > here + _POINT
+    said = "No threshold" if now is None else f"Threshold {now:.2f}"
+    said += f": {name.lower()} is :{'orange' if gains else 'green'}[{percent(here)}]"
+    if not gains:
+        return f"{said}, within a point of the best."
+    last = best
+    while last + 1 < len(x) and recall[last + 1] == recall[best]:
+        last += 1
+    where = f"at {x[best]:.2f}" if last == best else f"between {x[best]:.2f} and {x[last]:.2f}"
+    return f"{said}. The best is :green[{percent(recall[best])}] {where}."
 
 
 def threshold_takeaway(
@@ -42,25 +62,18 @@ def threshold_takeaway(
 ) -> str:
     """Summarize the cost of refusing nearly all questions that should be refused.
 
-    The cost is the answerable questions that are refused too, and recall: there, at the lowest
-    threshold, and where it is highest. If nearly all cannot be refused while half of the answerable
-    questions keep their passages, it is the threshold that tells most of both apart. Without
-    refusals, summarize up to which threshold recall stays within a point of its best.
+    The cost is the answerable questions that are refused too, and recall: there, and at the lowest
+    threshold. If nearly all cannot be refused while half of the answerable questions keep their
+    passages, it is the threshold that tells most of both apart. Without refusals, summarize up to
+    which threshold recall stays within a point of its best.
     """
     answered, refused = lines.get(ANSWERED), lines.get(REFUSED)
     name, recall = next(row for row in lines.items() if row[0].startswith("Recall"))
     if answered is None or refused is None:
-        least = max(recall) - 0.01
+        least = max(recall) - _POINT
         last = max(value for value, height in zip(x, recall, strict=True) if height >= least)
-        return f"Recall stays within a point of its best up to {last:.2f}{_now(now)}."
+        return f"Recall stays within a point of its best up to {last:.2f}."
     before = max((place for place, value in enumerate(x) if value <= (now or 0.0)), default=0)
-    best = max(range(len(x)), key=recall.__getitem__)
-    gains = recall[best] > recall[before] + _POINT
-    last = best
-    while last + 1 < len(x) and recall[last + 1] == recall[best]:
-        last += 1
-    where = f"at {x[best]:.2f}" if last == best else f"between {x[best]:.2f} and {x[last]:.2f}"
-    highest = f" {name} is highest {where}: {percent(recall[best])}." if gains else ""
     aim = min(_WANTED_REFUSALS, max(refused))
     at, remark = next(place for place, share in enumerate(refused) if share >= aim), ""
     if answered[at] < _KEPT:
@@ -74,13 +87,8 @@ def threshold_takeaway(
     return (
         f"At {x[at]:.2f}, the search refuses {percent(refused[at])} of the questions without an "
         f"answer and {percent(1 - answered[at])} of the answerable ones{remark}; "
-        f"{name.lower()} is {percent(recall[at])}, without a threshold {percent(recall[0])}"
-        f"{_now(now)}.{highest}"
+        f"{name.lower()} is {percent(recall[at])}, without a threshold {percent(recall[0])}."
     )
-
-
-def _now(now: float | None) -> str:
-    return f". The threshold is {'off' if now is None else f'{now:.2f}'} now"
 
 
 def peak_takeaway(
@@ -193,16 +201,15 @@ _TIMELESS = (
 )
 
 
-def front(bench: Bench) -> None:
+def front(bench: Bench) -> tuple[str, str]:
     """The picture of quality against tokens or time; a click on a recipe tries it."""
     choices = ["Tokens of context", "Time"]
     if switch("Quality against", choices, "cost", label_visibility="collapsed") == "Time":
-        _against_time(bench)
-    else:
-        _against_tokens(bench)
+        return _against_time(bench)
+    return _against_tokens(bench)
 
 
-def _against_tokens(bench: Bench) -> None:
+def _against_tokens(bench: Bench) -> tuple[str, str]:
     mixed = bench.recipe.search.mode == "hybrid"
     varied = ("top_k", "threshold", *(["dense_weight"] if mixed else []))
     what_if = bench.what_if
@@ -213,17 +220,17 @@ def _against_tokens(bench: Bench) -> None:
         f"The points are {counted(len(points), 'combination')} of {names}, whatever the grid of "
         "*Search all* is."
     )
-    _draw(bench, points, now, charts.TOKENS, tried)
+    return _draw(bench, points, now, charts.TOKENS, tried)
 
 
-def _against_time(bench: Bench) -> None:
+def _against_time(bench: Bench) -> tuple[str, str]:
     """Only what is done for a question takes time: the mode, and how many candidates there are."""
     base, what_if = bench.base, bench.what_if
     questions = [item.text for item in base.questions.usable(bench.set_name)[:_REQUESTED]]
     measure = partial(search_times, what_if, base.search, questions)
     times = cached(measure, "times", bench.without(*_TIMELESS, "mode", "candidates"))
     *points, now = by_time(what_if, times)
-    _draw(bench, points, now, charts.TIME)
+    return _draw(bench, points, now, charts.TIME)
 
 
 _QUALITY = (
@@ -238,7 +245,7 @@ def _draw(
     now: CostPoint,
     cost: charts.Cost,
     varied: str = "",
-) -> None:
+) -> tuple[str, str]:
     best = pareto_front(points)
     less = cheapest(best, now.quality)
     summary = front_takeaway(
@@ -248,10 +255,11 @@ def _draw(
         _change(bench, less) if less else None,
         cost.unit,
     )
-    st.caption(f"{summary} Click a point to try its recipe. {varied}".rstrip(), help=_QUALITY)
+    st.caption(f"Click a point to try its recipe. {varied}".rstrip())
     charts.front_chart(
         points, best, now, summary, cost, key=_KEY, pick=lambda: _pick(bench, points)
     )
+    return summary, _QUALITY
 
 
 def _change(bench: Bench, point: CostPoint) -> Comparison:
@@ -273,59 +281,56 @@ def _pick(bench: Bench, points: Sequence[CostPoint]) -> None:
 _LABELS = {
     "shown_precision": "Precision of the returned passages",
     "answered": ANSWERED,
-    "correct_refusal": REFUSED,
     "tokens": "tokens",
 }
 
 
-def curves(bench: Bench) -> None:
-    """One picture at a time, with the present value marked and a sentence on what it shows."""
+def curves(bench: Bench) -> tuple[str, str]:
+    """Draw one picture, with the present value marked; return its headline and a help."""
     curve_name = switch("What if …", [*_DRAW], "curve", width="stretch")
     if curve_name in ("Weight", "Map") and bench.recipe.search.mode != "hybrid":
-        st.info("The weight counts in hybrid mode only.", icon=":material/tune:")
-        return
-    _DRAW[curve_name](bench)
+        return "The weight counts in hybrid mode only.", ""
+    return _DRAW[curve_name](bench)
 
 
 def _lines(curve: Curve) -> dict[str, list[float]]:
     return {_LABELS.get(name) or metric_title(name): row for name, row in curve.lines.items()}
 
 
-def _threshold(bench: Bench) -> None:
+def _threshold(bench: Bench) -> tuple[str, str]:
     measure = bench.what_if.against_threshold
     curve = cached(measure, "threshold", bench.without("threshold"))
     summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
     explained = (
-        "Precision counts the returned passages of all questions, also of those without an "
-        "answer. *Precision@5* is the mean over the labelled questions."
+        f"{summary} Precision counts the returned passages of all questions, also of those "
+        "without an answer. *Precision@5* is the mean over the labelled questions."
     )
     if curve.x[-1] == 1.0 and "answered" in curve.lines:  # what comes back at 1.00 has a code
         explained += f" Rare codes pass any: {percent(curve.lines['answered'][-1])} at 1.00."
-    st.caption(summary, help=explained)
     charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
+    return threshold_headline(curve.x, _lines(curve), bench.threshold), explained
 
 
-def _weight(bench: Bench) -> None:
+def _weight(bench: Bench) -> tuple[str, str]:
     curve = cached(bench.what_if.against_weight, "weight", bench.without())
     now = bench.recipe.search.dense_weight
     summary = peak_takeaway("weight", curve.at, now, curve.best, curve.lines["ndcg@10"])
-    st.caption(summary)
     charts.weight_chart(curve.x, _lines(curve), now, summary)
+    return summary, ""
 
 
-def _depth(bench: Bench) -> None:
+def _depth(bench: Bench) -> tuple[str, str]:
     curve = cached(bench.what_if.against_depth, "depth", bench.without("top_k"))
     now, budget = bench.recipe.search.top_k, bench.recipe.answer.context_tokens
     half = " on the tuning half" if bench.part == "tuning" else ""
     summary = depth_takeaway(curve.x, _lines(curve), now, budget, half)
-    st.caption(summary)
     charts.depth_chart(curve.x, _lines(curve), now, budget, summary)
+    return summary, ""
 
 
-def _map(bench: Bench) -> None:
+def _map(bench: Bench) -> tuple[str, str]:
     heat = cached(bench.what_if.weight_and_threshold, "map", bench.without())
     summary = heat_takeaway(heat)
-    st.caption(summary)
     charts.heat_map(
         heat.weights,
         heat.thresholds,
@@ -339,6 +344,7 @@ def _map(bench: Bench) -> None:
             "Score: nDCG@10 of a question that the documents answer; of one that they do not, "
             "1 when it is refused."
         )
+    return summary, ""
 
 
 _DRAW = {
