@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.inspector import retrieval
 from pages.components.inspector.candidates import (
@@ -64,7 +65,7 @@ def main() -> None:
     base = chosen_base()
     page_title("Inspector", "inspector")
     question = _question(base)
-    labelling = st.container()
+    headline, labelling = st.container(), st.container()
 
     @cache
     def search(recipe: Recipe) -> Trace:
@@ -89,7 +90,8 @@ def main() -> None:
             words, document = expected_fields(base)
             with guard():
                 expected(base, trace, question_recipe, words, document)
-        grading = _evidence(HitSources(base, question_recipe, trace, also), trace, question_recipe)
+        origins = HitSources(base, question_recipe, trace, also)
+        grading = _evidence(origins, trace, question_recipe, headline)
         if grading is not None:
             with labelling:
                 labelling_line(grading, _ask)
@@ -160,7 +162,9 @@ def _welcome(base: KnowledgeBase) -> None:
         st.page_link("documents.py", label="Add documents", icon=":material/library_books:")
 
 
-def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | None:
+def _evidence(
+    origins: HitSources, trace: Trace, recipe: Recipe, headline: DeltaGenerator
+) -> Grading | None:
     """Draw the results; return the question in the set that its labels go to."""
     base = origins.own.base
     all_candidates = candidates(trace)
@@ -181,12 +185,12 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
         fates = explanation.fates if explanation else {}
     step = funnel(trace, fates)
     search_notes(trace)
-    if origins.own.trace is trace:  # nothing else is searched, which may have the words
-        with guard():
-            outlook(base, trace, recipe)
     picture = st.container()
     grading = grading_bar(base, trace.question, recipe)
     _lost_labels(grading)
+    if origins.own.trace is trace:  # nothing else is searched, which may have the words
+        with headline, guard():
+            outlook(base, trace, recipe, grading.labels)
     with picture:
         candidate_chart(
             trace, all_candidates, selected.chunk.key if selected else None, grading.labels.grades

@@ -1,5 +1,6 @@
 """The inspector: the numbers, the cards and the cuts agree, and the URL brings them back."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.inspector.candidates import candidates, steps, takeaway
 from pages.components.recipe.panel import what_it_means
-from rag import Stage, WordCorrection
+from rag import STATE_TITLES, Stage, WordCorrection
 from tests.handbook import LEAVE, make, marked, texts, unfold, visit
 
 
@@ -201,12 +202,42 @@ def test_the_state_of_the_answer_stands_with_its_reason(base):
     assert found.state == "doubtful"
     assert found.reason
     title = base.ask(LEAVE, recipe).answer.title
-    assert f"**{title}.**" in texts(visit("inspector.py", q=LEAVE))
+    assert f"**:green[{title}.]**" in texts(visit("inspector.py", q=LEAVE))
     model = recipe.with_fields({"answer.provider": "ollama", "answer.model": "small"})
     assert base.explanations.explain_quotes(trace, model) is None
 
 
 def test_a_question_for_which_no_passage_is_given_is_refused(base):
     base.recipes.save(base.recipe().with_fields({"search.threshold": 1.0}))
-    said = texts(visit("inspector.py", q=LEAVE))
-    assert "**Not in these documents:** no passage is given to the answer." in said
+    assert f"**:red[{STATE_TITLES['refused']}.]**" in texts(visit("inspector.py", q=LEAVE))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "said"),
+    [
+        ({}, "until 30 June", r":green\[.*first"),
+        ({"search.threshold": None}, "second class", r":orange\[.*rank 2"),
+        ({}, "second class", r":red\[.*rank 2"),
+        ({"search.candidates": 1}, "goggles", r":red\[No "),
+    ],
+    ids=["first", "second", "not returned", "no candidate"],
+)
+def test_the_rank_of_the_first_relevant_passage_is_said(base, changes, words, said):
+    index = base.recipe().index
+    base.recipes.save(base.recipe().with_fields(changes))
+    documents = base.documents.documents(index)
+    chunks = [chunk for each in documents for chunk in base.documents.chunks(each.id, index)]
+    labelled = next(chunk for chunk in chunks if words in chunk.text)
+    span = labelled.document_id, labelled.start, labelled.end
+    base.questions.grade("questions", LEAVE, *span, 1)
+    shown = texts(visit("inspector.py", q=LEAVE)).replace(":green[Answered", "")
+    assert re.search(said, shown)
+
+
+def test_a_doubtful_answer_is_right_where_the_documents_have_none(base):
+    question = "Until when may unused leave RX-77 be carried over?"
+    tones = []
+    for answerable in (True, False):
+        base.questions.collect_with_grades("questions", question, answerable=answerable)
+        tones += re.findall(r"\*\*:(\w+)\[", texts(visit("inspector.py", q=question)))
+    assert tones == ["orange", "green"]

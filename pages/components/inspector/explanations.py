@@ -1,16 +1,20 @@
 """Explanations for the pages, remembered while what they explain stays what it is.
 
-Before the passages of a question stands the state of its answer, as in the chat, with its cause.
+Below a question stands what happened to it: the state of its answer, the rank of the first
+relevant passage, and the cause of a failure.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from pages.components.shell.session import question_sets, refusal
-from pages.components.shell.text import lacking, plain, state_sign
+from pages.components.shell.text import lacking, plain
 from rag import (
     STATE_TITLES,
+    AnswerState,
     Assessment,
     Attribution,
     Explainer,
@@ -18,6 +22,7 @@ from rag import (
     FirstCause,
     KnowledgeBase,
     Located,
+    QuestionLabels,
     QuotesExplanation,
     Recipe,
     RetrievalComparison,
@@ -168,39 +173,69 @@ def remember(base: KnowledgeBase, turn: Turn, recipe: Recipe) -> None:
     st.session_state[_INSPECTED] = kept
 
 
-def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
-    """Say the state of the answer with its reason, which key words no passage has, and the cause.
+def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe, labels: QuestionLabels) -> None:
+    """Say in one line what happened: the state of the answer, the first relevant passage, the fix.
 
-    Raises TouchstoneError.
+    The reason, the key words that no passage has, and the cause are less than that. Raises
+    TouchstoneError.
     """
-    lines = list[str]()
+    happened, rest = list[str](), list[str]()
     explanation = quotes_explanation(base, trace, recipe)
     found = (explanation and explanation.assessment) or _of_turn(base, trace, recipe)
     cause = first_cause(base, trace, recipe, found)
     is_unexpected = cause is not None and cause.finding.cause == "unexpected"
     if not trace.context and recipe.answer.mode == "strict":
-        lines.append(
-            f":material/help: **{STATE_TITLES['refused']}:** no passage is given to the answer."
-        )
+        tone = _tone("refused", labels)
+        happened.append(f":{tone}[{STATE_TITLES['refused']}.]")
+        rest.append("No passage is given to the answer.")
     elif cause is not None and is_unexpected:  # what is known wrong is not likely to be right
-        lines.append(f":material/rule: **{plain(cause.title)}{_OF_RUN}.**")
+        happened.append(f":orange[{plain(cause.title)}{_OF_RUN}.]")
     elif found is not None and found.state != "refused":
         mode = "quotes" if explanation else recipe.answer.mode
-        lines += [f"{state_sign(found, mode)} **{found.title(mode)}.**"]
-        lines += [plain(found.reason), lacking(found)]
+        tone = _tone("unsure" if found.is_unsure(mode) else found.state, labels)
+        happened.append(f":{tone}[{found.title(mode)}.]")
+        rest += [plain(found.reason), lacking(found)]
+    happened.append(_first_relevant(trace, labels))
     said = found.reason if found else ""
     unknown = [word for word in base.explanations.unknown_words(trace, recipe) if word not in said]
     if unknown:
-        lines.append(f"No passage has {' or '.join(f'“{plain(word)}”' for word in unknown)}.")
-    if lines:
-        st.caption(" ".join(filter(None, lines)))
+        rest.append(f"No passage has {' or '.join(f'“{plain(word)}”' for word in unknown)}.")
     if cause:
         # Whether an answer is doubtful is known of this one, or else only of that of a run.
         is_stored = cause.finding.cause == "doubted" and (not found or found.state != "doubtful")
-        title = f"**Cause: {plain(cause.title.lower())}{_OF_RUN * is_stored}.** "
-        title = "" if is_unexpected else title
-        fix = cause.advice.partition(". ")[0].rstrip(".")
-        st.caption(f"{title}{plain(fix)}.", help=cause_line(cause))
+        if not is_unexpected:
+            rest.append(f"Cause: {plain(cause.title.lower())}{_OF_RUN * is_stored}.")
+        rest.append(f"{plain(cause.advice.partition('. ')[0].rstrip('.'))}.")
+    bold, grey = (" ".join(filter(None, parts)) for parts in (happened, rest))
+    line = f"{bold and f'**{bold}**'} {grey and f':gray[{grey}]'}".strip()
+    if line:
+        st.markdown(line, help=cause_line(cause) if cause else None)
+
+
+def _tone(state: AnswerState | Literal["unsure"], labels: QuestionLabels) -> str:
+    """The colour of a state: whether that is right for a question with these labels."""
+    if state == "conflicting":
+        return "violet"
+    if labels.answerable:
+        return {"answered": "green", "refused": "red"}.get(state, "orange")
+    return "green" if state in ("doubtful", "refused") else "red"
+
+
+def _first_relevant(trace: Trace, labels: QuestionLabels) -> str:
+    """Say where the first passage that is labelled relevant came; "" without labels."""
+    if not labels.answerable:
+        return "No document has the answer."
+    if not labels.relevant:
+        return ""
+    first = next((hit for hit in trace.ranking if labels.grades.get(hit.chunk.key, 0) > 0), None)
+    if first is None:
+        return ":red[No relevant passage is found.]"
+    returned = [hit.chunk.key for hit in trace.hits]
+    if first.chunk.key not in returned:
+        return f":red[The first relevant passage has rank {first.rank} and is not returned.]"
+    if first.chunk.key == returned[0]:
+        return ":green[A relevant passage comes first.]"
+    return f":orange[The first relevant passage has rank {first.rank}.]"
 
 
 def _of_turn(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Assessment | None:
