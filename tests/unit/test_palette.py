@@ -100,6 +100,7 @@ def test_named_text_colours_are_readable(theme):
     section = _section(theme)
     named = {k: v for k, v in section.items() if k.endswith("Color") and k[:-5] in _NAMED}
     assert set(named) == {f"{name}Color" for name in _NAMED}
+    named |= {k: v for k, v in section.items() if k.endswith("TextColor")}
     assert {k for k, v in named.items() if _contrast(v, section["backgroundColor"]) < 4.5} == set()
 
 
