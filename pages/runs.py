@@ -16,6 +16,7 @@ from pages.components.runs.systems import systems_view
 from pages.components.runs.table import (
     SELECTED,
     agents,
+    leader,
     ledger,
     metric_names,
     rows,
@@ -74,6 +75,8 @@ def leaderboard(base: KnowledgeBase, runs: list[Run]) -> None:
     if guest():
         st.caption(f"**{metric_title(metric)}**: {metric_meaning(metric)}")
     ranked = rows(base, name, metric, mine)
+    if said := leader(ranked, metric):
+        st.markdown(f"##### {said}")
     chosen = table(base, ranked, metric)
     _below(base, chosen, ranked, metric)
     decisions_table(base, name, run_names(ranked))
@@ -149,9 +152,15 @@ def _below(
         if guest():
             st.caption("Click a run to download it; tick two or more to compare them.")
             return
+        if len(leaderboard) == 1:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.caption("There is nothing to compare with yet.", width="content")
+                icon = ":material/arrow_forward:"
+                st.page_link("metrics.py", label="Evaluate another recipe", icon=icon)
+            return
         st.caption(
-            "Click a run to use, describe or download it; tick two or more to compare them."
-            + ("" if has_baseline else " Pin the run that you want to compare the others with.")
+            "Tick two or more to see whether the difference is more than noise. Click one to use, "
+            "describe or download it" + ("." if has_baseline else ", or to pin it as the baseline.")
         )
         return
     if len(chosen) == 1:

@@ -343,7 +343,7 @@ def evaluation(
 
 def headline(run: Run) -> str:
     """Return a one-line summary that identifies a run."""
-    tokens = "" if run.context_tokens is None else f", {run.context_tokens:,.0f} tokens for a model"
+    tokens = "" if run.context_tokens is None else f", {run.context_tokens:,.0f} context tokens"
     return f"run {run.id}, {run.source}, {counted(run.questions, 'question')}{tokens}"
 
 

@@ -160,12 +160,12 @@ class Run:
         return None if tokens is None else float(tokens)
 
     def tokens_beside(self, baseline: Run) -> str:
-        """Return the sentence on the tokens of both for a model; "" where neither knows them."""
+        """Return the sentence on the context tokens of both; "" where neither knows them."""
         known = self.context_tokens, baseline.context_tokens
         new, old = ("an unknown number" if one is None else f"{one:,.0f}" for one in known)
         if known == (None, None):
             return ""
-        return f"Tokens for a model for each question: {new}, the other run {old}."
+        return f"Context tokens per question: {new}, the other run {old}."
 
     @property
     def _system(self) -> SystemSource:

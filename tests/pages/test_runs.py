@@ -67,6 +67,18 @@ def test_without_runs_it_leads_to_metrics(base, open_page):
     assert links == ["Evaluate a recipe"]
 
 
+def test_a_single_run_leads_to_another_evaluation(base, open_page):
+    _run(base)
+    links = [link.value for link in open_page("runs.py").main.get("page_link")]
+    assert links == ["Evaluate another recipe"]
+
+
+def test_the_run_that_leads_is_said_with_its_value_and_the_next(base, pair, open_page):
+    values = [f"{base.runs.get(run).metrics['ndcg@10']:.3f}" for run in pair]
+    base.runs.pin(pair[1])  # on top of the table, and second
+    assert re.search(r"As shipped .*{}.*{}".format(*values), _said(open_page("runs.py")))
+
+
 def test_what_agents_did_is_listed_newest_first(labelled, base, pair, open_page):
     """Calls about another knowledge base are not."""
     assert "What agents did" not in [box.label for box in open_page("runs.py").main.expander]
@@ -224,7 +236,7 @@ def test_using_a_recipe_makes_it_the_working_one(base, pair, open_page):
 def test_tokens_are_rounded_alike_in_the_table_and_in_the_comparison(pair, open_page, monkeypatch):
     monkeypatch.setattr(Run, "context_tokens", property(lambda _run: 210.5))
     app = open_page("runs.py", runs=",".join(pair))
-    assert set(app.dataframe[0].value["Tokens for a model"]) == {210}
+    assert set(app.dataframe[0].value["Context tokens"]) == {210}
     assert plain("210, the other run 210") in _said(app)
 
 
@@ -246,7 +258,7 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(base, pair, open_page):
     tokens = base.runs.get(good).context_tokens
     assert plain(f"0, the other run {tokens:,.0f}") in said
     board = app.dataframe[0].value
-    assert sorted(board["Tokens for a model"]) == [0, round(tokens)]
+    assert sorted(board["Context tokens"]) == [0, round(tokens)]
     table = app.dataframe[1].value
     assert list(table["Question"]) == [row.text for row in found.regressions]
     # With a threshold of 1 nothing passes, so what the good run found is cut.

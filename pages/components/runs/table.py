@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.shell.session import cache_data, guest, to_url
 from pages.components.shell.tables import pick_rows, row_height
-from pages.components.shell.text import clipped
+from pages.components.shell.text import clipped, plain
 from rag import (
     ANSWER_TITLES,
     LEFT_OUT,
@@ -21,6 +21,7 @@ from rag import (
     LeaderboardRow,
     Run,
     Trial,
+    as_shown,
     counted,
     metric_title,
     plain_run_name,
@@ -96,6 +97,22 @@ def metric_names(runs: Sequence[Run]) -> dict[str, str]:
     }
 
 
+def leader(leaderboard: Sequence[LeaderboardRow], metric: str) -> str:
+    """The run that leads those that compare with it, as Markdown; "" for fewer than two.
+
+    Without a colour: whether the lead is more than noise is told by a comparison.
+    """
+    ranked = [row for row in leaderboard if row.place and row.value is not None]
+    if len(ranked) < 2:
+        return ""
+    first, second = sorted(ranked, key=lambda row: row.place or 0)[:2]
+    title, name = metric_title(metric), plain(run_names(leaderboard)[first.run.id])
+    best, following = (as_shown(metric, row.value or 0.0) for row in (first, second))
+    if best == following:
+        return f"No run leads in {title}: the first two have {best}."
+    return f"{name} leads in {title}: {best}, the next run has {following}."
+
+
 def table(
     base: KnowledgeBase, leaderboard: Sequence[LeaderboardRow], metric: str
 ) -> list[LeaderboardRow]:
@@ -141,7 +158,7 @@ def _cells(
             "Recipe changes": _changes(row) or None,
             "95% interval": _ends(row.interval),
             "When": row.run.created,
-            **({"Tokens for a model": _whole(row.run.context_tokens)} if sized else {}),
+            **({"Context tokens": _whole(row.run.context_tokens)} if sized else {}),
             **({"Made for": row.run.purpose or None} if purposes else {}),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             **({"Note": row.run.note or None} if noted else {}),
@@ -188,9 +205,9 @@ def _columns(metric: str) -> dict[str, object]:
             width=114,
             help="What the mean over all questions of this kind may be, given how few were asked.",
         ),
-        "Tokens for a model": st.column_config.NumberColumn(
+        "Context tokens": st.column_config.NumberColumn(
             width=122,
-            help="About how many tokens the results hand to a model for a question.",
+            help="About how many tokens the results of a question take in a prompt.",
         ),
         "Other data": st.column_config.ListColumn(
             width=120,
