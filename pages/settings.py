@@ -16,7 +16,7 @@ from pages.components.settings.members import (
     people_view,
     tokens_view,
 )
-from pages.components.settings.providers import prompts_view, providers_view
+from pages.components.settings.providers import prompts_view, providers_view, state_view
 from pages.components.settings.tools import tools_view
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
@@ -66,6 +66,8 @@ def _tile(label: str, value: str, note: str) -> None:
 
 
 def _models() -> None:
+    with guard():
+        state_view()
     local_servers_view()
     providers_view()
     if workspace().principal.administrator:

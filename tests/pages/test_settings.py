@@ -1,5 +1,6 @@
 """The Settings page: providers, places, deleting a knowledge base; never a key."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -64,6 +65,27 @@ def test_a_key_in_the_secrets_of_streamlit_is_found_and_shown_nowhere(
         for kept in filled.settings.home.rglob("*")
         if kept.is_file()
     )
+
+
+@pytest.mark.parametrize(
+    ("keys", "provider", "tones", "named"),
+    [
+        ((), "extractive", ["green", "orange"], ""),
+        (("MISTRAL_API_KEY",), "extractive", ["green", "green"], "Mistral"),
+        (("GROQ_API_KEY",), "groq", ["green", "green"], "Groq"),
+        (("GROQ_API_KEY",), "mistral", ["green", "red"], "Mistral"),
+    ],
+    ids=["quotes", "another is ready", "a model", "its key is missing"],
+)
+def test_the_first_line_says_what_works(
+    filled, open_page, monkeypatch, keys, provider, tones, named
+):
+    for key in keys:
+        monkeypatch.setenv(key, "secret")
+    base = filled.base("notes")
+    base.recipes.save(base.recipe().with_fields({"answer.provider": provider}))
+    said = next(one.value for one in open_page("settings.py").markdown if "#####" in one.value)
+    assert (re.findall(r":(\w+)\[", said), named in said) == (tones, True)
 
 
 def test_a_provider_is_really_called(filled, open_page):

@@ -10,7 +10,7 @@ from pages.components.shell.session import bases, chosen_base, refusal, workspac
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, LocalServer, model_name
 
-_QUOTING = "extractive"
+QUOTES = "extractive"
 _MOST = 3
 """Models of a server with a button of their own; the recipe takes the name of any other."""
 
@@ -20,7 +20,7 @@ def offered_server(base: KnowledgeBase) -> LocalServer | None:
 
     None also for visitors who may not save the recipe.
     """
-    if working_recipe.saved(base).answer.provider != _QUOTING or refusal(base, "recipes.save"):
+    if working_recipe.saved(base).answer.provider != QUOTES or refusal(base, "recipes.save"):
         return None
     servers = workspace().local_servers()
     return next((server for server in servers if server.chat_models and not server.to_set), None)
@@ -77,6 +77,6 @@ def local_servers_view() -> None:
                 _buttons(chosen_base(), server)
     if not servers:
         st.caption(
-            "No model server runs on this computer. To get one, install Ollama and run "
+            "For a language model on this computer, install Ollama and run "
             "`ollama pull qwen3:1.7b`."
         )

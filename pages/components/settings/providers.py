@@ -6,13 +6,52 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from pages.components.recipe.local_models import QUOTES
+from pages.components.recipe.working_recipe import saved
 from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import chosen_base, offered, workspace
+from pages.components.shell.session import bases, chosen_base, offered, workspace
 from pages.components.shell.text import ago, plain
-from rag import PROMPTS, KnowledgeBase, ModelFacts, ProviderStatus, counted
+from rag import PROMPTS, KnowledgeBase, ModelFacts, ProviderStatus, Recipe, counted
 
 _HEIGHT = 316  # pixels: half a row at the end says that there are more
+
+
+def state_view() -> None:
+    """Say in one line what search and answers of the chosen knowledge base use, and if it works."""
+    recipe = saved(chosen_base()) if bases() else Recipe()
+    absent, by_name = _absent(), {status.name: status for status in workspace().statuses()}
+    works = {name for name, status in by_name.items() if status.ready and name not in absent}
+    services = [by_name[name] for name in works - {QUOTES} if not by_name[name].findable]
+    servers = [one for one in workspace().local_servers() if one.chat_models and not one.to_set]
+    models = [one.label for one in services if one.chat_model] + [one.label for one in servers]
+
+    def uses(what: str, name: str) -> str:
+        label = plain(by_name[name].label) if name in by_name else plain(name)
+        if name in works:
+            return f":green[{what} {label}.]"
+        return f":red[{what} {label}, which is not ready.]"
+
+    embedder, provider = recipe.index.embedder.partition(":")[0], recipe.answer.provider
+    if embedder in works and not by_name[embedder].address:
+        said = ":green[Search works offline.]"
+    else:
+        said = uses("Search uses", embedder)
+    if provider != QUOTES:
+        said += f" {uses('Answers use', provider)}"
+    elif models:
+        said += f" Answers are quotes; :green[{plain(', '.join(sorted(models)))}] can answer too."
+    else:
+        said += " Answers are quotes: :orange[no language model is ready.]"
+    st.markdown(f"##### {said}")
+
+
+def _absent() -> set[str]:
+    """The names of providers that would run on this computer, and do not."""
+    if not workspace().settings.find_models:
+        return set()
+    running = {server.provider for server in workspace().local_servers()}
+    return {one.name for one in workspace().statuses() if one.findable} - running
 
 
 def providers_view() -> None:
@@ -20,9 +59,7 @@ def providers_view() -> None:
     for facts in workspace().language_models():
         _learned(facts)
     statuses = [status for status in workspace().statuses() if not status.for_trials]
-    running = {server.provider for server in workspace().local_servers()}
-    finds = workspace().settings.find_models
-    absent = {one.name for one in statuses if finds and one.findable and one.name not in running}
+    absent = _absent()
     statuses.sort(key=lambda status: not status.ready or status.name in absent)
     st.dataframe(
         [_row(status, absent=status.name in absent) for status in statuses],
