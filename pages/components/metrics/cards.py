@@ -93,6 +93,12 @@ def cards(
         for card in shown_cards
         if cutoffs(run) or card.metric in run.metrics  # else no question has a label
     ]
+    shown_cards = [
+        replace(card, note=f"of at most {ceiling:.2f}")
+        if card.metric in run.metrics and (ceiling := ranges.ceilings.get(card.metric))
+        else card
+        for card in shown_cards
+    ]
     if shown_cards:
         card_grid(shown_cards, run, earlier, ranges, changes)
 
@@ -130,6 +136,8 @@ def card_grid(
     earlier: Mapping[str, float],
     ranges: Ranges,
     changes: Mapping[str, Comparison],
+    *,
+    border: bool = True,
 ) -> None:
     """Figures side by side, each with one line: its note, or its change against an earlier run.
 
@@ -138,7 +146,7 @@ def card_grid(
     """
     with st.grid(len(shown_cards), min_column_width=132):
         for card in shown_cards:
-            with st.container(border=True, height="stretch", gap="xsmall"):
+            with st.container(border=border, height="stretch", gap="xsmall"):
                 compared = changes.get(card.metric)
                 _card(card, run.metrics, earlier, compared, ranges)
                 if compared and compared.obstacle == OWN_EMBEDDERS:
@@ -184,8 +192,6 @@ def _absence(card: Card, run: Run) -> str:
 
 def _ranges(card: Card, ranges: Ranges) -> Iterator[str]:
     ceiling = ranges.ceilings.get(card.metric, 1.0)
-    if ceiling < 1.0:
-        yield f"At most {ceiling:.2f} on this set."
     for intervals, means in (
         (ranges.sampling, "95% interval of the mean"),
         (ranges.unjudged, "Range that missing judgements allow"),
@@ -322,7 +328,10 @@ def answer_cards(
     ranges: Ranges,
     changes: Mapping[str, Comparison],
 ) -> None:
-    """Cards with their change against ``earlier``; none where the run only measured retrieval."""
+    """Figures with their change against ``earlier``; none where the run only measured retrieval.
+
+    Without borders: the cards of retrieval lead.
+    """
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
         shown_cards = [_decisions_card(run), _expected_card(results), *ANSWER_CARDS[2:]]
         left_out = _left_out(run)
@@ -332,6 +341,7 @@ def answer_cards(
             earlier,
             ranges,
             changes,
+            border=False,
         )
 
 
