@@ -123,6 +123,7 @@ def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
     app.button(key="frame_next_go").click().run()
     assert app.title[0].value == "Inspector"
     assert app.query_params["q"] == "Grease the bearing?"
+    assert not [one for one in app.caption if "What next" in one.value]  # the page says it
     for page in ("metrics.py", "inspector.py", "tuning.py", "runs.py"):
         assert "Grease the bearing" in _line(open_page(page))
     monkeypatch.undo()  # the labels are few

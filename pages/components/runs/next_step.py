@@ -80,7 +80,8 @@ def page_title(title: str, page: str) -> None:
 def what_next(page: str) -> None:
     """Draw the next step that the chosen knowledge base needs, the same on all pages.
 
-    Settings and Usage have only their own. Guests, and visitors who cannot label, get none.
+    Settings and Usage have only their own. It is left out where it would only repeat the page, and
+    where the inspector has a question already. Guests, and visitors who cannot label, get none.
     """
     if guest() or not bases():
         return
@@ -90,12 +91,13 @@ def what_next(page: str) -> None:
     step = next(open_steps(next(info for info in bases() if info.id == base.id), base))
     if page in ("settings", "usage") and step.page != f"{page}.py":
         return  # nothing of retrieval is done there
+    marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
+    here = step.page == f"{page}.py" and marked
+    asked = page == "inspector" and "q" in step.marks and st.query_params.get("q")
+    if asked or (here and step.marks and not step.hint):
+        return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):
-        marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
-        here = step.page == f"{page}.py" and marked
         text = f"{step.text} {step.hint}" if here else step.text
-        if page == "inspector" and "q" in step.marks and st.query_params.get("q") and not here:
-            text = f"Another question: {text}"
         whose = " for the saved recipe" if working_recipe.differences(base) else ""
         st.caption(f"**What next{whose}?** {text.strip()}", width="content")
         target, label = step.onward if here else (step.page, step.label)
