@@ -175,7 +175,7 @@ _BEHIND_FROM, _BEHIND_UP_TO, _AHEAD = (
     for name in ("behind_from", "behind_up_to", "ahead")
 )
 """``_AHEAD`` turns a limit round: "up to 14 days before"."""
-_YES_OR_NO = re.compile(rf"\W*{any_of('limits.yes_or_no')}", re.IGNORECASE)
+YES_OR_NO = re.compile(rf"\W*{any_of('limits.yes_or_no')}", re.IGNORECASE)
 _REACH = 24
 _DAYS = {0: (1, 7), 8: (1, 5), 9: (6, 7)}
 """Every day, weekdays and weekends, by their places in the list of weekdays."""
@@ -235,7 +235,7 @@ class Restriction:
 
 def restrictions(question: str) -> list[Restriction]:
     """The restrictions of a question; none of one for yes or no, which any day answers."""
-    if _YES_OR_NO.match(question):
+    if YES_OR_NO.match(question):
         return []
     values = [one for one in _values(question) if one.kind]
     if asked_value(question) in (DAY, DATE):

@@ -24,6 +24,7 @@ from rag.answering.assessing.key_terms import (
     weighed_by_code,
     words_in,
 )
+from rag.answering.assessing.sides import other_side
 from rag.answering.languages import any_of, listed, pattern
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
@@ -157,7 +158,7 @@ class QuoteEvidence:
     ``several`` says that the first quote alone lacks a key term that another one has. ``no_value``
     names the kind of value that is asked for, such as "a price", where the first quote has none;
     of numbers, none of anything. ``other_case`` is the restriction of the question that the first
-    quote does not meet: it is about another day or range.
+    quote does not meet: it is about another day or range, or the other side of a moment.
     """
 
     figures: Mapping[str, float]
@@ -258,7 +259,8 @@ class EvidenceReader:
             "" if asked is None or has_value or _has_other_number(asked, quotes[0]) else asked.name,
             tuple(term for term in absent if term.borne_out(cited) == 1),
             unsaid,
-            next((one.words for one, is_met in met if is_met is False), ""),
+            next((one.words for one, is_met in met if is_met is False), "")
+            or other_side(trace.corrected, terms, quotes[0].text),
         )
 
     def _places(self, hit: Hit, quote: Statement, terms: Sequence[KeyTerm]) -> Iterator[str]:
