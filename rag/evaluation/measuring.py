@@ -32,6 +32,8 @@ from rag.types.results import QuestionResult
 SpanFigures = Mapping[str, Mapping[str, float]]
 MISLEADING_WEIGHT = 1 / 3
 """What a misleading passage takes away, as a share of what a relevant one gives."""
+_NEARLY_ONE = 0.995
+"""A mean that two decimals show as 1."""
 _NO_SPANS: SpanFigures = MappingProxyType({})
 
 
@@ -97,23 +99,26 @@ def precision_ceiling(results: Sequence[QuestionResult], k: int) -> float | None
 
     A question with two relevant passages cannot have more than two of five.
     """
-    return _ceiling([result.relevant for result in results if result.relevant], k)
-
-
-def _ceiling(relevant: Sequence[int], k: int) -> float | None:
-    return fmean(min(count, k) / k for count in relevant) if relevant else None
+    relevant = [result.relevant for result in results if result.relevant]
+    return _best("precision", relevant, k) if relevant else None
 
 
 def highest_mean(metric: str, results: Sequence[QuestionResult]) -> float:
-    """Return the highest mean that the labels allow: below 1 for precision alone."""
+    """Return the highest mean that the labels allow, such as a recall at 1 of two passages."""
     return highest_of(metric, [result.relevant for result in results if result.relevant])
 
 
-def highest_of(metric: str, relevant: Sequence[int]) -> float:
+def highest_of(metric: str, relevant: Sequence[float]) -> float:
     """Return the same for questions with so many relevant passages each."""
     measure, _, k = metric.partition("@")
-    ceiling = _ceiling(relevant, int(k)) if measure == "precision" else None
-    return ceiling if ceiling is not None and ceiling < 0.995 else 1.0
+    highest = _best(measure, relevant, int(k)) if measure in MEASURES and relevant else 1.0
+    return highest if highest < _NEARLY_ONE else 1.0
+
+
+def _best(measure: str, relevant: Sequence[float], k: int) -> float:
+    """The mean of a measure where all that is relevant comes first."""
+    ideals = [[1] * int(count) for count in relevant]
+    return float(MEASURES[measure](Ranked.of([best[:k] for best in ideals], ideals, k), k).mean())
 
 
 def with_figures(

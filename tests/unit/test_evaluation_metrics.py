@@ -90,6 +90,9 @@ def test_precision_has_the_ceiling_that_the_labels_allow():
     assert precision_ceiling(results[-1:], 5) is None
     assert highest_mean("precision@20", results) == pytest.approx((0.05 + 0.1 + 0.45) / 3)
     assert highest_mean("precision@1", results) == highest_mean("ndcg@20", results) == 1.0
+    assert highest_mean("recall@1", results) == pytest.approx((1 + 1 / 2 + 1 / 9) / 3)
+    assert highest_mean("f1@1", results) == pytest.approx((1 + 2 / 3 + 2 / 10) / 3)
+    assert highest_mean("misleading@5", results) == 1.0
 
 
 TENS = [(n, "d", 10 * n, 10 * n + 10) for n in range(10)]
