@@ -371,3 +371,13 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path, name):
     with pytest.raises(UnreadableDocument) as caught:
         read(path, name)
     assert caught.value.reason == "too_large"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("x.odt", open_text("<text:p/>")), ("x.rtf", rb"{\rtf1 \par}")]
+)
+def test_a_file_without_words_is_no_web_page(tmp_path, name, data):
+    with pytest.raises(UnreadableDocument) as refused:
+        document(tmp_path, data, name)
+    assert refused.value.reason == "empty"
+    assert "web page" not in str(refused.value)

@@ -319,7 +319,7 @@ def _whole_body(
     content = composer.content(
         **metadata | ({"title": metadata.get("title") or title} if marked else {})
     )
-    if not content.text:
+    if not content.text and not marked:
         raise _empty_page()
     return content
 
