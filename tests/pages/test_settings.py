@@ -99,7 +99,7 @@ def test_a_provider_that_does_not_answer_says_what_to_do(filled, open_page, monk
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     monkeypatch.setenv("TOUCHSTONE_FIND_MODELS", "1")
     app = open_page("settings.py")
-    assert app.dataframe[0].value.set_index("Name")["State"]["ollama"] == "does not run here"
+    assert app.dataframe[0].value.set_index("Name")["State"]["ollama"] == "not running"
     _test(app, "ollama")
     message, _, hint = app.error[0].value.partition("  \n")
     assert message.startswith("**")

@@ -110,7 +110,7 @@ def _row(status: ProviderStatus, *, absent: bool) -> dict[str, str]:
     if status.missing:
         state = f"needs {status.missing}"
     elif absent:
-        state = "does not run here"
+        state = "not running"
     elif status.key_variable and status.key_found:
         state = "ready, key found"
     return {
