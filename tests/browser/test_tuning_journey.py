@@ -19,12 +19,12 @@ def test_tune_by_hand_then_by_search(own, page, shoot):
     threshold = page.get_by_role("slider", name=re.compile("^Threshold"))
     threshold.press("End")
     page.wait_for_url("**/tuning?*threshold=1*")
-    page.get_by_text("The threshold is 1.00 now").wait_for()
+    page.get_by_text("Threshold 1.00:").wait_for()
     expect(figure).to_have_text("0.000")
     page.get_by_text("modified").first.wait_for()
 
     page.reload()  # the URL says it all
-    page.get_by_text("The threshold is 1.00 now").wait_for()
+    page.get_by_text("Threshold 1.00:").wait_for()
     page.get_by_role("radio", name="Weight", exact=True).click()
     page.get_by_text("is the same at each weight").wait_for()
     shoot(page, "tuning")

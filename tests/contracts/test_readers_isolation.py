@@ -87,10 +87,10 @@ def test_an_idle_process_that_died_is_replaced(pool, leaflet):
 
 
 def test_a_fault_of_the_program_is_not_blamed_on_the_file(pool, leaflet, tmp_path):
-    broken = replace(PDF, reader="rag.readers.office.word:_levels")  # wants no Source
+    broken = replace(PDF, reader="rag.readers.office.word:_outline")  # wants no Source
     with pytest.raises(ReaderDefect) as caught:
         pool.read(broken, Source(leaflet))
-    assert "AttributeError: 'Source' object has no attribute 'styles'" in str(caught.value)
+    assert "AttributeError: 'Source' object has no attribute 'find'" in str(caught.value)
     assert "word.py" in str(caught.value)
     absent = replace(PDF, reader="rag.readers.office.word:absent")
     with pytest.raises(ReaderDefect, match="has no attribute 'absent'"):
@@ -99,7 +99,7 @@ def test_a_fault_of_the_program_is_not_blamed_on_the_file(pool, leaflet, tmp_pat
 
 
 def test_the_log_has_what_went_wrong_in_a_reader(home, monkeypatch, caplog):
-    reader = "rag.readers.office.word:_levels"
+    reader = "rag.readers.office.word:_outline"
     broken = replace(format_of("x.txt"), reader=reader)
     monkeypatch.setattr("rag.readers.format_of", lambda name: broken)
     with closing(workspace_at(home)) as workspace:
@@ -110,7 +110,7 @@ def test_the_log_has_what_went_wrong_in_a_reader(home, monkeypatch, caplog):
     identity = re.fullmatch(r"Unexpected error, id ([0-9a-f]{8})\.", item.reason)
     assert identity
     assert f"id {identity.group(1)}" in caplog.text
-    assert "'Source' object has no attribute 'styles'" in caplog.text
+    assert "'Source' object has no attribute 'find'" in caplog.text
 
 
 @pytest.mark.parametrize(

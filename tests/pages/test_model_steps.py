@@ -91,7 +91,7 @@ def test_a_follow_up_is_shown_complete_and_can_be_corrected(base, monkeypatch):
         again.button(key="chat_inspect_2").click().run()
         assert again.query_params["q"] == COMPLETE
         assert second.state == "answered"
-        assert "**Answered.**" in texts(again)
+        assert ":green[Answered.]" in texts(again)
 
 
 def test_a_step_that_fails_is_told_with_the_answer_and_tried_anew(base, monkeypatch):
