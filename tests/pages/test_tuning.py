@@ -73,6 +73,18 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     assert app.metric[4].value == "100%"
 
 
+@pytest.mark.parametrize("threshold", [0.2, 0.29, 0.47])
+def test_the_headline_has_the_recall_of_its_very_threshold(
+    labelled: Workspace, open_page: OpenPage, threshold: float
+) -> None:
+    base = labelled.base("notes")
+    app = open_page("tuning.py", threshold=str(threshold))
+    recipe = base.recipe().with_fields({"search.threshold": threshold})
+    figures = base.tuning.tuner("checks").figures([recipe], ["recall@5"], as_shown=True)
+    [headline] = [one.value for one in app.markdown if "recall@5 is" in one.value]
+    assert f"[{figures.metrics['recall@5'][0].mean():.0%}]" in headline
+
+
 def test_a_top_k_beyond_the_ranks_of_the_cards_says_so(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
@@ -159,21 +171,23 @@ def test_a_threshold_that_costs_most_answers_is_not_named() -> None:
 )
 def test_equally_high_recall_is_said_with_both_ends(recall: Sequence[float], last: str) -> None:
     x = (0.0, 0.2, 0.4, 0.7, 0.9)[: len(recall)]
-    headline = threshold_headline(x, {"Recall@5": recall}, 0.9)
+    headline = threshold_headline(x, {"Recall@5": recall}, 0.9, 0.1)
     assert re.findall(r"\d\.\d\d|\d+%", headline) == ["0.90", "10%", "80%", "0.00", last]
 
 
 @pytest.mark.parametrize(
-    ("now", "figures"),
+    ("now", "here", "figures"),
     [
-        (None, ["orange", "70%", "green", "80%", "0.30"]),
-        (0.15, ["0.15", "orange", "75%", "green", "80%", "0.30"]),  # between two steps
-        (0.29, ["0.29", "green", "80%"]),
-        (0.99, ["0.99", "orange", "10%", "green", "80%", "0.30"]),
+        (None, 0.7, ["orange", "70%", "green", "80%", "0.30"]),
+        (0.15, 0.72, ["0.15", "orange", "72%", "green", "80%", "0.30"]),  # between two steps
+        (0.29, 0.795, ["0.29", "green", "80%"]),
+        (0.31, 0.9, ["0.31", "green", "90%"]),  # higher than at any step
     ],
 )
-def test_the_headline_has_recall_now_and_the_best(now: float | None, figures: list[str]) -> None:
-    headline = threshold_headline((0.0, 0.3, 0.9), {"Recall@5": (0.7, 0.8, 0.1)}, now)
+def test_the_headline_has_recall_now_and_the_best(
+    now: float | None, here: float, figures: list[str]
+) -> None:
+    headline = threshold_headline((0.0, 0.3, 0.9), {"Recall@5": (0.7, 0.8, 0.1)}, now, here)
     assert re.findall(r"\d\.\d\d|\d+%|orange|green", headline) == figures
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from pages.components.recipe import working_recipe
@@ -39,11 +38,13 @@ ANSWERED, REFUSED = "Passages returned, answerable", metric_title("correct_refus
 
 
 def threshold_headline(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float | None
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float | None, here: float
 ) -> str:
-    """State recall at the present threshold, and the best one where it is a point higher."""
+    """State recall ``here``, at the present threshold, and the best of the line if a point higher.
+
+    Between two steps of the line, recall is none of its values: questions come in or go.
+    """
     name, recall = next(row for row in lines.items() if row[0].startswith("Recall"))
-    here = float(np.interp(now or 0.0, x, recall))  # as the line has it between two steps
     best = max(range(len(x)), key=recall.__getitem__)
     gains = recall[best] > here + _POINT
     said = "No threshold" if now is None else f"Threshold {now:.2f}"
@@ -308,7 +309,10 @@ def _threshold(bench: Bench) -> tuple[str, str]:
     if curve.x[-1] == 1.0 and "answered" in curve.lines:  # what comes back at 1.00 has a code
         explained += f" Rare codes pass any: {percent(curve.lines['answered'][-1])} at 1.00."
     charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
-    return threshold_headline(curve.x, _lines(curve), bench.threshold), explained
+    recall = f"recall@{bench.recipe.search.top_k}"
+    measure_now = partial(bench.tuner.figures, [bench.recipe], [recall], bench.part, as_shown=True)
+    here = float(cached(measure_now, "recall", bench.without()).metrics[recall][0].mean())
+    return threshold_headline(curve.x, _lines(curve), bench.threshold, here), explained
 
 
 def _weight(bench: Bench) -> tuple[str, str]:
