@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from rag import SAMPLE, KnowledgeBase
 from rag.__main__ import main as run_verb
@@ -102,6 +102,8 @@ def _picture(page: Page) -> Image.Image:
     idle(page)
     page.wait_for_timeout(MILLISECONDS)  # charts are drawn after the page
     idle(page)
+    # A busy machine draws a page before the widgets on it.
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=LONG)
     return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
 
 

@@ -76,7 +76,7 @@ def test_a_single_run_leads_to_another_evaluation(base, open_page):
 def test_the_run_that_leads_is_said_with_its_value_and_the_next(base, pair, open_page):
     values = [f"{base.runs.get(run).metrics['ndcg@10']:.3f}" for run in pair]
     base.runs.pin(pair[1])  # on top of the table, and second
-    assert re.search(r"As shipped .*{}.*{}".format(*values), _said(open_page("runs.py")))
+    assert re.search(r"As shipped, {}.*{}".format(*values), _said(open_page("runs.py")))
 
 
 def test_what_agents_did_is_listed_newest_first(labelled, base, pair, open_page):

@@ -98,9 +98,9 @@ def metric_names(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def leader(leaderboard: Sequence[LeaderboardRow], metric: str) -> str:
-    """The run that leads those that compare with it, as Markdown; "" for fewer than two.
+    """The first of the runs that compare with each other, as Markdown; "" for fewer than two.
 
-    Without a colour: whether the lead is more than noise is told by a comparison.
+    Without a colour: whether it is better by more than noise is told by a comparison.
     """
     ranked = [row for row in leaderboard if row.place and row.value is not None]
     if len(ranked) < 2:
@@ -109,8 +109,8 @@ def leader(leaderboard: Sequence[LeaderboardRow], metric: str) -> str:
     title, name = metric_title(metric), plain(run_names(leaderboard)[first.run.id])
     best, following = (as_shown(metric, row.value or 0.0) for row in (first, second))
     if best == following:
-        return f"No run leads in {title}: the first two have {best}."
-    return f"{name} leads in {title}: {best}, the next run has {following}."
+        return f"Two runs are first in {title}: both have {best}."
+    return f"First in {title}: {name}, {best}. The next run has {following}."
 
 
 def table(
