@@ -123,9 +123,9 @@ def test_what_the_quotes_lack_is_named_in_every_state(base):
         assessment = Assessment(state, reason, 0.9, missing)
         return state_heading(replace(turn, details=replace(turn.details, assessment=assessment)))
 
-    assert heading("answered", "", "permit").endswith(":gray[Not in the quotes: “permit”]")
+    assert heading("answered", "", "permit").endswith(":gray[Not in the quotes: “permit”.]")
     named = heading("doubtful", "No quoted passage has “a1”.", "a1", "b2")
-    assert named.endswith(":gray[Also not in the quotes: “b2”]")
+    assert named.endswith(":gray[Also not in the quotes: “b2”.]")
     assert "in the quotes:" not in heading("doubtful", "No passage has a1.", "a1")
     more = heading("doubtful", "No quoted passage has “a1”.", "a1", "b2", "tool")
     assert more == named  # the rarest two

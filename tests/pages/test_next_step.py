@@ -77,6 +77,18 @@ def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> Non
     assert _button(app) == "Judge next"
 
 
+def test_labels_for_text_that_is_not_here_are_not_counted(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    evidence = [{"document": "lost.txt", "quote": "Nowhere"}]
+    question = json.dumps({"id": "q", "text": "Where?", "evidence": evidence})
+    filled.base("notes").questions.import_file("lost", "lost.jsonl", question)
+    app = open_page("chat.py")
+    assert "has 0 labelled questions" in _line(app)
+    app.button(key="frame_next_go").click().run()
+    assert (app.title[0].value, app.query_params["metrics"]) == ("Metrics", "Question sets")
+
+
 def test_enough_labels_lead_to_runs(
     labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -251,3 +251,20 @@ def test_a_document_named_like_its_question_is_no_result(base):
         IDENTICAL in each
         for each in base.runs.differences(without.run.id, with_own.run.id).sentences
     )
+
+
+def test_a_file_may_name_a_document_from_a_folder_below(base):
+    for name, letter in (("docs/security/team.md", "a"), ("docs/team.md", "b"), ("a/b.md", "c")):
+        _add(base, Document(letter * 64, name, "", "text/markdown", FIRST))
+    for name, meant in (
+        ("security/team.md", "docs/security/team.md"),
+        ("security/team", "docs/security/team.md"),
+        ("docs/team.md", "docs/team.md"),
+        ("b.md", "a/b.md"),
+        ("team.md", None),  # two have this name
+        ("urity/team.md", None),
+    ):
+        base.questions.import_file("set", "set.jsonl", row(document=name, quote="Leave lapses"))
+        [question] = base.questions.labelled("set")
+        [label] = question.labels
+        assert (label.document_name if label.document_id else None) == meant

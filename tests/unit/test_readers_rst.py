@@ -122,7 +122,10 @@ def test_nothing_is_included(tmp_path, directive):
     other = tmp_path / "other.txt"
     other.write_text("secret,words")
     text = f"Before.\n\n{directive.format(other)}\n\nAfter.\n"
-    assert parsed(tmp_path, text).text == "Before.\n\nAfter."
+    document = parsed(tmp_path, text)
+    assert document.text == "Before.\n\nAfter."
+    named = [(part.kind, part.first) for part in document.receipt.left_out]
+    assert named == ([("included_file", str(other))] if "{}" in directive else [])
 
 
 @pytest.mark.parametrize(

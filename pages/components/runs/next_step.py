@@ -223,7 +223,11 @@ def _more_labels(
     """The way to more labelled questions: labels for those ``without``, or further questions."""
     set_address = partial(dict[str, str], {SET: chosen.name})
     labelled = chosen.answerable - without
-    has = f"The question set *{plain(chosen.name)}* has {counted(labelled, 'labelled question')}"
+    placed = readings.placed_questions(base, chosen.name, readings.version_of(chosen))
+    has = f"The question set *{plain(chosen.name)}* has {counted(placed, 'labelled question')}"
+    if labelled and not placed:
+        text, marks = f"{has}: its labels are for text that is not here.", {TAB: SETS}
+        return Step(text, "metrics.py", "Repair labels", lambda: {SET: chosen.name, **marks}, marks)
     if labelled and not runs:
         return Step(f"{has} and no results yet.", "metrics.py", "Evaluate", set_address)
     text = f"{has}. To show smaller differences between recipes, have {ENOUGH_LABELLED} or more."

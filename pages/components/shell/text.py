@@ -360,7 +360,7 @@ def lacking(assessment: Assessment) -> str:
         return ""
     lead = "Also not" if named else "Not"
     words = ", ".join(f"“{plain(term)}”" for term in shown)
-    return f":gray[{lead} in the quotes: {words}]"
+    return f":gray[{lead} in the quotes: {words}.]"
 
 
 _SIGNS = 24  # in a full bar

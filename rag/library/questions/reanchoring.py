@@ -121,8 +121,10 @@ class Anchors:
         self._texts: dict[str, Haystack] = {}
         self._spelt: dict[str, set[str]] = {}
         for name in self._ids:
-            for spelling in spellings(name):
-                self._spelt.setdefault(composed(spelling), set()).add(name)
+            folders = name.split("/")
+            for depth in range(len(folders)):  # files may name a document from a folder below
+                for spelling in spellings("/".join(folders[depth:])):
+                    self._spelt.setdefault(composed(spelling), set()).add(name)
 
     def of(self, file_labels: tuple[FileLabel, ...]) -> Iterator[Label]:
         """Labels as they are stored; lost ones without a document."""

@@ -55,6 +55,10 @@ _SHOWN_TAGS = re.compile(r"\b(?:html|text|builder_\w+|format_\w+|not)\b")
 _EXTERNAL = re.compile(
     r"^[ \t]*\.\. (?P<name>include|literalinclude|only)::(?P<argument>.*)$", re.MULTILINE
 )
+_FROM_FILE = re.compile(
+    r"^[ \t]*\.\. (?:csv-table|raw)::.*(?:\n[ \t]+:.*)*?\n[ \t]+:(?:file|url):(?P<file>.*)$",
+    re.MULTILINE,
+)
 _SPHINX = {
     *("index", "highlight", "currentmodule", "default-domain", "tabularcolumns"),
     *("literalinclude", "toctree"),
@@ -133,6 +137,8 @@ def is_shown(tags: Sequence[str]) -> bool:
 
 def left_out(text: str) -> Iterator[tuple[str, str]]:
     """Yield the kind and the argument of directives whose content does not become text."""
+    for match in _FROM_FILE.finditer(text):
+        yield "included_file", match["file"].strip()
     for match in _EXTERNAL.finditer(text):
         name, argument = match["name"], match["argument"].strip()
         if name != "only":
