@@ -135,6 +135,12 @@ def test_list_numbers_marks_of_citations_and_number_words_are_no_figures():
     assert [list(figures(claim.text)) for claim in claims(text)] == [[], []]
 
 
+@pytest.mark.parametrize("marks", ["“{}”", "„{}“", "«{}»"])
+def test_list_numbers_of_quotes_are_no_figures(marks):
+    assert list(figures(marks.format("3. Pay the fee"))) == []
+    assert [figure.text for figure in figures(marks.format("3 days"))] == ["3"]
+
+
 def test_marks_belong_to_the_sentence_before_them_or_else_behind():
     text = "[2] says one. Another is so. [1] A third [1, 2]. A fourth.[3]\n- item [2]\n\nLast."
     assert [(claim.text, claim.cited) for claim in claims(text)] == [

@@ -100,7 +100,7 @@ _SCALED = re.compile(rf"{_GAP}?({alternatives('scales')})\b", re.IGNORECASE)
 _UNIT = re.compile(rf"{_GAP}?({_LETTER}+|%|[^\W\d_])")
 _CLOCK = "time of day"
 """The measure of the numbers of 15:30, which are no 15 days."""
-_LISTED = re.compile(r"^[ \t]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
+_LISTED = re.compile(r"^[ \t]*[“„«]?\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
 _AMOUNTS: dict[str, float] = {
     **{word: 10.0 * number for word, number in numbered("tens").items()},
     **numbered("numbers"),
