@@ -75,6 +75,17 @@ def test_a_chart_of_any_kind_is_a_table(tmp_path, kind):
     assert document.receipt.read["charts"] == 1
 
 
+def test_a_damaged_chart_leaves_the_text_around_it(tmp_path):
+    deck = pptx.Presentation()
+    slide = _blank_slide(deck)
+    slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *AREA, _years())
+    slide.shapes.add_textbox(*AREA).text_frame.text = "Welcome"
+    data = _changed(_saved(deck), '<c:pt idx="0">', '<c:pt idx="x">')
+    document = readers.read(put(tmp_path, data), "deck.pptx")
+    assert document.text == "Welcome"
+    assert [part.kind for part in document.receipt.left_out] == ["chart"]
+
+
 def test_large_numbers_of_charts_keep_their_digits(tmp_path):
     deck = pptx.Presentation()
     _blank_slide(deck).shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *AREA, _years())
@@ -130,6 +141,7 @@ def _frame(data: str) -> Any:
         (DIAGRAM, "Moor the boat\nPay the fee\n\nWelcome", {}),
         ("<none/>", "Welcome", {"diagram": "slide 1"}),
         ("broken", "Welcome", {"diagram": "slide 1"}),
+        ("", "Welcome", {"diagram": "slide 1"}),
     ],
 )
 def test_diagrams_of_slides(tmp_path, blob, text, left_out):
@@ -167,7 +179,8 @@ def test_slides_with_a_linked_picture_and_one_for_a_title(tmp_path):
     assert [(part.kind, part.count) for part in document.receipt.left_out] == [("picture", 2)]
 
 
-def test_a_shape_with_an_alternative_and_a_cell_without_text(tmp_path):
+@pytest.mark.parametrize("branch", ["Choice", "Fallback"])
+def test_a_shape_with_an_alternative_and_a_cell_without_text(tmp_path, branch):
     deck = pptx.Presentation()
     slide = _blank_slide(deck)
     box = slide.shapes.add_textbox(*AREA)
@@ -186,7 +199,7 @@ def test_a_shape_with_an_alternative_and_a_cell_without_text(tmp_path):
         '<mc:Choice Requires="a14"/><mc:Fallback/></mc:AlternateContent>'
     )
     box._element.addprevious(wrapper)
-    wrapper[0].append(box._element)
+    wrapper[branch == "Fallback"].append(box._element)
     document = readers.read(put(tmp_path, _saved(deck)), "deck.pptx")
     assert document.text == "The fee is ∑_(i=1)^n (x+1)^2\n\n00\t01\n10"
 

@@ -6,6 +6,7 @@ Both keep them in parts of their own, as ECMA-376, part 1, 21.2 and 21.4 have th
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from lxml import etree
@@ -31,8 +32,9 @@ def add_drawings(composer: Composer, drawing: Any, part: Any, place: str = "") -
         kind, add, name = "chart", _add_chart, "id"
         if item.tag == f"{_D}relIds":
             kind, add, name = "diagram", _add_diagram, "dm"
-        root = _related(part, item.get(f"{_R}{name}"))
-        if root is not None and add(composer, root):
+        # A damaged drawing does not make the text around it unreadable.
+        root = attempt(partial(_related, part, item.get(f"{_R}{name}")), None)
+        if root is not None and attempt(partial(add, composer, root), False):
             composer.count(f"{kind}s")
         else:
             composer.leave_out(kind, place)

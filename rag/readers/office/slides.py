@@ -92,7 +92,8 @@ def _rows(table: Any, composer: Composer, place: str) -> Iterator[Row]:
 def _choose(slide: Any) -> None:
     """Put what PowerPoint shows in the place of alternatives, which its library passes over."""
     for alternatives in list(slide.iter(f"{_MC}AlternateContent")):
-        for shape in alternatives.findall(f"{_MC}Choice[1]/*"):
+        choices = alternatives.findall(f"{_MC}Choice[1]/*")
+        for shape in choices or alternatives.findall(f"{_MC}Fallback/*"):
             alternatives.addprevious(shape)
         alternatives.getparent().remove(alternatives)
 
