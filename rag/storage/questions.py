@@ -123,6 +123,13 @@ def list_question_sets(connection: Connection, base_id: int) -> list[QuestionSet
     return [read(QuestionSet, row) for row in connection.execute(_SETS, {"base_id": base_id})]
 
 
+def sets_that_ask(connection: Connection, base_id: int, text: str) -> list[QuestionSet]:
+    """Question sets of a base that have a question of exactly this text, by name."""
+    mine = select(question.c.set_id).where(question.c.text == text)
+    set_ids = set(connection.execute(mine).scalars())
+    return [item for item in list_question_sets(connection, base_id) if item.id in set_ids]
+
+
 def get_question_set(connection: Connection, base_id: int, name: str) -> QuestionSet:
     """One question set. Raises NotFound, naming those that exist."""
     sets = list_question_sets(connection, base_id)

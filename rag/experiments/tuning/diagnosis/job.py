@@ -258,7 +258,7 @@ def labelled_in(services: Services, base_id: int, text: str) -> dict[str, Questi
     with services.database.read() as connection:
         return {
             found.name: question
-            for found in question_rows.list_question_sets(connection, base_id)
+            for found in question_rows.sets_that_ask(connection, base_id, text)
             for question in question_rows.usable(connection, base_id, found.id)
             if question.text == text and (question.evidence or not question.answerable)
         }
