@@ -22,6 +22,9 @@ def test_an_evaluation_at_work_stands_where_the_button_was(labelled, open_page, 
         shown = [each.proto for each in app.main.get("progress")]
         assert [(each.text, each.value) for each in shown] == [("**Evaluating checks**", 25)]
         assert "25\\%" in [each.value for each in app.caption]
+        app.run()
+        assert app.main.get("progress")
+        assert not app.sidebar.get("progress")  # two drawings of one job would differ
     app.button(key=f"jobs_cancel_evaluate_{job}").click().run()
     assert labelled.jobs.get(job).cancel
     other = open_page("metrics.py", mode="Dense")

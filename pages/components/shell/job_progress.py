@@ -29,6 +29,8 @@ POPOVER_HEIGHT = 320  # of one with a job that is read once it is open
 PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take
 _UNATTENDED = "jobs_unattended"
 _ACTIVE = "active jobs"
+_ON_PAGE = "jobs_on_page"  # ids of jobs that the page draws, with the time of the last drawing
+_SHOWN_SECONDS = 3 * POLL_SECONDS  # for so long a job that the page drew is there
 _OUTCOMES = {"added": "done", "replaced": "replaced the earlier version"}
 
 
@@ -77,7 +79,10 @@ def _running_jobs(base_id: int, *, empty: bool) -> None:
     with guard():
         jobs = active()
         _unattended_note(jobs)
+        now, on_page = time.monotonic(), st.session_state.get(_ON_PAGE, {})
         for job in jobs:
+            if now - on_page.get(job.id, -_SHOWN_SECONDS) < _SHOWN_SECONDS:
+                continue  # two drawings of one job are a moment apart: two percentages
             if job.base_id == base_id:
                 card(job, before=ahead_of(job, jobs))
             else:  # a line: whoever looks at this knowledge base did not start it here
@@ -103,14 +108,17 @@ def _unattended_note(jobs: Sequence[JobRow]) -> None:
         )
 
 
+_SIDEBAR = "sidebar"
 _STOPS = "Stops this job. Finished work is kept."
 
 
-def card(job: JobRow, place: str = "sidebar", before: JobRow | None = None) -> None:
+def card(job: JobRow, place: str = _SIDEBAR, before: JobRow | None = None) -> None:
     """One job: what it does now, how far it is, and a button that stops it; ``place`` is unique.
 
     ``before`` is the job that it waits for.
     """
+    if place != _SIDEBAR:
+        st.session_state.setdefault(_ON_PAGE, {})[job.id] = time.monotonic()
     with st.container(gap=None):
         st.progress(progress(job), text=f"**{plain(job.title)}**")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -292,7 +300,7 @@ def _loading_note(base_id: int, *, empty: bool) -> None:
                 all_read = "this file" if read == 1 else "these files"
                 files += f"; {answers_by_words(job, 'the rest' if failed else all_read)}"
             search_note = "" if empty else " You can already ask about the finished ones."
-            st.progress(progress(job), text=f"{plain(job.title)}: {files}.{search_note}")
+            st.caption(f":material/hourglass_top: {plain(job.title)}: {files}.{search_note}")
             arrived = empty and any(item.chunks for item in items)
     if not _is_sent() and (not jobs or arrived):
         redraw()
