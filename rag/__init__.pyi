@@ -27,6 +27,7 @@ from .answering.citations import answer_and_more as answer_and_more
 from .answering.citations import in_order as in_order
 from .answering.citations import mentions as mentions
 from .answering.citations import quoted_mentions as quoted_mentions
+from .answering.citations import surroundings as surroundings
 from .answering.extractive import QuoteFate as QuoteFate
 from .answering.generate import QuotesExplanation as QuotesExplanation
 from .answering.markup import CodeBlock as CodeBlock

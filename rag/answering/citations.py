@@ -200,6 +200,34 @@ def answer_and_more(text: str, answering: Sequence[int]) -> tuple[str, str]:
     return (first + end, f"“{others}") if gap else (text, "")
 
 
+SURROUNDINGS = 200
+"""Characters of a passage that are shown on each side of a quote."""
+_MARK_OF_ITEM = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]*\Z")
+
+
+def surroundings(passage: str, quote: str) -> tuple[str, str]:
+    """Return what a passage has before and after a quote, at most 200 characters each.
+
+    Without marks of Markdown, on one line; "…" stands where the passage goes on. "" where it ends,
+    where it does not have the quote, and for a row of a table, which stands for itself.
+    """
+    start = passage.find(quote) if quote and "\t" not in quote else -1
+    if start < 0:
+        return "", ""
+    before, after = passage[:start], passage[start + len(quote) :]
+    before = _MARK_OF_ITEM.sub("", before)  # the quote's own
+    if len(before) > SURROUNDINGS:
+        before = f"… {before[-SURROUNDINGS:].split(maxsplit=1)[-1]}"
+    if len(after) > SURROUNDINGS:
+        after = f"{after[:SURROUNDINGS].rsplit(maxsplit=1)[0]} …"
+    return _on_one_line(before), _on_one_line(after)
+
+
+def _on_one_line(text: str) -> str:
+    cells = (plain_words(cell) for cell in text.split("\t"))
+    return " · ".join(filter(None, cells))
+
+
 def words_of_quotation(text: str) -> str:
     """A text without quotation marks, in which a quotation and its source are equal."""
     return " ".join(text.translate(_MARKS).split())

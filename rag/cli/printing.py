@@ -45,6 +45,7 @@ from rag import (
     money,
     page_name,
     precision_ceiling,
+    surroundings,
     visible,
 )
 
@@ -270,9 +271,21 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
     return Output(AnswerData.of(answer_), text, problem=problem)
 
 
+def _around(answer_: Answer) -> list[str]:
+    """Return what stands around the first quote in its passage."""
+    if answer_.mode != "quotes" or not answer_.citations:
+        return []
+    first = answer_.citations[0]
+    before, after = surroundings(first.hit.chunk.text, first.quote)
+    if not before and not after:
+        return []
+    return [" ".join(filter(None, [f"Around [{first.n}]:", before, f"[{first.n}]", after])), ""]
+
+
 def below_answer(answer_: Answer) -> list[str]:
     """The lines below the text of an answer: its sources, and how it came about."""
-    lines = [f"[{citation.n}] {_source(citation.hit, citation)}" for citation in answer_.citations]
+    lines = _around(answer_)
+    lines += [f"[{citation.n}] {_source(citation.hit, citation)}" for citation in answer_.citations]
     alone = answer_.mode == "quotes" and not answer_.written
     lines.append("(quotes, no language model)" if alone else _made(answer_))
     lines += [*([answer_.note] if answer_.note else []), *map(_decision, answer_.decisions)]

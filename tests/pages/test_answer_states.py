@@ -68,6 +68,13 @@ def test_the_quote_that_answers_stands_apart_from_the_others(base):
         assert quoted[0] in words(page.markdown)
 
 
+def test_the_sentence_beside_the_quote_is_shown(base):
+    app = ask(visit("chat.py"), LEAVE)
+    for page in (app, visit("chat.py", talk="1")):
+        [around] = [one.value for one in page.markdown if "lapses after that day" in one.value]
+        assert "30 June" not in around
+
+
 def test_no_quote_is_apart_in_an_answer_in_doubt(base):
     app = ask(visit("chat.py"), UNKNOWN)
     [turn] = base.conversations.turns(1)

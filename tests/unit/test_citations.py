@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import in_order, mentions
+from rag import in_order, mentions, surroundings
 from rag.answering import Vocabulary
 from rag.answering.citations import best_statement, check
 from rag.answering.statements.sentences import statements
@@ -130,3 +130,38 @@ def test_marks_lie_where_they_say(text):
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_quotes_are_the_words_of_the_passage(claim, passage):
     assert quoted(claim, passage) in passage
+
+
+LIST = "# Reviewers\n\n- Aim for **3 to 5**.\n- They should be engineers.\n- Input is welcome."
+
+
+@pytest.mark.parametrize(
+    ("passage", "quote", "around"),
+    [
+        (LIST, "They should be engineers.", ("Reviewers Aim for 3 to 5.", "Input is welcome.")),
+        (
+            LIST,
+            "# Reviewers",
+            ("", "Aim for 3 to 5. They should be engineers. Input is welcome."),
+        ),
+        ("One.", "One.", ("", "")),
+        ("One.", "Two.", ("", "")),
+        ("One.", "", ("", "")),
+        ("a\t1\nb\t2\nc\t3", "b\t2", ("", "")),
+        ("Two:\na\t1\nb\t2", "Two:", ("", "a · 1 b · 2")),
+        ("7. One.\n8. Two.", "Two.", ("7. One.", "")),
+    ],
+)
+def test_the_sentences_beside_a_quote(passage, quote, around):
+    assert surroundings(passage, quote) == around
+
+
+@given(st.integers(0, 90), st.integers(0, 90))
+def test_no_more_than_some_words_stand_beside_a_quote(before, after):
+    words = [f"w{n}" for n in range(before + after)]
+    passage = " ".join([*words[:before], "Quote", *words[before:]])
+    left, right = surroundings(passage, "Quote")
+    assert len(left) <= 202 >= len(right)
+    assert left.removeprefix("… ") in passage
+    assert right.removesuffix(" …") in passage
+    assert left.startswith("…") == (len(" ".join(words[:before])) >= 200)

@@ -73,6 +73,15 @@ def test_the_quote_that_answers_is_printed_before_the_others(home, run, capsys, 
     assert [printed.count(part) for part in ("near", "sanding", "[2] paint.md")] == [1, 1, 1]
 
 
+@pytest.mark.parametrize("verb", ["ask", "chat"])
+def test_the_sentence_beside_the_quote_is_printed(verb, home, capsys, monkeypatch):
+    text = "Leave may be carried over until 30 June. It lapses after that day."
+    stocked(home, {"leave.md": text}, name="two")[0].close()
+    monkeypatch.setattr("sys.stdin", io.StringIO(LEAVE))
+    assert main([verb, "two", *[LEAVE] * (verb == "ask")]) == 0
+    assert "[1] It lapses after that day." in capsys.readouterr().out
+
+
 def test_ctrl_c_keeps_the_part_that_was_said(run, monkeypatch):
     def told(*pieces: str, **options: Any) -> None:
         if options.get("end") == "":

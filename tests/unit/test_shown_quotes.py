@@ -121,3 +121,14 @@ def test_sentences_on_sister_products_are_no_conflict_where_one_is_named(tmp_pat
     }
     answer = ask(tmp_path, files, "What is the maximum flow of the pump P200?")
     assert (answer.state, "4 litres" in answer.citations[0].quote) == ("answered", True)
+
+
+def test_every_quote_is_supported(tmp_path):
+    text = (
+        "Our support availability:\n\n"
+        "- Email support (Monday - Friday): 9:00 A.M. to 5:00 P.M. Eastern Time\n"
+        "- Support by telephone (Monday - Friday): 10:00 A.M. to 4:00 P.M. Eastern Time\n"
+    )
+    answer = ask(tmp_path, {"support.md": text}, "When is support available?")
+    assert answer.text.count(" [1]") == 2
+    assert [check.verdict for check in answer.sentences] == ["supported"] * 2

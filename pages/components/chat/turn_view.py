@@ -54,6 +54,7 @@ from rag import (
     counted,
     page_name,
     searches,
+    surroundings,
 )
 
 if TYPE_CHECKING:
@@ -167,6 +168,17 @@ def _more(base: KnowledgeBase, turn: Turn) -> None:
             st.markdown(answer_text(more, _address(base, turn), quoted=True))
 
 
+def _around(turn: Turn) -> None:
+    """Draw what stands around the first quote: often the sentence beside it answers."""
+    if turn.mode != QUOTES or turn.state == "conflicting" or not turn.citations:
+        return
+    first = turn.citations[0]
+    before, after = map(plain, surroundings(first.text, first.quote))
+    if before or after:
+        number = plain(f"[{first.n}]")
+        st.markdown(f":small[:gray[Around {number}: {before} **{number}** {after}]]")
+
+
 def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
     """Return a function from a citation number to the URL that opens its source.
 
@@ -191,6 +203,7 @@ def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
     elif turn.status in ("failed", "asked"):
         show_error(turn.note or "There is no answer: it was stopped before it began.")
     else:
+        _around(turn)
         _more(base, turn)
         if turn.state == "doubtful":
             _why(base, turn)

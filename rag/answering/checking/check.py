@@ -231,7 +231,6 @@ QUESTION_WEIGHT = 0.5
 """What a word counts that the question has too: repeating the question says little."""
 _COMPARED = 3  # statements of a passage that are embedded for a sentence
 _NAME = re.compile(r"(?<![\w-])[^\W\d_]+(?:[-’'][^\W\d_]+)*(?!\w|[-./]?\d)")
-_CELL_END = re.compile(r"[|;\t\n]|: ")
 _BEGINNING = re.compile(r"(?:^|[.!?:;…“„\"(·]\s*|[-–]\s+)$")
 _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
@@ -274,25 +273,27 @@ class SentenceChecker:
         return Evidence.together(list(self._cited.values()))
 
     def check(self, text: str, *, quoted: bool = False) -> tuple[SentenceCheck, ...]:
-        """A verdict on every sentence of an answer that claims something, in order."""
+        """A verdict on every sentence of an answer that claims something, in order.
+
+        An answer that is ``quoted`` has the words of the documents, and of a passage more quotes
+        than its citation names.
+        """
         named = language(text) not in _CAPITAL_NOUNS
         return tuple(
             SentenceCheck(claim.start, claim.end, "supported", claim.cited, share=1.0)
-            if self._is_quote(claim, cells=quoted)
+            if quoted or self._is_quote(claim)
             else self._weighed(claim, named)
             for claim in claims(text, quoted=quoted)
         )
 
-    def _is_quote(self, claim: Claim, *, cells: bool) -> bool:
-        """Whether a claim is a whole quote, or with ``cells`` a whole cell of one.
+    def _is_quote(self, claim: Claim) -> bool:
+        """Whether a claim is a whole quote.
 
         What merely stands within a passage could be the end of its "15 days".
         """
         if not claim.cited or any(n not in self._citations for n in claim.cited):
             return False
-        quotes = [self._citations[n].quote for n in claim.cited]
-        if cells:
-            quotes += [cell for quote in quotes for cell in _CELL_END.split(quote)]
+        quotes = (self._citations[n].quote for n in claim.cited)
         return words_of_quotation(claim.text) in {
             words_of_quotation(unmarked(quote)) for quote in quotes
         }
