@@ -59,6 +59,7 @@ NOT_TINY: Mapping[str, str] = {
     "diagnosis": "plants faults in documents and questions of a whole collection",
     "doors": "starts a server of the dashboard and sends it megabytes",
     "fix_promises": "diagnoses three whole collections",
+    "handbooks": "reads five handbooks, which have to be fetched",
     "paraphrases": "asks about the whole sample and about sets of short documents",
     "pgvector": "needs a PostgreSQL server",
     "sentences": "asks a language model",
