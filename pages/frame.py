@@ -137,7 +137,7 @@ def sidebar(page: str) -> None:
     with st.sidebar, guard():
         bases = known_bases()
         base_picker(bases, page)
-        job_progress.running_jobs()
+        job_progress.running_jobs(page)
         if bases:
             role_note(chosen_base().id)
             if guest():

@@ -202,25 +202,28 @@ def answer_and_more(text: str, answering: Sequence[int]) -> tuple[str, str]:
 
 SURROUNDINGS = 200
 """Characters of a passage that are shown on each side of a quote."""
-_MARK_OF_ITEM = re.compile(r"(?:\A|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]*\Z")
 
 
-def surroundings(passage: str, quote: str) -> tuple[str, str]:
+def surroundings(passage: str, quote: str, shown: str = "") -> tuple[str, str]:
     """Return what a passage has before and after a quote, at most 200 characters each.
 
-    Without marks of Markdown, on one line; "…" stands where the passage goes on. "" where it ends,
-    where it does not have the quote, and for a row of a table, which stands for itself.
+    Without marks of Markdown, on one line; "…" stands where the passage goes on. "" where it ends
+    or has only what is ``shown`` already, where it does not have the quote or has it twice, and for
+    a row of a table, which stands for itself.
     """
-    start = passage.find(quote) if quote and "\t" not in quote else -1
-    if start < 0:
+    if not quote or "\t" in quote or passage.count(quote) != 1:
         return "", ""
-    before, after = passage[:start], passage[start + len(quote) :]
-    before = _MARK_OF_ITEM.sub("", before)  # the quote's own
+    text, _, rest = passage.partition(quote)
+    before, after = _on_one_line(_without_mark(text)), _on_one_line(rest)
     if len(before) > SURROUNDINGS:
-        before = f"… {before[-SURROUNDINGS:].split(maxsplit=1)[-1]}"
+        before = before[-SURROUNDINGS:]
+        before = f"… {before[before.find(' ', 0, SURROUNDINGS // 2) + 1 :]}"
     if len(after) > SURROUNDINGS:
-        after = f"{after[:SURROUNDINGS].rsplit(maxsplit=1)[0]} …"
-    return _on_one_line(before), _on_one_line(after)
+        after = after[:SURROUNDINGS]
+        blank = after.rfind(" ", SURROUNDINGS // 2)
+        after = f"{after[:blank] if blank > 0 else after} …"
+    known = _on_one_line(shown)
+    return "" if before in known else before, "" if after in known else after
 
 
 def _on_one_line(text: str) -> str:

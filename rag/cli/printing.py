@@ -273,13 +273,14 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
 
 def _around(answer_: Answer) -> list[str]:
     """Return what stands around the first quote in its passage."""
-    if answer_.mode != "quotes" or not answer_.citations:
+    disagrees = answer_.assessment is not None and answer_.assessment.state == "conflicting"
+    if answer_.mode != "quotes" or disagrees or not answer_.citations:
         return []
     first = answer_.citations[0]
-    before, after = surroundings(first.hit.chunk.text, first.quote)
+    before, after = surroundings(first.hit.chunk.text, first.quote, answer_.text)
     if not before and not after:
         return []
-    return [" ".join(filter(None, [f"Around [{first.n}]:", before, f"[{first.n}]", after])), ""]
+    return [" ".join(filter(None, ["In its passage:", before, f"[{first.n}]", after])), ""]
 
 
 def below_answer(answer_: Answer) -> list[str]:

@@ -20,37 +20,47 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from rag import Answer, Recipe, Settings, Workspace, surroundings
 
-HANDBOOKS: Mapping[str, tuple[str, str, Sequence[str]]] = {
-    "artsy": (
-        *("artsy/README", "61095adde845f0a48715f2be1b086cd436a99651"),
+
+class Handbook(NamedTuple):
+    """A repository, its commit, and how the paths of its documents begin."""
+
+    repository: str
+    commit: str
+    beginnings: tuple[str, ...] = ("",)
+
+
+HANDBOOKS: Mapping[str, Handbook] = {
+    "artsy": Handbook(
+        "artsy/README",
+        "61095adde845f0a48715f2be1b086cd436a99651",
         (
             *("playbooks/", "practices/", "events/", "onboarding/", "culture/", "careers/"),
             *("support/", "README", "resources/", "systems/"),
         ),
     ),
-    "brew": ("Homebrew/brew", "aad366ffaf6a8c94c66d35e4b990d42ac4195305", ("docs/",)),
-    "cloudgov": (
-        *("cloud-gov/cg-site", "536b459f25dc541450f8b02675b32584196a05fd"),
+    "brew": Handbook("Homebrew/brew", "aad366ffaf6a8c94c66d35e4b990d42ac4195305", ("docs/",)),
+    "cloudgov": Handbook(
+        "cloud-gov/cg-site",
+        "536b459f25dc541450f8b02675b32584196a05fd",
         ("_docs/", "_kbarticles/", "_pages/pages/documentation", "_assets/documents", "docs/"),
     ),
-    "ropensci": ("ropensci/dev_guide", "cf072089211f9cfe9c0b0e280431b6b39f16e6a4", ("",)),
-    "turing": (
-        *("alan-turing-institute/the-turing-way", "318e1b3dafe626eff60d7b20ff83a2d43fad05b0"),
-        tuple(
-            f"book/website/{part}"
-            for part in (
-                *("project-design", "collaboration", "community-handbook", "ethical-research"),
-                "communication",
-            )
+    "ropensci": Handbook("ropensci/dev_guide", "cf072089211f9cfe9c0b0e280431b6b39f16e6a4"),
+    "turing": Handbook(
+        "alan-turing-institute/the-turing-way",
+        "318e1b3dafe626eff60d7b20ff83a2d43fad05b0",
+        (
+            *("book/website/project-design", "book/website/collaboration"),
+            *("book/website/community-handbook", "book/website/ethical-research"),
+            "book/website/communication",
         ),
     ),
 }
-"""By name a repository, its commit, and how the paths of its documents begin."""
 MOST_DOCUMENTS = 90
 FEWEST_BYTES = 700
 _KINDS = (".md", ".Rmd", ".csv", ".txt", ".rst", ".pdf", ".docx", ".xlsx")
@@ -91,19 +101,19 @@ def row_of(answer: Answer, answers: Sequence[str]) -> Mapping[str, bool]:
         return any(says(text, words) for words in answers)
 
     quotes = [has(one.quote) for one in answer.citations]
+    state = answer.assessment.state if answer.assessment else ""
     beside = False
     if answer.citations:
         first = answer.citations[0]
         before, after = surroundings(first.hit.chunk.text, first.quote)
-        beside = quotes[0] or has(f"{before} {first.quote} {after}")
+        beside = quotes[0] or (state != "conflicting" and has(f"{before} {first.quote} {after}"))
     return {
         "near miss": not answers,
         "passage found": any(has(hit.chunk.text) for hit in answer.trace.hits),
         "first quote": bool(quotes) and quotes[0],
         "any quote": any(quotes),
         "beside it": beside,
-        "sure": answer.assessment is not None
-        and answer.assessment.state in ("answered", "conflicting"),
+        "sure": state in ("answered", "conflicting"),
     }
 
 
@@ -150,7 +160,7 @@ def main(folder: Path, host: str = "https://github.com") -> None:
             documents = [
                 path
                 for path in paths
-                if path.startswith(tuple(beginnings))
+                if path.startswith(beginnings)
                 and path.endswith(_KINDS)
                 and not path.endswith(_TRANSLATIONS)
                 and (Path(clone) / path).stat().st_size >= FEWEST_BYTES

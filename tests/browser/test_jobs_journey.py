@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.waiting import at_rest, comes_true
 from tests.workspaces import workspace_at
 
-QUESTIONS = 3000  # so many take longer than the clicks of this journey
+QUESTIONS = 6000  # so many take longer than the clicks of this journey
 LONGEST = 240_000  # milliseconds that they may take on a busy machine
 
 

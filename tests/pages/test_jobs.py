@@ -25,6 +25,9 @@ def test_an_evaluation_at_work_stands_where_the_button_was(labelled, open_page, 
         app.run()
         assert app.main.get("progress")
         assert not app.sidebar.get("progress")  # two drawings of one job would differ
+        elsewhere = app.switch_page("chat.py").run()
+        assert [each.proto.value for each in elsewhere.sidebar.get("progress")] == [25]
+        app.switch_page("metrics.py").run()
     app.button(key=f"jobs_cancel_evaluate_{job}").click().run()
     assert labelled.jobs.get(job).cancel
     other = open_page("metrics.py", mode="Dense")

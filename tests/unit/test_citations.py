@@ -150,10 +150,24 @@ LIST = "# Reviewers\n\n- Aim for **3 to 5**.\n- They should be engineers.\n- Inp
         ("a\t1\nb\t2\nc\t3", "b\t2", ("", "")),
         ("Two:\na\t1\nb\t2", "Two:", ("", "a · 1 b · 2")),
         ("7. One.\n8. Two.", "Two.", ("7. One.", "")),
+        ("a) One\nb) Two\nc) Three", "Two", ("a) One", "c) Three")),
+        ("Daily.\n\nOne. Daily. Two.", "Daily.", ("", "")),  # which of them is not known
+        (f"One.{250 * chr(10)}Two.", "Two.", ("One.", "")),
+        (
+            "[the page](https://example.org/" + 250 * "x" + ") first. Two.",
+            "Two.",
+            ("the page first.", ""),
+        ),
+        (f"一。二。{250 * '文'}", "二。", ("一。", f"{200 * '文'} …")),
+        (f"{250 * '文'}。\n一。二。", "二。", (f"… {196 * '文'}。 一。", "")),
     ],
 )
 def test_the_sentences_beside_a_quote(passage, quote, around):
     assert surroundings(passage, quote) == around
+
+
+def test_what_an_answer_shows_is_not_shown_again():
+    assert surroundings("One. Two. Three.", "Two.", "“Two.” [1] “Three.” [1]") == ("One.", "")
 
 
 @given(st.integers(0, 90), st.integers(0, 90))

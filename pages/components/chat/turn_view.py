@@ -173,10 +173,10 @@ def _around(turn: Turn) -> None:
     if turn.mode != QUOTES or turn.state == "conflicting" or not turn.citations:
         return
     first = turn.citations[0]
-    before, after = map(plain, surroundings(first.text, first.quote))
+    before, after = map(plain, surroundings(first.text, first.quote, turn.answer))
     if before or after:
         number = plain(f"[{first.n}]")
-        st.markdown(f":small[:gray[Around {number}: {before} **{number}** {after}]]")
+        st.markdown(f":small[:gray[In its passage: {before} **{number}** {after}]]")
 
 
 def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:

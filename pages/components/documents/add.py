@@ -177,7 +177,7 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
     with guard(), st.container(border=True):
         job, items = workspace().jobs.get(job_id), workspace().jobs.items(job_id)
         goes_on = job.active
-        job_progress.card(job, "upload")
+        job_progress.card(job, "upload", job_progress.ahead_of(job, job_progress.active()))
         by_words = base.documents.by_words(base.recipe().index)
         with st.container(key="documents_reading"):  # by which the style sheet knows the table
             _list_files(job_progress.file_rows(job, items, by_words))

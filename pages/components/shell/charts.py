@@ -236,7 +236,7 @@ def _wait(base: KnowledgeBase, index: IndexRecipe, method: Method) -> None:
     if job is None:
         redraw()
     else:
-        job_progress.card(job, "map")
+        job_progress.card(job, "map", job_progress.ahead_of(job, job_progress.active()))
 
 
 def accuracy_note(drawn_map: PassageMap) -> str:

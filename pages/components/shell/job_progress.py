@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
@@ -29,8 +30,8 @@ POPOVER_HEIGHT = 320  # of one with a job that is read once it is open
 PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take
 _UNATTENDED = "jobs_unattended"
 _ACTIVE = "active jobs"
-_ON_PAGE = "jobs_on_page"  # ids of jobs that the page draws, with the time of the last drawing
-_SHOWN_SECONDS = 3 * POLL_SECONDS  # for so long a job that the page drew is there
+_DRAWN_AT = "jobs_drawn_at"  # page, and when it last drew which jobs
+_STILL_DRAWN_SECONDS = 5 * POLL_SECONDS
 _OUTCOMES = {"added": "done", "replaced": "replaced the earlier version"}
 
 
@@ -67,8 +68,10 @@ def _is_sent() -> bool:
     return bool((st.session_state.get(QUESTION) or "").strip())
 
 
-def running_jobs() -> None:
+def running_jobs(page: str) -> None:
     """The jobs of all knowledge bases; asks for their progress only while there are any."""
+    if st.session_state.get(_DRAWN_AT, ("", {}))[0] != page:
+        st.session_state[_DRAWN_AT] = page, {}
     if cached_per_run(_ACTIVE, active):
         _running_jobs(chosen_base().id, empty=not _documents(bases(), chosen_base().id))
 
@@ -79,10 +82,10 @@ def _running_jobs(base_id: int, *, empty: bool) -> None:
     with guard():
         jobs = active()
         _unattended_note(jobs)
-        now, on_page = time.monotonic(), st.session_state.get(_ON_PAGE, {})
+        drawn_at = st.session_state[_DRAWN_AT][1]
         for job in jobs:
-            if now - on_page.get(job.id, -_SHOWN_SECONDS) < _SHOWN_SECONDS:
-                continue  # two drawings of one job are a moment apart: two percentages
+            if time.monotonic() - drawn_at.get(job.id, -math.inf) < _STILL_DRAWN_SECONDS:
+                continue  # the page draws it, a moment earlier or later: with another percentage
             if job.base_id == base_id:
                 card(job, before=ahead_of(job, jobs))
             else:  # a line: whoever looks at this knowledge base did not start it here
@@ -118,7 +121,7 @@ def card(job: JobRow, place: str = _SIDEBAR, before: JobRow | None = None) -> No
     ``before`` is the job that it waits for.
     """
     if place != _SIDEBAR:
-        st.session_state.setdefault(_ON_PAGE, {})[job.id] = time.monotonic()
+        st.session_state.setdefault(_DRAWN_AT, ("", {}))[1][job.id] = time.monotonic()
     with st.container(gap=None):
         st.progress(progress(job), text=f"**{plain(job.title)}**")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -275,10 +275,9 @@ class SentenceChecker:
     def check(self, text: str, *, quoted: bool = False) -> tuple[SentenceCheck, ...]:
         """A verdict on every sentence of an answer that claims something, in order.
 
-        An answer that is ``quoted`` has the words of the documents, and of a passage more quotes
-        than its citation names.
+        Of an answer that is ``quoted`` none is compared: its sentences are the documents' own.
         """
-        named = language(text) not in _CAPITAL_NOUNS
+        named = quoted or language(text) not in _CAPITAL_NOUNS
         return tuple(
             SentenceCheck(claim.start, claim.end, "supported", claim.cited, share=1.0)
             if quoted or self._is_quote(claim)
