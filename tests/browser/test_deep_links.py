@@ -70,7 +70,7 @@ def test_an_old_address_leads_on_with_its_parameters(old, new, address, page):
         ("chat", "Change the recipe"),
         ("inspector?q=leave", "Change the recipe"),
         ("metrics", "Change the recipe"),
-        ("tuning", "Change the recipe"),
+        ("tuning", "Threshold"),
     ],
 )
 def test_the_recipe_begins_above_the_fold(path, title, warm_address, page):
