@@ -8,7 +8,8 @@ from the documents, in the words of newcomers, by writers who had not seen the p
 - ``first quote``, ``any quote``: a quote has them,
 - ``beside it``: the first quote has them, or what is shown around it,
 - ``answered``, ``near misses answered``: the share that is answered without doubt,
-- ``answered: first quote``, ``answered: beside it``: the share of all these that is right.
+- ``answered: first quote``, ``answered: beside it``: the share of all these that is right, and
+  ``answered: stated``: how likely they say on average that they are.
 
 ``python -m tests.bench.handbooks FOLDER`` fetches the documents into a folder.
 """
@@ -74,7 +75,7 @@ def measure(folder: Path, *, collections: Sequence[str] = tuple(HANDBOOKS)) -> d
     """Shares by ``"COLLECTION: WHAT"``."""
     path = Path(__file__).with_name("handbooks.jsonl")
     questions = list(map(json.loads, path.read_text("utf-8").splitlines()))
-    rows = dict[str, list[Mapping[str, bool]]]()
+    rows = dict[str, list[Mapping[str, float]]]()
     with tempfile.TemporaryDirectory() as home:
         workspace = Workspace(Settings.from_env({}, home=Path(home)))
         for name in collections:
@@ -94,7 +95,7 @@ def measure(folder: Path, *, collections: Sequence[str] = tuple(HANDBOOKS)) -> d
     }
 
 
-def row_of(answer: Answer, answers: Sequence[str]) -> Mapping[str, bool]:
+def row_of(answer: Answer, answers: Sequence[str]) -> Mapping[str, float]:
     """Where the words that answer are; nowhere for a near miss, which has no ``answers``."""
 
     def has(text: str) -> bool:
@@ -113,6 +114,7 @@ def row_of(answer: Answer, answers: Sequence[str]) -> Mapping[str, bool]:
         "first quote": bool(quotes) and quotes[0],
         "any quote": any(quotes),
         "beside it": beside,
+        "stated": (answer.assessment and answer.assessment.probability) or 0.0,
         "sure": state in ("answered", "conflicting"),
     }
 
@@ -130,7 +132,7 @@ def says(text: str, words: str) -> bool:
     return any(f" {' '.join(run)} " in flat for run in runs)
 
 
-def _shares(rows: Sequence[Mapping[str, bool]]) -> dict[str, float]:
+def _shares(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     answerable = [row for row in rows if not row["near miss"]]
     sure = [row for row in rows if row["sure"]]
     shares = {
@@ -141,6 +143,7 @@ def _shares(rows: Sequence[Mapping[str, bool]]) -> dict[str, float]:
         "near misses answered": [row["sure"] for row in rows if row["near miss"]],
         "answered: first quote": [row["first quote"] for row in sure],
         "answered: beside it": [row["beside it"] for row in sure],
+        "answered: stated": [row["stated"] for row in sure],
     }
     return {what: float(np.mean(values)) for what, values in shares.items() if values}
 

@@ -66,6 +66,16 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
     assert not [each for each in app.caption if "begins after" in each.value]
 
 
+def test_an_upload_says_on_its_page_what_it_waits_for(labelled, open_page, at_work, monkeypatch):
+    monkeypatch.setattr(Jobs, "start", lambda _jobs: None)
+    base = labelled.base("notes")
+    at_work(base.runs.start_evaluation("checks", base.recipe()))
+    fill(base, {"long.md": "# Long\n\nMany words."})
+    app = open_page("documents.py", kb="notes").run()
+    [waits] = [each.value for each in app.main.caption if "begins after" in each.value]
+    assert "25" in waits
+
+
 def test_the_sidebar_has_no_size_while_documents_are_read(labelled, open_page, at_work):
     size = "3 documents"
     assert size in [each.value for each in open_page("chat.py").sidebar.caption]

@@ -275,9 +275,9 @@ class SentenceChecker:
     def check(self, text: str, *, quoted: bool = False) -> tuple[SentenceCheck, ...]:
         """A verdict on every sentence of an answer that claims something, in order.
 
-        Of an answer that is ``quoted`` none is compared: its sentences are the documents' own.
+        Those of an answer that is ``quoted`` are the documents' own, and are not compared.
         """
-        named = quoted or language(text) not in _CAPITAL_NOUNS
+        named = language(text) not in _CAPITAL_NOUNS
         return tuple(
             SentenceCheck(claim.start, claim.end, "supported", claim.cited, share=1.0)
             if quoted or self._is_quote(claim)
