@@ -71,6 +71,6 @@ def checker(base: KnowledgeBase, question: str, citations: Sequence[Citation]) -
         question,
         citations,
         embedder=services.remembering(recipe.index.embedder),
-        reader=PassageReader(StoredSources(services.database, base.id, base.name)),
+        reader=PassageReader(StoredSources(services, base.id, base.name)),
         words=Vocabulary(index.lexical, len(index.passages)),
     )

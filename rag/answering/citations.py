@@ -282,12 +282,12 @@ def place_citations(
         return tuple(citations), ""
     done, gone = list[Citation](), dict[str, None]()
     for one in citations:
-        outline = sources.outline(one.hit)
-        if outline is not None:
+        document = sources.document(one.hit)
+        if document is not None:
             chunk, quote = one.hit.chunk, one.quote
             at = chunk.text.find(quote) if quote else -1
             start, length = (at, len(quote)) if at >= 0 else (0, len(chunk.text))
-            place = place_of(outline, chunk.start + start, chunk.start + start + length)
+            place = place_of(document, chunk.start + start, chunk.start + start + length)
             done.append(replace(one, page=place.page, page_label=place.label))
             continue
         done.append(one)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from rag.answering.assessing.editions import (
@@ -187,14 +188,18 @@ class _ReadDocument:
     notes: Sequence[Footnote]
 
 
+@lru_cache(maxsize=32)
+def _read(document: Document) -> _ReadDocument:
+    mute = (*running_lines(document), *_headings(document))
+    heads = {page.number: page.head for page in document.pages if page.head}
+    return _ReadDocument(document, mute, heads, footnotes(document))
+
+
 class Sources(Protocol):
     """Reads the documents that hits are from."""
 
     def document(self, hit: Hit) -> Document | None:
         """The document of a hit; None where it is gone, and for results of tools."""
-
-    def outline(self, hit: Hit) -> Document | None:
-        """The same without its text, which is quick."""
 
 
 class PassageReader:
@@ -477,12 +482,8 @@ class PassageReader:
             return None
         key = _source(hit)
         if key not in self._documents:
-            read, document = None, self._sources.document(hit)
-            if document:
-                mute = (*running_lines(document), *_headings(document))
-                heads = {page.number: page.head for page in document.pages if page.head}
-                read = _ReadDocument(document, mute, heads, footnotes(document))
-            self._documents[key] = read
+            document = self._sources.document(hit)
+            self._documents[key] = _read(document) if document else None
         return self._documents[key]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -229,26 +229,22 @@ class StoredSurroundings:
 class StoredSources:
     """Documents of hits, read as they are asked for: from the base that searched, or the hit's."""
 
-    database: Database
+    services: Services
     base_id: int
     base: str
 
     def document(self, hit: Hit) -> Document | None:
         """The document of a hit, or None where it is gone."""
-        return self._read(documents.get, hit.chunk.document_id, hit.base)
-
-    def outline(self, hit: Hit) -> Document | None:
-        """The same without its text."""
-        return self._read(documents.outline, hit.chunk.document_id, hit.base)
-
-    def _read(
-        self, get: Callable[[Connection, int, str], Document], document_id: str, base: str
-    ) -> Document | None:
+        document_id, known = hit.chunk.document_id, self.services.documents
         try:
-            with self.database.read() as connection:
-                other = base not in ("", self.base) and not document_id.startswith(TOOL)
-                base_id = bases.get_base(connection, base).id if other else self.base_id
-                return get(connection, base_id, document_id)
+            with self.services.database.read() as connection:
+                other = hit.base not in ("", self.base) and not document_id.startswith(TOOL)
+                base_id = bases.get_base(connection, hit.base).id if other else self.base_id
+                key = base_id, bases.version(connection, base_id), document_id
+                if (document := known.get(key)) is None:
+                    document = documents.get(connection, base_id, document_id)
+                    known.put(key, document)
+                return document
         except NotFound:
             return None
 

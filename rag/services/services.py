@@ -42,7 +42,7 @@ from rag.storage import Database, registries, vectors
 from rag.storage.files import Files
 from rag.storage.registries import ModelFacts, ModelName
 from rag.storage.shared.deletion import Deletion
-from rag.types import Cost, Usage
+from rag.types import Cost, Document, Usage
 
 Value = TypeVar("Value", bound=Sized)
 
@@ -122,6 +122,8 @@ def export_vectors(database: Database, embedder: str, path: Path) -> int:
 Forget = Callable[[int, str | None], None]
 """Deletes what was derived from a build, or from all builds of a base where there is no hash."""
 
+MOST_CHARACTERS = 20_000_000
+"""Of all documents together that are kept for the next answers."""
 _MOST_RERANKERS = 4  # each may hold a model in memory
 _REMEMBERED_SECONDS = 60.0  # servers of models come and go
 
@@ -301,6 +303,10 @@ class Services:
     deletion: Deletion
     queries: KnownVectors = field(default_factory=KnownVectors)
     results: KnownResults = field(default_factory=KnownResults)
+    documents: Cache[tuple[int, int, str], Document] = field(
+        default_factory=partial(Cache, MOST_CHARACTERS, lambda document: len(document.text))
+    )
+    """Documents that answers were made from, by base, its version and their id."""
     answer_states: Cache[Hashable, str] = field(default_factory=partial(Cache, 10_000))
     """States of answers of quotes, by question and all that decides them."""
     on_forgotten: list[Forget] = field(default_factory=list)

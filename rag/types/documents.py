@@ -149,6 +149,9 @@ class Document:
     edits: tuple[PassageEdit, ...] = ()
     receipt: Receipt | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @cached_property
     def _page_starts(self) -> list[int]:
         return [page.start for page in self.pages]

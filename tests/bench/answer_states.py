@@ -265,7 +265,7 @@ def reader_of(services: Services, base: KnowledgeBase) -> EvidenceReader:
     index = services.indexes.current(base.id, base.recipe().index)
     return EvidenceReader(
         services.remembering(base.recipe().index.embedder),
-        PassageReader(StoredSources(services.database, base.id, base.name)),
+        PassageReader(StoredSources(services, base.id, base.name)),
         Vocabulary(index.lexical, len(index.passages)),
     )
 

@@ -29,6 +29,7 @@ from rag.types import Vectors
 from tests.clock import Clock
 from tests.runs import handbook
 from tests.tokenizers import Words
+from tests.workspaces import workspace_at
 
 
 class Counting:
@@ -197,7 +198,7 @@ def test_threshold_and_fusion_are_computed_once(opened, action, monkeypatch):
     ("action", "transactions"),
     [
         ("search", ["read_state", "read"]),
-        ("ask", ["read_state", "read", "_read", "_read"]),
+        ("ask", ["read_state", "read", "document", "document"]),
         ("explain", ["read_state", "read"]),
     ],
 )
@@ -222,3 +223,14 @@ def test_the_state_is_read_in_one_transaction(opened, action, transactions, monk
     ACTIONS[action](base, recipe)
     assert readers == transactions
     workspace.close()
+
+
+def test_a_document_that_another_process_deletes_is_gone_for_answers(opened, home):
+    _, base = opened
+    recipe = base.recipe()
+    trace = base.search(QUESTION, recipe)
+    quoted = base.answer(trace, recipe).answer.citations[0].hit
+    assert not base.answer(trace, recipe).answer.note
+    other = workspace_at(home).base(base.name)
+    other.documents.delete_documents([quoted.chunk.document_id])
+    assert quoted.document in base.answer(trace, recipe).answer.note

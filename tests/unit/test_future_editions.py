@@ -25,8 +25,6 @@ class _Stored:
     def document(self, hit: Hit) -> Document | None:
         return Document(hit.document, hit.document, "", "text/markdown", EDITIONS[hit.document])
 
-    outline = document
-
 
 def _hits() -> list[Hit]:
     return [
@@ -119,8 +117,6 @@ class _Read:
 
     def document(self, hit: Hit) -> Document | None:
         return read_text(self._texts[hit.document], hit.document)
-
-    outline = document
 
 
 def _passages(*texts: tuple[str, str]) -> list[Hit]:

@@ -449,8 +449,6 @@ class _Held:
     def document(self, hit: Hit) -> Document | None:
         return self._document
 
-    outline = document
-
 
 MANUAL = _pages("The pump is cleaned monthly.", "Open the lid of the pump.", "Close it.")
 

@@ -87,7 +87,7 @@ class _Searching:
         self._database = services.database
         self.id = base.id
         self.name = base.name
-        self._sources = StoredSources(self._database, base.id, base.name)
+        self._sources = StoredSources(services, base.id, base.name)
         self._prompts = Prompts(self._database, base.id)
 
     def _search(

@@ -63,7 +63,7 @@ def answer_states(
     ):
         return {}
     index = snapshot.index
-    sources = StoredSources(services.database, snapshot.base_id, "")
+    sources = StoredSources(services, snapshot.base_id, "")
     words = answering.Vocabulary(index.lexical, len(index.passages))
     embedder = services.remembering(recipe.index.embedder)
     corpus, threshold = snapshot.corpus(), snapshot.threshold_rule.threshold
