@@ -182,6 +182,28 @@ def test_a_figure_that_is_not_the_same_is_named(here, there, tmp_path):
     assert found.sentence.startswith("not reproduced: 1 of ")
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_only_passages_with_almost_one_score_may_change_places(here, there, tmp_path, tied):
+    base = here.base("handbook")
+    twins = {name: f"# {name}\n\nLeave is asked for in writing." for name in ("one.md", "two.md")}
+    add(here, base, twins)
+    base.runs.evaluate(SET, QUICK)
+    bundle(here, tmp_path / "run.zip")
+    parts = parts_of(tmp_path / "run.zip")
+    results = json.loads(parts["results.json"])
+    pairs = [
+        (ranking, at)
+        for ranking in (one["ranking"] for one in results["per_question"])
+        for at in range(len(ranking) - 1)
+        if (ranking[at][1] - ranking[at + 1][1] < 1e-9) == tied
+    ]
+    ranking, at = pairs[0]
+    ranking[at], ranking[at + 1] = ranking[at + 1], ranking[at]
+    parts["results.json"] = json.dumps(results).encode()
+    found = there.import_bundle(written(tmp_path / "changed.zip", parts))
+    assert found.rankings_changed == (not tied)
+
+
 def test_the_parts_are_what_the_contract_says(here, tmp_path):
     run = bundle(here, tmp_path / "run.zip")
     parts = parts_of(tmp_path / "run.zip")

@@ -9,6 +9,9 @@ from rag.experiments.bundles.contents import BundledResult, Results
 from rag.experiments.runs.evaluator import Evaluation
 from rag.types.results import GATE, PIPELINE
 
+TIED = 1e-5
+"""Passages with scores so close may change places: processors round the same model differently."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
@@ -45,7 +48,7 @@ class Reproduction:
 
     @property
     def exact(self) -> bool:
-        """Whether every figure and every ranking is the same, to the last digit."""
+        """Whether every figure is the same to the last digit, and every ranking up to ties."""
         return not (self.deviations or self.rankings_changed or self.missing)
 
     @property
@@ -123,14 +126,18 @@ def _metrics(result: BundledResult | None) -> Mapping[str, float]:
 
 def _changed(one: BundledResult | None, other: BundledResult | None) -> bool:
     """Whether something else was retrieved, in another order, or graded differently."""
-    if one is None or other is None:
+    if one is None or other is None or _graded(one) != _graded(other):
         return True
-    return _without_scores(one) != _without_scores(other)
+    scores = {name: score for name, score, _ in other.ranking}
+    return any(
+        abs(scores[name] - score) > TIED
+        for (name, _, _), (_, score, _) in zip(one.ranking, other.ranking, strict=True)
+    )
 
 
-def _without_scores(result: BundledResult) -> object:
-    ranking = [(name, grade) for name, _, grade in result.ranking]
-    return ranking, result.first_relevant, result.found, result.relevant
+def _graded(result: BundledResult) -> object:
+    grades = {name: grade for name, _, grade in result.ranking}
+    return grades, result.first_relevant, result.found, result.relevant
 
 
 def _gap(one: BundledResult | None, other: BundledResult | None) -> float:
