@@ -100,8 +100,9 @@ def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home):
     assert stops[0].quotes[0].text == f"{first}\n\nIt is “reported” first."
     assert stops[0].text == ""
     led = f"It is so: … {first}"
-    stops = answer_stops(replace(turn, answer=f"“{led}” [1]"), {})
+    stops = answer_stops(replace(turn, answer=f"“{led}” [1]", note="Read with care."), {})
     assert stops[0].quotes[0].text == led
+    assert stops[0].points[-1] == "Read with care."
 
 
 def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home):

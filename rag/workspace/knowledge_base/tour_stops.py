@@ -96,6 +96,8 @@ def answer_stops(
         points.append(f"{assessment.title(turn.mode)}. {assessment.reason}".strip())
     if state == "doubtful" and turn.citations:
         points.append("The quotes are the nearest passages, probably not the answer.")
+    if turn.answer and turn.note:
+        points.append(turn.note)
     text = "" if turn.mode == "quotes" and quotes else turn.answer or turn.note
     answer = TourStop("answer", turn.complete, text, quotes, points=tuple(points), basis=basis)
     stops = [answer]
