@@ -74,9 +74,12 @@ _PLACED = (
 """Components of MDX that place what they hold on the page."""
 _SHOWN = r"(?:path|title|label)=(?:\"[^\"<\n]{1,200}\"|'[^'<\n]{1,200}')"
 """What a component without content shows: "<NavPath path="Settings > Recording" />"."""
-_FRAMING = r"button|details|summary|section|figure|figcaption|img|span|font"
+_FRAMING = (
+    r"button|details|summary|section|figure|figcaption|img|span|font|aside|label|input|iframe"
+    r"|picture|source"
+)
 _TAG = re.compile(
-    r"</?(?P<name>(?i:br|p|div|center|a))(?:\s[^<>\n]{0,200})?/?>"
+    r"</?(?P<name>(?i:br|p|div|center|a))(?:\s[^<>\n]{0,1000})?/?>"
     r"|<(?P<address>(?i:https?)://[^<>\s]{1,2000})>"
     rf"|(?P<placed></(?:{_PLACED}|{_FRAMING})\s*+>|(?<![\w<])<(?:{_PLACED})(?:\s[^<>]{{0,400}})?/?>"
     rf"|(?<![\w<])<(?:{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>"
@@ -175,13 +178,25 @@ def fenced_code(text: str) -> Iterator[tuple[Span, Span]]:
         yield (start, len(text)), (inner, len(text))
 
 
-def styled_words(text: str) -> Iterator[tuple[int, int, str]]:
+def styled_words(text: str, *, tagged: bool = False) -> Iterator[tuple[int, int, str]]:
     """The words of a text without the marks of emphasis, code and links: start, end, styles.
 
     Styles are names parted by blanks, the outer one first; "" for plain words. The address of
-    another site, in the style ``address``, stays behind the words of its link.
+    another site, in the style ``address``, stays behind the words of its link. Tags of layout are
+    left out of a ``tagged`` text.
     """
-    yield from _styled(text, 0, len(text), "")
+    tags = [match.span() for match in _tags(text) if not match["address"]] if tagged else []
+    at = 0
+    for start, end, styles in _styled(text, 0, len(text), ""):
+        while at < len(tags) and tags[at][0] < end:
+            if start < tags[at][0]:
+                yield start, tags[at][0], styles
+            start = max(start, min(tags[at][1], end))
+            if tags[at][1] > end:
+                break
+            at += 1
+        if start < end:
+            yield start, end, styles
 
 
 def _styled(text: str, start: int, end: int, styles: str) -> Iterator[tuple[int, int, str]]:

@@ -78,6 +78,10 @@ class Vocabulary:
             self._terms[text] = terms
         return terms
 
+    def written_terms(self, text: str) -> Terms:
+        """The terms of a text as it is written: no synonym, other form or date of the question."""
+        return self._cut_terms(text)
+
     def _cut_terms(self, text: str) -> Terms:
         if self._view is None:
             return frozenset(self._analyzer.query_tokens(text))

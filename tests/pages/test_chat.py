@@ -239,6 +239,7 @@ def test_where_nothing_is_relevant_the_nearest_are_named_and_can_be_let_in(base)
     app = ask(visit("chat.py", threshold="0.9"), LEAVE)
     [turn] = base.conversations.turns(1)
     assert turn.status == "refused"
+    assert "30 June" in texts(app)
     app.button(key="chat_lower_1").click().run()
     assert app.slider(key="threshold").value < 0.2
     assert [turn.status for turn in base.conversations.turns(1)] == ["refused", "complete"]
@@ -252,6 +253,7 @@ def test_searching_all_the_same_is_for_this_question_only(base, monkeypatch):
     )
     app = ask(visit("chat.py"), "Who wrote the Iliad?")
     assert "off-topic" not in texts(app)
+    assert "Trains are booked" in texts(app)
     app.session_state["chat_cause_1"] = True  # a click on Why?
     (why,) = [each for each in app.run().expander if each.label == "Why?"]
     assert "probability" in texts(why)

@@ -268,6 +268,13 @@ def test_tables_and_headings_of_a_text_are_drawn_as_such():
     ]
 
 
+def test_tags_of_layout_are_not_drawn():
+    text = '<aside class="a_b">\nAsk <a href="https://a.b/c_d">who</a> `<aside>`.\n</aside>'
+    document = Document("d", "notes.md", "", "text/markdown", text)
+    (block,) = blocks(document, [(0, 0)], 0, len(text))
+    assert "".join(words for words, _ in block["pieces"]).strip() == "Ask who <aside>."
+
+
 def test_no_row_is_marked_for_a_passage_below_its_table():
     document = _notes()
     after = document.text.index("After")

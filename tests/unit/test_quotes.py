@@ -406,6 +406,12 @@ def test_words_of_a_link_end_with_their_block(text, shown):
     assert unmarked(text) == shown
 
 
+def test_tags_of_layout_are_not_quoted():
+    text = '<aside class="a_b"><input id="x"> <label for="x">Ask her</label>, as </aside>'
+    link = f'<a href="https://a.org/#{"x" * 400}">she says</a>'
+    assert " ".join(unmarked(text + link).split()) == "Ask her , as she says"
+
+
 def test_entities_in_cells_are_shown_as_their_characters():
     assert unmarked_cell("*R&amp;D*&nbsp;1") == "R&D 1"
 

@@ -199,6 +199,7 @@ def test_an_answer_in_other_words_is_no_doubtful_one(tmp_path):
         "answered",
         "A mountain bicycle is 24 pounds a day.",
     )
+    assert "bike" not in answer.assessment.reason  # it stands nowhere in the quote
     assert answer.trace.read_as == "Read “bike” as “bike (bicycle)”."
     without = base.ask(question, RECIPE.with_fields({"search.synonyms": False})).answer
     workspace.close()

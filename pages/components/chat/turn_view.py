@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -36,7 +37,15 @@ from pages.components.shell.session import (
     to_url,
     workspace,
 )
-from pages.components.shell.text import lines, plain, relevance, seconds, short_name, short_page
+from pages.components.shell.text import (
+    clipped,
+    lines,
+    plain,
+    relevance,
+    seconds,
+    short_name,
+    short_page,
+)
 from pages.components.source.places import cited_page, is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from pages.components.tours import tour_button, turn_stops
@@ -55,6 +64,7 @@ from rag import (
     page_name,
     searches,
     surroundings,
+    unmarked,
 )
 
 if TYPE_CHECKING:
@@ -268,9 +278,11 @@ def _of_another_topic(base: KnowledgeBase, turn: Turn, trace: Trace, stage: Stag
     """Say that the documents do not speak of the question, why, and let the reader insist."""
     heading = "" if turn.state else "**Nothing in these documents answers this.**"
     st.markdown(" ".join(filter(None, (heading, _unused_words(base, turn, trace), "Nearest:"))))
-    ranked = sorted(stage.dropped, key=lambda drop: drop.hit.rank)
-    places = list(dict.fromkeys(map(_place, ranked)))  # two passages of one page are one place
-    st.markdown("\n".join(places[:NEAREST]))
+    nearest = dict[str, str]()  # of two passages of one page the better one
+    for drop in sorted(stage.dropped, key=lambda drop: drop.hit.rank):
+        nearest.setdefault(_place(drop), _words(drop))
+    rows = (place + words for place, words in nearest.items())
+    st.markdown("\n".join(itertools.islice(rows, NEAREST)))
     _why(base, turn)
     key, text = f"chat_insist_{turn.id}", turn.complete
     action_button("Search anyway", key, "search", _insist, base, text, help=_THIS_ONE)
@@ -307,9 +319,14 @@ def _place(drop: Dropped) -> str:
     return f"- {plain(short_name(hit.document, 60))}{plain(page)}"
 
 
+def _words(drop: Dropped) -> str:
+    """The beginning of a passage: what was refused may well answer."""
+    return f"  \n  :small[:gray[{plain(clipped(unmarked(drop.hit.chunk.text), 200))}]]"
+
+
 def _miss(drop: Dropped, name: str) -> str:
     rounded = math.floor(drop.hit.relevance * 1000) / 1000  # never up to the threshold
-    return f"{_place(drop)} :gray[· {name} {rounded:.3f}]"
+    return f"{_place(drop)} :gray[· {name} {rounded:.3f}]{_words(drop)}"
 
 
 def _ask_with(base: KnowledgeBase, text: str, changes: Mapping[str, Any]) -> None:

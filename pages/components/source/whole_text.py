@@ -179,9 +179,10 @@ def _words(
     """``text[first:last]`` in pieces, without the marks of Markdown if it is any."""
     if document.media_type not in _MARKUP:
         return pieces(document.text, marks, first, last)
+    tagged = document.media_type == "text/markdown"
     return [
         (words, f"{kind} {styles}".strip())
-        for start, end, styles in styled_words(document.text[first:last])
+        for start, end, styles in styled_words(document.text[first:last], tagged=tagged)
         for words, kind in pieces(document.text, marks, first + start, first + end)
     ]
 

@@ -145,6 +145,8 @@ class Assessor:
         reason = _borne_out(evidence)
         if unknown := unknown_terms(shown.missing, answer.trace):
             reason = f"{reason} No passage has {_named(unknown)}."
+        elif shown.missing and Assessment("answered", "", probability).is_unsure(answer.mode):
+            reason = f"{reason} {_unquoted(shown)}"
         if not moment_of(question):
             hits = {hit.chunk.key: hit for hit in (*answer.trace.hits, *answer.trace.candidates)}
             quoted = answer.citations[0]
@@ -236,11 +238,16 @@ def _doubt(evidence: QuoteEvidence, answer: Answer) -> str:
     if evidence.unsaid:
         return f"The first quote does not have {_named(evidence.unsaid)}."
     if evidence.missing:
-        absent = [term for term in evidence.missing if term not in evidence.unquoted]
-        if absent:
-            return f"No quoted passage has {_named(absent)}."
-        return f"No quote has {_named(evidence.missing)}, only the passage around it."
+        return _unquoted(evidence)
     return "The quotes have the words of the question, but hardly answer it."
+
+
+def _unquoted(evidence: QuoteEvidence) -> str:
+    """Say which key words of a question no quote has."""
+    absent = [term for term in evidence.missing if term not in evidence.unquoted]
+    if absent:
+        return f"No quoted passage has {_named(absent)}."
+    return f"No quote has {_named(evidence.missing)}, only the passage around it."
 
 
 def _named(terms: Sequence[KeyTerm], last: str = "or", most: int = NAMED_MISSING) -> str:

@@ -215,6 +215,9 @@ class EvidenceReader:
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
         absent = _lacking(wanted, shown_terms, spoken)
+        written = self.words.written_terms(
+            " ".join((*(f"{one.text} {one.caption}" for one in quotes), around, shown))
+        )
         own_terms = self.words.terms(shown).union(*(terms_of(one, self.words) for one in quotes))
         own_words = self._words(*quotes, above=shown)
         over = [term for term in _lacking(wanted, own_terms, own_words) if term not in absent]
@@ -248,7 +251,7 @@ class EvidenceReader:
         return QuoteEvidence(
             figures,
             tuple(sorted(absent, key=lambda term: -term.weight)),
-            tuple(term for term in terms if term.borne_out(shown_terms) == 1),
+            tuple(term for term in terms if term.borne_out(written) == 1),
             apart(self.reader, self.words, first, quotes[0], above, wanted)
             or parted(self.reader, self.words, first, quotes[0], trace.corrected, wanted, gaps)
             or beside_unknown(self.words, quotes[0], trace.corrected, wanted, gaps),
