@@ -18,6 +18,7 @@ from pages.components.tuning.bench import (
     Missing,
     bench,
     follow,
+    languages_note,
     left_out_note,
     tuner,
 )
@@ -60,6 +61,7 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
             return
         moving = opened.by_arithmetic
         left_out_note(opened)
+        languages_note(moving)
         headline = st.container()
         with guard():
             cards(moving)

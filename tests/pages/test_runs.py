@@ -293,6 +293,12 @@ def test_runs_of_one_recipe_have_identical_results_and_are_told_apart(base, open
     assert "to any value between" not in texts(app)
 
 
+def test_runs_that_return_more_of_one_ranking_say_how_many(base, open_page):
+    runs = [_run(base, top_k=top_k) for top_k in (3, 7)]
+    said = texts(open_page("runs.py", runs=",".join(runs)))
+    assert re.search(r"Identical.*\b[37] of them.*\b[37]\.", said)
+
+
 def test_runs_are_compared_by_metrics_of_answers(labelled, base, open_page):
     for threshold in (0.3, 0.99):
         recipe = base.recipe().with_fields({"search.threshold": threshold})

@@ -57,6 +57,15 @@ def test_the_cards_are_those_of_an_evaluation(labelled: Workspace, open_page: Op
     assert "doubtful answers" in app.metric[4].help  # which *Rightly unanswered* counts
 
 
+def test_questions_in_a_language_that_the_embedder_lacks_are_named(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not open_page("tuning.py").info
+    monkeypatch.setattr(Tuner, "unknown_languages", lambda *_: {"fr": 2})
+    [note] = open_page("tuning.py").info
+    assert "2 questions in French" in note.value
+
+
 def test_a_slider_changes_the_figures_and_shows_the_change(
     labelled: Workspace, open_page: OpenPage
 ) -> None:

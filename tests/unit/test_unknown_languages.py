@@ -166,3 +166,8 @@ def test_changes_hold_for_it(base, fusion):
                 confirmed += 1
     assert confirmed >= len(keys)
     assert np.isfinite([hit.score for hit in explainer.trace.hits]).all()
+
+
+def test_tuning_counts_the_questions_that_the_embedder_does_not_know(base):
+    tuner = base.tuning.tuner("q")
+    assert tuner.unknown_languages(base.recipe()) == {"de": 1}

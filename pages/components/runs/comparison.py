@@ -299,6 +299,7 @@ def _verdict(
     pooled: PooledDifference | None,
 ) -> None:
     label, colour, icon = VERDICT_BADGES[compared.figures.verdict]
+    pair = compared.run, compared.baseline
     identical = bool(pooled and pooled.identical) and compared.figures.verdict == "undecided"
     if identical or compared.figures.all_tied:
         label = "Identical" if identical else "No difference"
@@ -313,8 +314,11 @@ def _verdict(
         figures = compared.figures
         if identical and pooled:
             questions = counted(pooled.questions, "question")
+            depths = [run.recipe.search.top_k for run in pair if run.recipe]
+            shown = f" The first run returns {depths[0]} of them, the other {depths[-1]}."
             st.markdown(
-                f"**Identical results: both runs find the same passages for all {questions}.**"
+                f"**Identical ranking: both runs rank the same passages for all {questions}.**"
+                f"{shown if len(set(depths)) > 1 else ''}"
             )
         else:
             step = compared.recommendation(names, base.recipe())
@@ -324,7 +328,6 @@ def _verdict(
         recipes = compared.run.recipe and compared.baseline.recipe
         what = "What the recipe changes" if recipes else "What was measured"
         st.caption(f"{what}: {plain(changed)}.")
-        pair = compared.run, compared.baseline
         for beside in (refusals_beside(*pair), compared.run.tokens_beside(compared.baseline)):
             if beside:
                 st.caption(plain(beside))

@@ -109,7 +109,8 @@ def leader(leaderboard: Sequence[LeaderboardRow], metric: str) -> str:
     title, name = metric_title(metric), plain(run_names(leaderboard)[first.run.id])
     best, following = (as_shown(metric, row.value or 0.0) for row in (first, second))
     if best == following:
-        return f"Two runs are first in {title}: both have {best}."
+        tied = sum(as_shown(metric, row.value or 0.0) == best for row in ranked)
+        return f"{counted(tied, 'run')} are first in {title}, with {best} each."
     return f"First in {title}: {name}, {best}. The next run has {following}."
 
 

@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.shell.buttons import redraw
 from pages.components.shell.job_progress import POLL_SECONDS
+from pages.components.shell.text import plain
 from rag import (
     CAPTIONS,
     KnowledgeBase,
@@ -27,6 +28,8 @@ from rag import (
     TopicProbabilities,
     Tuner,
     WhatIf,
+    counted,
+    language_name,
     whole_percent,
 )
 
@@ -201,6 +204,22 @@ def left_out_note(opened: Bench) -> None:
             "slider moves. *Search all* and *Evaluate* on Metrics count it.",
             icon=":material/info:",
         )
+
+
+def languages_note(opened: Bench) -> None:
+    """Say for how many questions neither the weight nor the threshold means what it says."""
+    counts, search = opened.tuner.unknown_languages(opened.recipe), opened.recipe.search
+    if not counts:
+        return
+    total = counted(sum(counts.values()), "question")
+    names = " and ".join(language_name(code) for code in sorted(counts))
+    ranked = "They are ranked mainly by lexical search, whatever the dense weight is. "
+    leans = search.mode == "hybrid" and search.other_languages == "words"
+    st.info(
+        f"{total} in {names}, which {plain(opened.recipe.index.embedder)} does not support. "
+        f"{ranked if leans else ''}No threshold applies to them.",
+        icon=":material/translate:",
+    )
 
 
 def tuner(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Tuner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Literal
@@ -125,6 +126,11 @@ class Tuner:
             (ids is None or item.id in ids) and (item.answerable or not answerable)
             for item in self._sweeper.questions
         )
+
+    def unknown_languages(self, recipe: Recipe) -> Mapping[str, int]:
+        """Count the questions in languages that the embedder does not know, by ISO 639-1 code."""
+        with self._lock:
+            return Counter(filter(None, self._table(recipe).lacking))
 
     @staticmethod
     def by_arithmetic(recipe: Recipe) -> Recipe:
