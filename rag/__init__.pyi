@@ -119,7 +119,6 @@ from .evaluation.run_intervals import UnjudgedShare as UnjudgedShare
 from .evaluation.selection import Selection as Selection
 from .evaluation.splits import Split as Split
 from .evaluation.splits import SplitSelection as SplitSelection
-from .evaluation.sweeping import Grid as Grid
 from .evaluation.sweeping import QuestionFigures as QuestionFigures
 from .evaluation.thresholds import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
 from .evaluation.thresholds import PromiseCurves as PromiseCurves
@@ -199,6 +198,7 @@ from .experiments.tuning.diagnosis.fixes import Fix as Fix
 from .experiments.tuning.diagnosis.job import FirstCause as FirstCause
 from .experiments.tuning.diagnosis.next_steps import TELLS_NOTHING as TELLS_NOTHING
 from .experiments.tuning.diagnosis.next_steps import NextStep as NextStep
+from .experiments.tuning.grid import Grid as Grid
 from .experiments.tuning.grid_search import Best as Best
 from .experiments.tuning.sweeper import SWEEP_CUTOFFS as SWEEP_CUTOFFS
 from .experiments.tuning.sweeper import Mismatch as Mismatch

@@ -71,6 +71,5 @@ from .splits import choose as choose
 from .splits import folds as folds
 from .splits import split as split
 from .sweeping import CandidateTable as CandidateTable
-from .sweeping import Grid as Grid
 from .sweeping import measure as measure
 from .thresholds import questions_needed as questions_needed

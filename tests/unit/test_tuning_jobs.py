@@ -1,12 +1,14 @@
 """Searches, tables of cuts and fits as jobs: queued once, kept, true in what they tell."""
 
+import json
+
 import pytest
 from sqlalchemy import text
 
 from rag import Grid, InvalidRecipe, KnowledgeBase, Workspace, idle_fields
 from tests.jobs import Progress, heard
 from tests.runs import SET, WORDS
-from tests.workspaces import database_at, workspace_at
+from tests.workspaces import QUICK, database_at, workspace_at
 
 GRID = {"search.mode": ["dense", "lexical"], "search.k1": [0.9, 1.2]}
 EMPTY = WORDS.with_fields({"search.threshold": 1.0})
@@ -106,6 +108,43 @@ def test_a_table_has_the_rows_of_the_foreground(workspace, base):
     assert list(found.rows) == base.tuning.build_table.rows(SET, grid, (5, 10))
     assert found.state == base.tuning.state(SET, WORDS)
     assert base.tuning.build_tables.result(SET, Grid.parse({}, WORDS)) is None
+
+
+EMBEDDERS = {"index.embedder": ["fake", "wordllama"]}
+
+
+@pytest.mark.parametrize(
+    ("grid", "chosen", "weights"),
+    [
+        (EMBEDDERS, 0.6, [0.6, 0.35]),
+        (EMBEDDERS, 0.8, [0.8, 0.8]),
+        (EMBEDDERS | {"search.dense_weight": [0.6]}, 0.6, [0.6, 0.6]),
+    ],
+)
+def test_embedders_are_compared_with_the_weights_of_an_evaluation(
+    workspace, base, grid, chosen, weights
+):
+    label = {"document": "leave.md", "quote": "Sick leave is reported before ten"}
+    asked = {"id": "q1", "text": "vacation days per year", "evidence": [label]}
+    base.questions.import_file("ranks", "ranks.jsonl", json.dumps(asked))
+    recipe = QUICK.with_fields({"search.dense_weight": chosen})
+    parsed = Grid.parse(grid, recipe)
+    workspace.jobs.run(base.documents.build_several([each.index for each in parsed.indexes()]))
+    evaluated = [
+        base.runs.evaluate(
+            "ranks", recipe.with_fields({"index.embedder": name, "search.dense_weight": weight})
+        ).run
+        for name, weight in zip(EMBEDDERS["index.embedder"], weights, strict=True)
+    ]
+    sweep = base.tuning.sweep("ranks", grid, recipe)
+    workspace.jobs.run(base.tuning.build_tables.start("ranks", grid, recipe, (5, 10)))
+    for number, row in enumerate(base.tuning.build_tables.result("ranks", parsed).rows):
+        run = evaluated[number]
+        assert row.recipe == sweep.grid.recipe(number) == run.recipe
+        assert row.metrics["ndcg@10"] == run.metrics["ndcg@10"]
+        assert sweep.metrics(number)["ndcg@10"] == run.metrics["ndcg@10"]
+    rank = {0.35: 3, 0.6: 4, 0.8: 5}[weights[1]]
+    assert evaluated[1].metrics["mrr@10"] == 1 / rank
 
 
 def test_too_few_labels_end_a_fit_with_the_reason(workspace, base):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag.errors import InvalidInput
-from rag.evaluation.sweeping import Grid
 from rag.experiments.runs.evaluator import DEFAULT_CUTOFFS, Evaluator
+from rag.experiments.tuning.grid import Grid
 from rag.experiments.tuning.sweeper import WeightedProgress
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe

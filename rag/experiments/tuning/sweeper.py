@@ -16,9 +16,10 @@ import numpy as np
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.evaluation.relevance import judged_by_document
-from rag.evaluation.sweeping import CONTEXT, Grid, QuestionFigures, measure
+from rag.evaluation.sweeping import CONTEXT, QuestionFigures, measure
 from rag.experiments.runs.evaluator import Evaluator, deepened, measurable_questions
 from rag.experiments.tuning.candidates import CandidateSource, alike, pipeline_figures
+from rag.experiments.tuning.grid import Changes, Grid
 from rag.library.questions.groups import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.stages import measured_by_pipeline
@@ -58,8 +59,6 @@ class WeightedProgress:
         self._told = min(max(self._told, done), self._total)
         self._tell(int(self._told), round(self._total))
 
-
-Changes = Mapping[str, Any]
 
 SWEEP_CUTOFFS = (1, 3, 5, 10, 20)
 """Not as deep as an evaluation: candidates are never fewer than the deepest cutoff."""
@@ -282,7 +281,7 @@ class Sweeper:
 
         Raises InvalidInput for tools.
         """
-        searches = _searches(grid)
+        searches = _searches(grid, grid.base)
         for search in searches:
             refuse_tools(search)
         for recipe in grid.indexes():
@@ -315,9 +314,10 @@ class Sweeper:
     ) -> Iterator[tuple[list[int], QuestionFigures]]:
         """Yield numbers of recipes with their figures; ``fetching`` adds up what fetches take."""
         questions, deepest = len(self._questions), max(parse_metric(name).k for name in metrics)
-        searches, selections = _searches(grid), [_plain(row) for row in grid.selections]
-        swept, by_pipeline = _divided(searches)
+        selections = [_plain(row) for row in grid.selections]
         for build, recipe in enumerate(grid.indexes()):
+            searches = _searches(grid, recipe)
+            swept, by_pipeline = _divided(searches)
             first, autos = build * len(searches), self._autos(recipe.index, searches)
             started = _clock()
             with effort.part(questions) as on_progress:
@@ -432,9 +432,12 @@ def _clock() -> Floats:
     return np.array([time.perf_counter(), time.process_time()])
 
 
-def _searches(grid: Grid) -> list[SearchRecipe]:
-    """The search recipes of the rankings of a grid."""
-    return [grid.base.search.model_copy(update=_plain(row)) for row in grid.rankings]
+def _searches(grid: Grid, recipe: Recipe) -> list[SearchRecipe]:
+    """The search recipes of the rankings of a grid around ``recipe``, which has one of its builds.
+
+    Another build may bring another dense weight.
+    """
+    return [recipe.search.model_copy(update=_plain(row)) for row in grid.rankings]
 
 
 def _divided(

@@ -16,11 +16,12 @@ from rag.evaluation.calibration import cross_validated
 from rag.evaluation.comparison import Comparison, clusters_of
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.splits import Split
-from rag.evaluation.sweeping import CandidateTable, Grid, QuestionFigures, compared, measure
+from rag.evaluation.sweeping import CandidateTable, QuestionFigures, compared, measure
 from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve, TopicProbabilities
 from rag.experiments.runs.evaluator import deepened
 from rag.experiments.tuning.calibrator import FEATURES
 from rag.experiments.tuning.candidates import refuse_steps
+from rag.experiments.tuning.grid import Grid
 from rag.experiments.tuning.grid_search import (
     Best,
     judged,
@@ -323,8 +324,8 @@ class Tuner:
     def _search_split(
         self, grid: Grid, baseline: Recipe, metric: str, on_progress: ProgressCallback
     ) -> Best:
-        for build in grid.builds:
-            self.require_parts(grid.base.with_fields(build).index)
+        for recipe in grid.indexes():
+            self.require_parts(recipe.index)
         with self._lock:
             parts = self._parts()
             if self._tuning_sweeper is None:

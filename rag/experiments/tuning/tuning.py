@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rag.evaluation.selection import FEWEST
-from rag.evaluation.sweeping import Grid
 from rag.experiments.tuning.build_table import BuildTable
 from rag.experiments.tuning.calibrator import Calibrator
+from rag.experiments.tuning.grid import Grid
 from rag.experiments.tuning.grid_search import Best, judged
 from rag.experiments.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
 from rag.experiments.tuning.tuner import Tuner, state

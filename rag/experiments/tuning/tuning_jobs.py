@@ -11,9 +11,9 @@ from rag.evaluation.metrics import parse_metric
 from rag.evaluation.report.words import counted
 from rag.evaluation.selection import Selection
 from rag.evaluation.splits import SplitSelection
-from rag.evaluation.sweeping import Grid
 from rag.experiments.tuning.build_table import BuildFigures, BuildTable
 from rag.experiments.tuning.calibrator import Calibrator
+from rag.experiments.tuning.grid import Grid
 from rag.experiments.tuning.sweeper import Sweep
 from rag.experiments.tuning.tuner import Tuner, read_measured, state
 from rag.library.questions.trial_log import Attempt
@@ -267,9 +267,8 @@ class BuildTables:
 
 
 def _about_indexes(set_name: str, grid: Grid) -> dict[str, str]:
-    indexes = " ".join(recipe.index.hash for recipe in grid.indexes())
-    digest = hashlib.sha256(indexes.encode()).hexdigest()
-    return {"set": set_name, "search": grid.base.search.hash, "indexes": digest}
+    recipes = " ".join(f"{recipe.index.hash} {recipe.search.hash}" for recipe in grid.indexes())
+    return {"set": set_name, "recipes": hashlib.sha256(recipes.encode()).hexdigest()}
 
 
 def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
