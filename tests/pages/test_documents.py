@@ -130,6 +130,15 @@ def test_a_document_is_tagged_and_found_by_its_tag(filled, open_page):
     assert {hit.chunk.document_id for hit in found} == {info.id}
 
 
+def test_the_index_of_another_model_is_saved_with_its_dense_weight(filled, open_page):
+    base = filled.base("notes")
+    other = base.recipe().with_fields({"index.embedder": "wordllama", "search.dense_weight": 0.35})
+    assert filled.jobs.run(base.documents.build(other.index)).status == "done"
+    app = open_page("documents.py")
+    next(each for each in app.button if each.label == "Save for answers").click().run()
+    assert base.recipe() == app.session_state["recipe_working"][base.id].working == other
+
+
 def test_a_cut_is_built_and_then_answers(filled, open_page):
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]

@@ -10,7 +10,8 @@ from pages.components.inspector.explanations import explainer
 from pages.components.inspector.rank_flow import columns, figure, flows, takeaway
 from pages.components.inspector.recipe_comparison import fields
 from pages.components.shell.charts import LIGHT
-from rag import Chunk, InvalidRecipe, KnowledgeBase
+from pages.components.shell.text import plain
+from rag import Chunk, InvalidRecipe, KnowledgeBase, Workspace
 from rag.operation import operation
 from rag.workspace.knowledge_base import Explanations
 from tests.handbook import LEAVE, texts, visit
@@ -157,6 +158,13 @@ def test_two_recipes_are_compared(base):
     assert [each.value for each in app.info] == ["Both recipes are the same."]
     app.segmented_control(key="against").set_value("A run's recipe").run()
     assert "No run yet" in texts(app)
+
+
+def test_a_recipe_of_another_embedder_is_compared_with_the_weight_of_that(base):
+    index = base.recipe().with_fields({"index.embedder": "wordllama"}).index
+    Workspace.from_env().jobs.run(base.documents.build(index))
+    app = visit("inspector.py", q=LEAVE, view="Compare", changes="index.embedder=wordllama")
+    assert plain("search.dense_weight 0.6 → 0.35") in texts(app)
 
 
 def test_labels_that_each_recipe_shows_are_told(base):

@@ -21,6 +21,9 @@ from rag.retrieval import (
     select,
 )
 from tests.handbook import LEAVE, RECIPE, make
+from tests.runs import handbook
+from tests.verbs import output_of
+from tests.workspaces import QUICK
 
 
 def candidates(rows: list[tuple[int, float, float, int | None, int | None]]) -> Candidates:
@@ -221,6 +224,23 @@ def test_an_unknown_embedder_is_named():
 def test_the_command_line_sets_it_too(more, weight):
     args = Namespace(recipe=None, new=False, set=["index.embedder=wordllama", *more])
     assert targets.recipe(args, Recipe()).search.dense_weight == weight
+
+
+def test_a_recipe_beside_another_brings_it_too(tmp_path, capsys):
+    workspace, base = handbook(tmp_path / "home")
+    base.recipes.save(QUICK)
+    other = QUICK.with_fields(LLAMA | {"search.dense_weight": 0.35})
+    workspace.jobs.run(base.documents.build(other.index))
+    against = ("--against", "index.embedder=wordllama", "--home", tmp_path / "home")
+    asked = "vacation days per year"  # its ranking depends on the weight
+    explained = output_of(capsys, "explain", "handbook", asked, *against)
+    named = output_of(
+        capsys, "explain", "handbook", asked, *against, "--against", "search.dense_weight=0.35"
+    )
+    assert explained == named
+    bout = output_of(capsys, "arena", "handbook", "ask", asked, *against)["id"]
+    found = base.conversations.arena.get(bout)
+    assert other.hash in {found.left.recipe.hash, found.right.recipe.hash}
 
 
 FUSIONS = SearchRecipe.model_json_schema()["properties"]["fusion"]["enum"]

@@ -90,7 +90,7 @@ def _decision(
                 _draw_language_gap(base, uploads, index, gap)
         return False
     if chosen != index:
-        working_recipe.save_index(base, chosen, weighed=True)
+        working_recipe.save_index(base, chosen)
     return True
 
 

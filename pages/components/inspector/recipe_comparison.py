@@ -31,6 +31,7 @@ from rag import (
     RetrievalComparison,
     TouchstoneError,
     Trace,
+    changed_recipe,
     counted,
     signed,
 )
@@ -82,7 +83,7 @@ def _other(base: KnowledgeBase, recipe: Recipe) -> Recipe | None:
             bind="query-params",
             help="As on the command line, more than one by comma: mode=dense, dense_weight=0.3",
         )
-    return recipe.with_fields(fields(text or ""))
+    return changed_recipe(recipe, fields=fields(text or ""))
 
 
 def _of_run(base: KnowledgeBase) -> Recipe | None:

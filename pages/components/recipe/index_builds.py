@@ -32,7 +32,6 @@ from rag import (
     chunker_name,
     counted,
     tokens_read,
-    with_embedder_weight,
 )
 
 _SCHEMA = IndexRecipe.model_json_schema()["properties"]
@@ -186,9 +185,7 @@ def use_button(base: KnowledgeBase, build: BuildRow) -> None:
 
 def _try(base: KnowledgeBase, recipe: IndexRecipe) -> None:
     """Make this the index of the working recipe."""
-    before = working_recipe.working(base)
-    after = before.model_copy(update={"index": recipe})
-    working_recipe.replace(base, with_embedder_weight(before, after))
+    working_recipe.use_index(base, recipe)
     st.toast(
         "All pages use this index for you. To save it, open *Recipe* in the sidebar.",
         icon=":material/check:",
@@ -197,7 +194,7 @@ def _try(base: KnowledgeBase, recipe: IndexRecipe) -> None:
 
 def _use(base: KnowledgeBase, recipe: IndexRecipe) -> None:
     """Save the recipe with this index; unsaved changes to other fields stay as they are."""
-    working = working_recipe.working(base).model_copy(update={"index": recipe})
+    working = working_recipe.with_index(working_recipe.working(base), recipe)
     working_recipe.save_index(base, recipe)
     working_recipe.replace(base, working)
     st.toast("Saved in the recipe: answers use this index now.", icon=":material/check:")

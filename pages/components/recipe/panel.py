@@ -41,7 +41,6 @@ from rag import (
     Recipe,
     Trace,
     counted,
-    with_embedder_weight,
 )
 
 MOST_SHOWN = 50
@@ -420,6 +419,4 @@ def _label(build: BuildRow | None, present: IndexRecipe) -> str:
 def _choose(base: KnowledgeBase, recipes: dict[str, IndexRecipe]) -> None:
     chosen = recipes.get(st.session_state["recipe_index"])
     if chosen is not None:
-        recipe = working_recipe.working(base)
-        other = recipe.model_copy(update={"index": chosen})
-        working_recipe.replace(base, with_embedder_weight(recipe, other))
+        working_recipe.use_index(base, chosen)

@@ -109,6 +109,16 @@ def replace(base: KnowledgeBase, recipe: Recipe) -> Recipe:
     return recipe
 
 
+def with_index(recipe: Recipe, index: IndexRecipe) -> Recipe:
+    """``recipe`` with another index, and the dense weight of its embedder if none was chosen."""
+    return with_embedder_weight(recipe, recipe.model_copy(update={"index": index}))
+
+
+def use_index(base: KnowledgeBase, index: IndexRecipe) -> None:
+    """Make the working recipe one ``with_index``."""
+    replace(base, with_index(working(base), index))
+
+
 def insist(base: KnowledgeBase, question: str) -> None:
     """Have ``for_question`` search for this question, and no other, even where the documents do not
     speak of it; until another recipe is worked with."""
@@ -147,15 +157,9 @@ def save(base: KnowledgeBase, drawn: Recipe) -> None:
             return
 
 
-def save_index(base: KnowledgeBase, index: IndexRecipe, *, weighed: bool = False) -> None:
-    """Save the recipe as it is saved by now with another index; where ``weighed``, with the dense
-    weight of its embedder."""
-
-    def changed(before: Recipe) -> Recipe:
-        after = before.model_copy(update={"index": index})
-        return with_embedder_weight(before, after) if weighed else after
-
-    _save_changed(base, changed)
+def save_index(base: KnowledgeBase, index: IndexRecipe) -> None:
+    """Save the recipe as it is saved by now ``with_index``."""
+    _save_changed(base, lambda before: with_index(before, index))
 
 
 def save_model(base: KnowledgeBase, provider: str, model: str) -> None:

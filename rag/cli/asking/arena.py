@@ -13,6 +13,7 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     Side,
+    changed_recipe,
 )
 from rag.cli import inputs, targets
 from rag.cli.printing import Output, encodable, snippet
@@ -48,7 +49,8 @@ def arena(args: argparse.Namespace) -> Output:
 
 def _ask(args: argparse.Namespace) -> Output:
     base, recipe = targets.ready(args)
-    other = recipe.with_fields(dict(inputs.assignment(text) for text in args.against))
+    changes = dict(inputs.assignment(text) for text in args.against)
+    other = changed_recipe(recipe, fields=changes)
     if other.hash == recipe.hash:
         raise InvalidInput(
             "Both recipes are the same.",

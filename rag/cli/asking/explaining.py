@@ -16,6 +16,7 @@ from rag import (
     Schema,
     Standing,
     VectorsData,
+    changed_recipe,
     compared_data,
     findings_data,
     passage_data,
@@ -35,7 +36,7 @@ def explain(args: argparse.Namespace) -> Output:
     changes = dict(inputs.assignment(text) for text in args.against)
     if args.against or args.against_run:
         start = _recipe_of(base, args.against_run) if args.against_run else recipe
-        other = start.with_fields(changes)
+        other = changed_recipe(start, fields=changes)
         if base.documents.missing(other.index):
             raise InvalidInput(
                 "The other recipe needs an index that is not built.",
