@@ -123,7 +123,7 @@ def test_jobs_at_work_stand_where_their_buttons_were(labelled, open_page, at_wor
     for job in jobs.values():
         at_work(job)
     app = open_page("tuning.py", cuts="true")
-    app.multiselect(key="tuning_cut_chunkers").set_value(["markdown"]).run()
+    app.multiselect(key="cut_chunkers").set_value(["markdown"]).run()
     shown = {each.proto.text: each.proto.value for each in app.main.get("progress")}
     assert shown == {
         "**Searching for the best recipe on checks**": 25,

@@ -71,7 +71,7 @@ def test_the_embedder_for_trials_is_offered_nowhere(labelled, open_page):
     assert "fake" not in labelled.embedders()
     assert "minilm" in labelled.embedders()
     app = open_page("tuning.py", cuts="true")  # a stored recipe that has it still opens
-    assert app.multiselect(key="tuning_cut_embedders").value == ["fake"]
+    assert app.multiselect(key="cut_embedders").value == ["fake"]
     assert "fake" not in embedders(IndexRecipe())
 
 

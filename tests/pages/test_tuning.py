@@ -11,7 +11,7 @@ from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import read_values
-from pages.components.shell.text import plain
+from pages.components.shell.text import CONTEXTS, plain
 from pages.components.tuning import bench
 from pages.components.tuning.curves import (
     ANSWERED,
@@ -27,6 +27,7 @@ from rag import (
     TopicProbabilities,
     Tuner,
     Workspace,
+    chunker_name,
 )
 from tests.handbook import unfold
 from tests.pages.conftest import DOCUMENTS, fill, finished
@@ -396,11 +397,11 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
 ) -> None:
     base = labelled.base("notes")
     app = open_page("tuning.py", cuts="true")
-    app.multiselect(key="tuning_cut_chunkers").set_value(["markdown", "whole"]).run()
+    app.multiselect(key="cut_chunkers").set_value(["markdown", "whole"]).run()
     app.switch_page("metrics.py").run()
     app.query_params.clear()  # as the navigation does
     app.switch_page("tuning.py").run()
-    assert app.multiselect(key="tuning_cut_chunkers").value == ["markdown", "whole"]
+    assert app.multiselect(key="cut_chunkers").value == ["markdown", "whole"]
     said = _said(app, "is built")
     assert "1 of 2 indexes is built. Builds 3 passages, about" in said
     app.button(key="tuning_cut_build").click().run()
@@ -433,11 +434,44 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     assert app.session_state["recipe_working"][base.id].working.index == whole.index
     base.questions.set_split("checks", 7, 0.5)
     app = open_page("tuning.py", cuts="true")
-    app.multiselect(key="tuning_cut_chunkers").set_value(["markdown", "whole"]).run()
+    app.multiselect(key="cut_chunkers").set_value(["markdown", "whole"]).run()
     assert [info.value[:33] for info in app.info] == ["The last comparison is discarded:"]
     assert app.button(key="tuning_cut_compare").label == "Compare 2 indexes"
-    app.multiselect(key="tuning_cut_chunkers").set_value(["whole"]).run()
+    app.multiselect(key="cut_chunkers").set_value(["whole"]).run()
     assert app.button(key="tuning_cut_compare").label == "Measure this index"
+
+
+def test_an_address_names_the_indexes_to_compare_and_each_model_has_its_weight(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    wanted = {
+        "cut_chunkers": [chunker_name("fixed")],
+        "cut_embedders": ["fake", "wordllama"],
+        "cut_sizes": ["30", "400"],
+        "cut_overlaps": ["0"],
+        "cut_contexts": [CONTEXTS["none"]],
+    }
+    app = open_page("tuning.py", cuts="true", **wanted)
+    app.button(key="tuning_cut_build").click().run()
+    assert finished(labelled, "build-several").status == "done"
+    app.run().button(key="tuning_cut_compare").click().run()
+    assert finished(labelled, "build-table").status == "done"
+    app = open_page("tuning.py", cuts="true", **wanted)
+    table = next(each.value for each in app.dataframe if "Model" in each.value)
+    assert list(table["Model"]) == ["fake", "wordllama"] * 2
+    assert set(table["Context"]) == {CONTEXTS["none"]}
+    changes = {"embedder": "wordllama", "chunker": "fixed", "context": "none", "chunk_overlap": 0}
+    changes = {f"index.{name}": value for name, value in changes.items()}
+    other = base.recipe().with_fields(
+        changes | {"index.chunk_size": 30, "search.dense_weight": 0.35}
+    )
+    assert table["nDCG@10"][1] == base.runs.evaluate("checks", other).run.metrics["ndcg@10"]
+    assert "dense weight" in _said(app, "All are built")
+    cell = {"rows": [], "columns": [], "cells": [(1, "Model")]}
+    app.session_state["tuning_cut_table"] = {"selection": cell}
+    app.run().button(key="tuning_cut_use").click().run()
+    assert app.session_state["recipe_working"][base.id].working == other
 
 
 def test_building_that_was_stopped_goes_on(labelled: Workspace, open_page: OpenPage) -> None:

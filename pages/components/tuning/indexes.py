@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -74,7 +74,7 @@ def indexes(bench: Bench) -> None:
     elif job is not None and job.active:
         job_progress.follow(job.id, "compare")
     else:
-        _compare(bench, values, len(grid))
+        _compare(bench, values, grid)
     job_progress.failure(job)
     result = tables.result(bench.set_name, grid)
     if result is None:
@@ -99,31 +99,30 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
         "sizes": [now.chunk_size],
         "contexts": [now.context],
     }
-    for name, values in first.items():
-        keep(bench.base, f"tuning_cut_{name}", values)
-    left, right = st.columns(2)
-    chunkers = left.multiselect(
-        index_builds.CHUNKER,
-        index_builds.CHUNKERS,
-        format_func=chunker_name,
-        key="tuning_cut_chunkers",
-    )
 
-    free = partial(st.multiselect, accept_new_options=True)
+    def choose(name: str, label: str, options: Iterable[Any], **more: Any) -> list[Any]:
+        key = f"cut_{name}"
+        keep(bench.base, key, first[name])
+        # No default: an address leaves a default out, and another recipe would have another one.
+        return st.multiselect(label, options, key=key, bind="query-params", **more)
+
+    free = partial(choose, accept_new_options=True)
+    left, right = st.columns(2)
+    with left:
+        chunkers = choose(
+            "chunkers", index_builds.CHUNKER, index_builds.CHUNKERS, format_func=chunker_name
+        )
     with right:
-        names = index_builds.embedders(now)
-        embedders = free(index_builds.EMBEDDER, names, key="tuning_cut_embedders")
+        embedders = free("embedders", index_builds.EMBEDDER, index_builds.embedders(now))
         label = f"{index_builds.OVERLAP} ({now.unit})"
-        offered = sorted({0, 25, 50, now.chunk_overlap})
-        overlaps = free(label, offered, key="tuning_cut_overlaps")
+        overlaps = free("overlaps", label, sorted({0, 25, 50, now.chunk_overlap}))
     with left:
         label = f"{index_builds.SIZE} ({now.unit})"
-        offered = sorted({100, 200, 400, now.chunk_size})
-        sizes = free(label, offered, key="tuning_cut_sizes")
-        contexts = st.multiselect(
+        sizes = free("sizes", label, sorted({100, 200, 400, now.chunk_size}))
+        contexts = choose(
+            "contexts",
             index_builds.CONTEXT,
             CONTEXTS,
-            key="tuning_cut_contexts",
             format_func=CONTEXTS.get,
             help=CONTEXT_HELP,
         )
@@ -164,7 +163,9 @@ def _missing(
         )
 
 
-def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], variants: int) -> None:
+def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], grid: Grid) -> None:
+    variants = len(grid)
+    brings = any(recipe.search != bench.recipe.search for recipe in grid.indexes())
     with st.container(horizontal=True, vertical_alignment="center"):
         arguments = (bench.set_name, values, bench.recipe, _CUTOFFS)
         start = partial(bench.base.tuning.build_tables.start, *arguments)
@@ -174,9 +175,9 @@ def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], variants: int) -
         )
         action_button(label, "tuning_cut_compare", "table_chart", start, **options)
         st.caption(
-            "It is built. It is searched with all questions and the current recipe."
-            if variants == 1
-            else "All are built. Each one is searched with all questions and the current recipe."
+            ("It is built. It is" if variants == 1 else "All are built. Each one is")
+            + " searched with all questions and the current recipe."
+            + (" Another embedding model brings its own dense weight." if brings else "")
         )
 
 
@@ -209,9 +210,7 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
     )
     if not picked:
         return
-    fields = picked[0].recipe.index.model_dump()
-    changes = {f"index.{name}": value for name, value in fields.items()}
-    use = partial(working_recipe.change, bench.base, changes)
+    use = partial(working_recipe.use_index, bench.base, picked[0].recipe.index)
     explained = working_recipe.UNTIL_SAVED
     action_button("Try this index", "tuning_cut_use", "check", use, help=explained)
 
