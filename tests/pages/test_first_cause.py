@@ -87,6 +87,25 @@ def test_every_door_names_the_same_cause(
             assert f"Cause: {title.lower()}." in _words(app.run())
 
 
+def test_a_cause_names_the_relevant_passage_if_it_is_not_the_first(workspace: Workspace) -> None:
+    base = workspace.base("two")
+    base.recipes.save(base.recipe().with_fields({"search.top_k": 1}))
+    parking, visitors = "parking.md", "visitors.md"
+    first, *_ = [hit.document for hit in base.search(BEYOND, base.recipe()).hits]
+    assert first == visitors
+    evidence = [
+        {"document": name, "quote": FILES[name], "grade": grade}
+        for name, grade in ((visitors, 1), (parking, 3))
+    ]
+    row = {"id": "1", "text": BEYOND, "evidence": evidence}
+    base.questions.delete_set("checks")
+    base.questions.import_file("graded", "x.jsonl", json.dumps(row))
+    said = _words(visit("inspector.py", q=BEYOND))
+    assert "A relevant passage comes first." in said
+    [about] = re.findall(r"Cause([^:]*):", said)
+    assert [name for name in FILES if name in about] == [parking]
+
+
 def test_a_question_without_labels_fails_by_what_its_answer_says(workspace: Workspace) -> None:
     base = workspace.base("two")
     recipe = base.recipe().with_fields({"search.refuse": "off"})

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -499,3 +500,74 @@ def test_a_diagnosis_that_builds_has_a_process_of_its_own(workspace, base, monke
     assert [is_large(workspace._services, job) for job in jobs] == [True, False]
     for job in jobs:
         workspace.jobs.cancel(job.id)
+
+
+@pytest.mark.parametrize("threshold", [0.35, None])
+def test_the_rank_of_a_cause_is_the_one_of_the_run(workspace, threshold):
+    question = "Where are parking permits sold?"
+    recipe = WORDS.with_fields(
+        {"search.mode": "hybrid", "search.matched_words": False, "search.threshold": threshold}
+    )
+    base = workspace.create(f"ranks {threshold}", recipe)
+    names = ("amber", "basil", "cedar", "daisy")
+    files = {
+        f"{name}.md": f"Parking {' '.join(name + end for end in ('', *'xyzabcd'))} permits."
+        for name in names
+    }
+    files["first.md"] = question
+    files["words.md"] = "Parking is at the desk, and sold there."  # rare words, and a low cosine
+    add(workspace, base, files)
+    line = _line("sold", question, "basil.md", files["basil.md"])
+    base.questions.import_file("ranks", "x.jsonl", json.dumps(line))
+    (result,) = base.runs.results(base.runs.evaluate("ranks", recipe).run.id)
+    (failure,) = base.tuning.diagnoses.diagnose("ranks", recipe).questions
+    assert failure.finding.figures["rank"] == result.first_relevant
+    assert result.first_relevant == (3 if threshold is None else 2)
+
+
+def test_the_passage_of_a_cause_is_the_most_relevant_one_where_all_are_returned(workspace):
+    recipe = WORDS.with_fields({"search.top_k": 20})
+    base = workspace.create("graded", recipe)
+    question = "Where are parking permits sold?"
+    files = {f"{number}.md": f"Parking permits for bay {number}." for number in range(18)}
+    files |= {"first.md": question, "last.md": "Permits."}
+    add(workspace, base, files)
+    labels = [
+        {"document": name, "quote": files[name], "grade": grade}
+        for name, grade in (("first.md", 1), ("last.md", 3))
+    ]
+    row = {"id": "graded", "text": question, "evidence": labels}
+    base.questions.import_file("graded", "x.jsonl", json.dumps(row))
+    (failure,) = base.tuning.diagnoses.diagnose("graded", recipe).questions
+    assert (failure.cause, failure.document) == ("ranked_low", "last.md")
+
+
+def test_a_cause_says_of_which_relevant_passage_it_is(workspace):
+    base = workspace.create("two labels", WORDS)
+    question = "Where are parking permits sold?"
+    files = {"first.md": question, "other.md": "Permits are sold here.", "third.md": "Permits."}
+    add(workspace, base, files)
+    labels = [
+        {"document": name, "quote": text, "grade": grade}
+        for (name, text), grade in zip(files.items(), (1, 3, 3), strict=True)
+    ]
+    row = {"id": "two", "text": question, "evidence": labels}
+    base.questions.import_file("two", "x.jsonl", json.dumps(row))
+    (failure,) = base.tuning.diagnoses.diagnose("two", WORDS).questions
+    assert (failure.cause, failure.document) == ("top_k", "other.md")
+    assert "returns 1 of 3 relevant passages" in failure.finding.evidence
+
+
+def test_synonyms_that_a_passage_lacks_are_words_not_stems(workspace):
+    hybrid = WORDS.with_fields({"search.mode": "hybrid", "search.synonyms": True})
+    base = workspace.create("how often", hybrid)
+    files = {f"{n}.md": f"Credentials, rule {n}: a frequency." for n in range(3)}
+    add(workspace, base, files | {"label.md": "Keys are to be new each week."})
+    question = "How often must credentials change?"
+    line = _line("often", question, "label.md", "Keys are to be new each week.")
+    base.questions.import_file("often", "x.jsonl", json.dumps(line))
+    few = hybrid.with_fields({"search.candidates": 2})
+    (failure,) = base.tuning.diagnoses.diagnose("often", few).questions
+    words = re.findall(r"\w+", failure.finding.evidence)
+    assert "frequency" in words
+    assert "frequenc" not in words

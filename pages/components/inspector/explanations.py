@@ -20,6 +20,7 @@ from rag import (
     Explainer,
     Finding,
     FirstCause,
+    Hit,
     KnowledgeBase,
     Located,
     QuestionLabels,
@@ -195,7 +196,8 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe, labels: QuestionL
         tone = _tone("unsure" if found.is_unsure(mode) else found.state, labels)
         happened.append(f":{tone}[{found.title(mode)}.]")
         rest += [plain(found.reason), lacking(found)]
-    happened.append(_first_relevant(trace, labels))
+    first = next((hit for hit in trace.ranking if labels.grades.get(hit.chunk.key, 0) > 0), None)
+    happened.append(_first_relevant(trace, labels, first))
     said = found.reason if found else ""
     unknown = [word for word in base.explanations.unknown_words(trace, recipe) if word not in said]
     if unknown:
@@ -204,7 +206,10 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe, labels: QuestionL
         # Whether an answer is doubtful is known of this one, or else only of that of a run.
         is_stored = cause.finding.cause == "doubted" and (not found or found.state != "doubtful")
         if not is_unexpected:
-            rest.append(f"Cause: {plain(cause.title.lower())}{_OF_RUN * is_stored}.")
+            another = f", for another relevant passage ({plain(cause.document)})"
+            of_first = not cause.passage or first is None or first.chunk.id == cause.passage
+            about = "Cause" if of_first else f"Cause{another}"
+            rest.append(f"{about}: {plain(cause.title.lower())}{_OF_RUN * is_stored}.")
         rest.append(f"{plain(cause.advice.partition('. ')[0].rstrip('.'))}.")
     bold, grey = (" ".join(filter(None, parts)) for parts in (happened, rest))
     line = f"{bold and f'**{bold}**'} {grey and f':gray[{grey}]'}".strip()
@@ -221,13 +226,12 @@ def _tone(state: AnswerState | Literal["unsure"], labels: QuestionLabels) -> str
     return "green" if state in ("doubtful", "refused") else "red"
 
 
-def _first_relevant(trace: Trace, labels: QuestionLabels) -> str:
+def _first_relevant(trace: Trace, labels: QuestionLabels, first: Hit | None) -> str:
     """Say where the first passage that is labelled relevant came; "" without labels."""
     if not labels.answerable:
         return "No document has the answer."
     if not labels.relevant:
         return ""
-    first = next((hit for hit in trace.ranking if labels.grades.get(hit.chunk.key, 0) > 0), None)
     if first is None:
         return ":red[No relevant passage is found.]"
     returned = [hit.chunk.key for hit in trace.hits]

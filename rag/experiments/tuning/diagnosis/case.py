@@ -233,10 +233,14 @@ class Case:
 
     @cached_property
     def rank(self) -> int | None:
-        """The rank among the candidates before any cut, from 1."""
+        """The rank, from 1, as a run counts it: among what passes the threshold.
+
+        That of a passage that does not pass is its rank among all candidates.
+        """
         if self.place is None:
             return None
-        return int(np.flatnonzero(self.searched.selection.order == self.place)[0]) + 1
+        uncut = np.flatnonzero(self.searched.selection.order == self.place)
+        return self.rank_without(np.empty(0, np.int64)) or int(uncut[0]) + 1
 
     @cached_property
     def shown_rank(self) -> int | None:

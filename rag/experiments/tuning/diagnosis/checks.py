@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -268,8 +268,8 @@ def row_without_labels(case: Case) -> Finding | None:
     if not named:
         return None
     message = (
-        f"The row is in a table whose labels have {', '.join(named)} of the question; the indexed "
-        "passage does not."
+        f"The row is in a table whose labels have {_spelled(case, named)} of the question; the "
+        "indexed passage does not."
     )
     labelled = "\n".join((", ".join(filter(None, table.labels)), case.chunk.text))
     rank = _rank_by_meaning(case, _cosine(case, labelled))
@@ -387,9 +387,14 @@ def _rank(rank: int | None) -> str:
 
 
 def _lacking(case: Case) -> str:
-    typed = case.corpus.lexical.spellings(case.question.text)
-    lacking = [typed.get(term, term) for term in case.figures.lacking[:4]]
-    return f"; it lacks {', '.join(lacking)}" if lacking else ""
+    lacking = case.figures.lacking[:4]
+    return f"; it lacks {_spelled(case, lacking)}" if lacking else ""
+
+
+def _spelled(case: Case, terms: Iterable[str]) -> str:
+    """Index terms as the words that were searched, which also has synonyms of those asked."""
+    typed = case.corpus.lexical.spellings(case.rankings.search_query.words)
+    return ", ".join(typed.get(term, term) for term in terms)
 
 
 _WORD = re.compile(r"[^\W\d_]{2,}")

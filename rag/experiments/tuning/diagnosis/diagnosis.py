@@ -10,7 +10,6 @@ from rag.experiments.tuning.diagnosis.causes import (
     LEAST_ON_TOPIC,
     Cause,
     FailedQuestion,
-    Finding,
     advice,
 )
 from rag.experiments.tuning.diagnosis.examining import Examination
@@ -72,10 +71,9 @@ class Diagnosis:
         causes = [cause for cause in CAUSES if cause in counts]
         return {cause: counts[cause] for cause in sorted(causes, key=lambda one: -counts[one])}
 
-    def finding(self, question_id: str) -> Finding | None:
-        """The cause of a question; None if it did not fail."""
-        findings = (one.finding for one in self.questions if one.id == question_id)
-        return next(findings, None)
+    def failed(self, question_id: str) -> FailedQuestion | None:
+        """A question with its cause; None if it did not fail."""
+        return next((one for one in self.questions if one.id == question_id), None)
 
     def advice(self, cause: Cause) -> str:
         """Return the advice against a cause, for the recipe that was diagnosed.

@@ -212,11 +212,17 @@ class Examination:
         if key not in looked_up:
             raise NotFound("A document changed during the diagnosis.", "Find the causes again.")
         chunk, name = looked_up[key]
+        found = sum(grade > 0 for grade in searched.judged.grades)
         case = Case(question, self._setting, searched, rankings, chunk, _label(question, chunk))
         finding = cause_of(case)
         if missing:
             parts = ", ".join(f"“{part}”" for part in missing)
             finding = replace(finding, evidence=f"Not found: {parts}. {finding.evidence}")
+        elif chunk.key not in searched.keys and found:
+            units = "documents" if judged_by_document(question) else "passages"
+            returned = f"{found} of {len(searched.judged.ideal)} relevant {units}"
+            which = f"The search returns {returned}. This is the next one."
+            finding = replace(finding, evidence=f"{which} {finding.evidence}")
         return finding, (chunk.id, name, chunk.page)
 
     def _missing_parts(self, question: Question, searched: Searched) -> list[str]:
@@ -277,10 +283,10 @@ class Examination:
     ) -> int:
         """The relevant passage that came nearest to the results without being there.
 
-        Where all are there, the first of them.
+        Where all are there, the first of the most relevant: it is not first, or none had failed.
         """
         judge = self.source.judge
-        units = judge.graded(question, keys)[0]
+        units, grades = judge.graded(question, keys)
         shown = judge.graded(question, searched.keys)[0] if len(searched.keys) else searched.keys
         absent = keys[~np.isin(units, shown)]
         order = searched.candidates.keys[
@@ -294,7 +300,7 @@ class Examination:
         def place(key: int) -> tuple[int, int, int]:
             return ranks.get(key, last), min(part.get(key, last) for part in places), key
 
-        wanted: list[int] = (absent if len(absent) else keys).tolist()
+        wanted: list[int] = (absent if len(absent) else keys[grades == grades.max()]).tolist()
         return min(wanted, key=place)
 
     def _unindexed(self, question: Question) -> Finding:

@@ -10,7 +10,7 @@ from rag.errors import Cancelled, ConnectionLost, InvalidInput, NotFound
 from rag.evaluation.report import FailureNote
 from rag.evaluation.report.words import counted
 from rag.experiments.runs.quality.failing import newest_scored
-from rag.experiments.tuning.diagnosis.causes import CAUSES, Finding, advice
+from rag.experiments.tuning.diagnosis.causes import CAUSES, FailedQuestion, Finding, advice
 from rag.experiments.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
 from rag.experiments.tuning.diagnosis.examining import Examination
 from rag.experiments.tuning.diagnosis.fixes import described_changes
@@ -116,14 +116,13 @@ class Diagnoses:
         for name, question in labelled.items():
             diagnosis = self.current(name, recipe)
             if diagnosis is None:
-                finding = examined(self._services, self._base_id, name, question.id, recipe)
+                failed = examined(self._services, self._base_id, name, question.id, recipe)
             else:
-                finding = diagnosis.finding(question.id)
-            if finding is not None:
-                about = finding.cause
-                return FirstCause(
-                    finding, diagnosis.advice(about) if diagnosis else advice(about, recipe)
-                )
+                failed = diagnosis.failed(question.id)
+            if failed is not None:
+                about = failed.cause
+                fix = diagnosis.advice(about) if diagnosis else advice(about, recipe)
+                return FirstCause(failed.finding, fix, failed.passage, failed.document)
         if not all(question.answerable for question in labelled.values()):
             return None
         finding = as_answered(trace, assessment)
@@ -242,10 +241,16 @@ def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FirstCause:
-    """The first cause that a check finds, and what helps against it."""
+    """The first cause that a check finds, and what helps against it.
+
+    ``passage`` is the id of the relevant passage that was looked at, "" for none, with its
+    ``document``.
+    """
 
     finding: Finding
     advice: str
+    passage: str = ""
+    document: str = ""
 
     @property
     def title(self) -> str:
@@ -266,7 +271,7 @@ def labelled_in(services: Services, base_id: int, text: str) -> dict[str, Questi
 
 def examined(
     services: Services, base_id: int, set_name: str, question_id: str, recipe: Recipe
-) -> Finding | None:
+) -> FailedQuestion | None:
     """Examine one question as a diagnosis of its set does; None if it passes."""
     question_set, _ = read_measured(services, base_id, set_name, recipe)
     try:
@@ -274,7 +279,7 @@ def examined(
     except InvalidInput:  # no question of the set has a label: no diagnosis examines it
         return None
     failed = Examination(services, base_id, sweeper, recipe).failed(lambda _done, _total: None)
-    return failed[0].finding if failed else None
+    return failed[0] if failed else None
 
 
 def as_answered(trace: Trace, assessment: Assessment | None) -> Finding | None:
