@@ -20,6 +20,7 @@ from pages.components.tuning.curves import (
     threshold_takeaway,
 )
 from rag import (
+    Comparison,
     InvalidInput,
     PromiseCurves,
     Recipe,
@@ -29,6 +30,7 @@ from rag import (
     Workspace,
     chunker_name,
 )
+from rag.evaluation.comparison import compare
 from tests.handbook import unfold
 from tests.pages.conftest import DOCUMENTS, fill, finished
 
@@ -92,7 +94,7 @@ def test_the_headline_has_the_recall_of_its_very_threshold(
     recipe = base.recipe().with_fields({"search.threshold": threshold})
     figures = base.tuning.tuner("checks").figures([recipe], ["recall@5"], as_shown=True)
     [headline] = [one.value for one in app.markdown if "recall@5 is" in one.value]
-    assert f"[{figures.metrics['recall@5'][0].mean():.0%}]" in headline
+    assert f"recall@5 is {figures.metrics['recall@5'][0].mean():.0%}" in headline
 
 
 def test_a_top_k_beyond_the_ranks_of_the_cards_says_so(
@@ -181,8 +183,9 @@ def test_a_threshold_that_costs_most_answers_is_not_named() -> None:
 )
 def test_equally_high_recall_is_said_with_both_ends(recall: Sequence[float], last: str) -> None:
     x = (0.0, 0.2, 0.4, 0.7, 0.9)[: len(recall)]
-    headline = threshold_headline(x, {"Recall@5": recall}, 0.9, 0.1)
-    assert re.findall(r"\d\.\d\d|\d+%", headline) == ["0.90", "10%", "80%", "0.00", last]
+    headline = threshold_headline(x, {"Recall@5": recall}, 0.9, _recalls(0.1, 0.8))
+    figures = ["0.90", "10%", "80%", "0.00", last, "+0.70"]
+    assert re.findall(r"\+?\d\.\d\d|\d+%", headline) == figures
 
 
 @pytest.mark.parametrize(
@@ -190,15 +193,33 @@ def test_equally_high_recall_is_said_with_both_ends(recall: Sequence[float], las
     [
         (None, 0.7, ["orange", "70%", "green", "80%", "0.30"]),
         (0.15, 0.72, ["0.15", "orange", "72%", "green", "80%", "0.30"]),  # between two steps
-        (0.29, 0.795, ["0.29", "green", "80%"]),
-        (0.31, 0.9, ["0.31", "green", "90%"]),  # higher than at any step
+        (0.29, 0.795, ["0.29", "80%"]),
+        (0.31, 0.9, ["0.31", "90%"]),  # higher than at any step
     ],
 )
 def test_the_headline_has_recall_now_and_the_best(
     now: float | None, here: float, figures: list[str]
 ) -> None:
-    headline = threshold_headline((0.0, 0.3, 0.9), {"Recall@5": (0.7, 0.8, 0.1)}, now, here)
-    assert re.findall(r"\d\.\d\d|\d+%|orange|green", headline) == figures
+    lines = {"Recall@5": (0.7, 0.8, 0.1)}
+    headline = threshold_headline((0.0, 0.3, 0.9), lines, now, _recalls(here, 0.8))
+    found = re.findall(r"(?<!\+)\b\d\.\d\d\b|\d+%|orange|green", headline)
+    assert found == figures
+
+
+def test_a_best_threshold_within_noise_says_so_without_a_colour(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("tuning.py", threshold="0.9")
+    [headline] = [one.value for one in app.markdown if "recall@5 is" in one.value]
+    assert "within noise" in headline
+    assert "on all 3 questions, which picked it" in headline
+    assert not re.search("green|orange|red", headline)
+
+
+def _recalls(here: float, best: float) -> Comparison:
+    """Recall of the best threshold against that of the present one, the same on each question."""
+    ids = [str(number) for number in range(400)]
+    return compare("recall@5", dict.fromkeys(ids, best), dict.fromkeys(ids, here), picked_from=3)
 
 
 def test_the_threshold_that_tells_most_apart_is_said_with_its_cost() -> None:

@@ -38,24 +38,26 @@ ANSWERED, REFUSED = "Passages returned, answerable", metric_title("correct_refus
 
 
 def threshold_headline(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float | None, here: float
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float | None, best: Comparison
 ) -> str:
-    """State recall ``here``, at the present threshold, and the best of the line if a point higher.
-
-    Between two steps of the line, recall is none of its values: questions come in or go.
-    """
+    """State recall at the present threshold, and the ``best`` of the line if a point higher."""
     name, recall = next(row for row in lines.items() if row[0].startswith("Recall"))
-    best = max(range(len(x)), key=recall.__getitem__)
-    gains = recall[best] > here + _POINT
+    is_better = best.verdict == "better"
     said = "No threshold" if now is None else f"Threshold {now:.2f}"
-    said += f": {name.lower()} is :{'orange' if gains else 'green'}[{percent(here)}]"
-    if not gains:
+    said += f": {name.lower()} is {_coloured('orange', best.baseline, is_better)}"
+    if best.difference <= _POINT:
         return f"{said}, within a point of the best."
-    last = best
-    while last + 1 < len(x) and recall[last + 1] == recall[best]:
+    first = last = max(range(len(x)), key=recall.__getitem__)
+    while last + 1 < len(x) and recall[last + 1] == recall[first]:
         last += 1
-    where = f"at {x[best]:.2f}" if last == best else f"between {x[best]:.2f} and {x[last]:.2f}"
-    return f"{said}. The best is :green[{percent(recall[best])}] {where}."
+    where = f"at {x[first]:.2f}" if last == first else f"between {x[first]:.2f} and {x[last]:.2f}"
+    highest = _coloured("green", best.mean, is_better)
+    return f"{said}. The best is {highest} {where}: {_lead(best)}."
+
+
+def _coloured(colour: str, share: float, is_better: bool) -> str:
+    """A share in a colour, which only a difference that is more than noise has."""
+    return f":{colour}[{percent(share)}]" if is_better else percent(share)
 
 
 def threshold_takeaway(
@@ -100,11 +102,15 @@ def peak_takeaway(
         return f"nDCG@10 is the same at each {name}."
     if best is None or best.difference < UNCHANGED:
         return f"nDCG@10 is at its best where it is, at {name} {now:.2f}."
-    sentence = f"nDCG@10 peaks at {name} {at:.2f}: {signed(best.difference)}"
-    sure = f"{sentence} {_picked(best)}; {best.certainty} against the present {now:.2f}."
+    sure = f"nDCG@10 peaks at {name} {at:.2f}: {_lead(best)} against the present {now:.2f}."
     if best.verdict != "better":
         return sure
     return f"{sure} *Search all* measures it on questions that did not pick it."
+
+
+def _lead(best: Comparison) -> str:
+    """The lead of the highest figure of several over the present one, and its certainty."""
+    return f"{signed(best.difference)} {_picked(best)}; {best.certainty}"
 
 
 def _picked(best: Comparison) -> str:
@@ -143,8 +149,8 @@ def heat_takeaway(heat: ScoreMap) -> str:
     weight, threshold = heat.at
     at = "no threshold" if threshold is None else f"threshold {threshold:.3g}"
     return (
-        f"The highest place is weight {weight:.2f} and {at}: {signed(heat.best.difference)} "
-        f"against the present one {_picked(heat.best)}; {heat.best.certainty}."
+        f"The highest place is weight {weight:.2f} and {at}: {_lead(heat.best)} against the "
+        "present one."
     )
 
 
@@ -300,7 +306,7 @@ def _lines(curve: Curve) -> dict[str, list[float]]:
 
 def _threshold(bench: Bench) -> tuple[str, str]:
     measure = bench.what_if.against_threshold
-    curve = cached(measure, "threshold", bench.without("threshold"))
+    curve = cached(measure, "threshold", bench.without())
     summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
     explained = (
         f"{summary} Precision counts the returned passages of all questions, also of those "
@@ -309,10 +315,9 @@ def _threshold(bench: Bench) -> tuple[str, str]:
     if curve.x[-1] == 1.0 and "answered" in curve.lines:  # what comes back at 1.00 has a code
         explained += f" Rare codes pass any: {percent(curve.lines['answered'][-1])} at 1.00."
     charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
-    recall = f"recall@{bench.recipe.search.top_k}"
-    measure_now = partial(bench.tuner.figures, [bench.recipe], [recall], bench.part, as_shown=True)
-    here = float(cached(measure_now, "recall", bench.without()).metrics[recall][0].mean())
-    return threshold_headline(curve.x, _lines(curve), bench.threshold, here), explained
+    if curve.best is None:
+        return summary, explained
+    return threshold_headline(curve.x, _lines(curve), bench.threshold, curve.best), explained
 
 
 def _weight(bench: Bench) -> tuple[str, str]:

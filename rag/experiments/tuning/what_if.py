@@ -20,8 +20,8 @@ _STEPS = 40
 
 @dataclass(frozen=True)
 class Curve:
-    """Figures by name over ``x``; nan leaves a gap. ``best`` compares the peak of nDCG@10 with the
-    present recipe, ``at`` is where it is.
+    """Figures by name over ``x``; nan leaves a gap. ``best`` compares the peak of nDCG@10, or of
+    recall over thresholds, with the present recipe, ``at`` is where it is.
     """
 
     x: tuple[float, ...]
@@ -69,17 +69,23 @@ class WhatIf:
         return comparison if self.part == "all" else replace(comparison, kind=self.part)
 
     def against_threshold(self) -> Curve:
-        """Return precision, recall, and the rates of answers and refusals by threshold."""
+        """Return precision, recall, and the rates of answers and refusals by threshold.
+
+        Between two steps, recall of the present threshold is none of the values: questions come in
+        or go.
+        """
         x = tuple(step / _STEPS for step in range(_STEPS + 1))
         recall = f"recall@{self.recipe.search.top_k}"
-        recipes = self.varied([{"threshold": value} for value in x])[:-1]
+        recipes = self.varied([{"threshold": value} for value in x])
         figures = self.tuner.figures(recipes, [recall], self.part, as_shown=True)
         names = ("shown_precision", recall, "answered", "correct_refusal")
         means = {name: figures.means(name) for name in names}
         # Where nothing comes back any more, nothing is left to see.
-        end = min(int(np.count_nonzero(figures.above.any(axis=1))) + 2, len(x))
+        end = min(int(np.count_nonzero(figures.above[:-1].any(axis=1))) + 2, len(x))
         lines = {name: row[:end].tolist() for name, row in means.items() if row is not None}
-        return Curve(x[:end], lines)
+        peak = int(np.argmax(lines[recall]))
+        best = figures.compare(recall, peak, len(x), picked=True)
+        return Curve(x[:end], lines, self.named(best), x[peak])
 
     def against_weight(self) -> Curve:
         """Metrics at every weight."""
