@@ -77,7 +77,8 @@ class Comparison:
     the sentence: ``"held-out"``. ``obstacle`` says why the two do not compare, for
     other reasons than their recipes: nothing is decided then. One that was ``picked`` for its mean
     is corrected for all ``compared`` that it was picked from, by one test of all; ``others`` names
-    them where they are no comparisons in sight. ``open_hits``
+    them where they are no comparisons in sight. It is ``guarded`` if the signs of the differences
+    decide, and one more question that is lost, or won, outright would not. ``open_hits``
     tell what judging them could make of it; None where nothing is open or nobody has looked.
     """
 
@@ -99,6 +100,7 @@ class Comparison:
     design_effect: float = 1.0
     picked: bool = False
     others: str = "comparisons"
+    guarded: bool = False
     open_hits: OpenHits | None = None
 
     @property
@@ -284,6 +286,7 @@ def compare_pairs(
     compared = len(pairs) * among
     apart = [_Pair.of(*pair, groups or {}) for pair in pairs]
     tests, raw = list[tuple[list[int], Paired]](), np.ones(len(pairs))
+    by_signs = raw.copy()
     # Pairs of the same questions share their sign patterns.
     together: dict[tuple[str, ...], list[int]] = {}
     for number, pair in enumerate(apart):
@@ -292,7 +295,7 @@ def compare_pairs(
         rows = np.stack([_array(apart[number].differences) for number in numbers])
         results = paired_tests(rows, apart[numbers[0]].clusters, compared)
         tests.append((numbers, results))
-        raw[numbers] = results.p
+        raw[numbers], by_signs[numbers] = results.p, results.by_signs
     adjusted = np.minimum(holm(raw) * among, 1.0)
     alphas = holm_levels(raw, alpha / among)
     intervals = np.zeros((2, len(pairs), 2))
@@ -314,6 +317,7 @@ def compare_pairs(
             left_out=pair.left_out,
             compared=compared,
             alpha=alpha,
+            guarded=bool(by_signs[at] <= alphas[at] < raw[at]),
             kind=kind,
             clusters=len(pair.clusters),
             design_effect=pair.clusters.design_effect(_array(pair.differences)),
@@ -381,7 +385,16 @@ def _evidence(result: Comparison, test: str) -> str:
     figures = figures if figures.startswith("nDCG") else figures[:1].upper() + figures[1:]
     if result.doubt:
         figures = f"{result.doubt} By the labels so far: {figures}"
-    return " ".join(filter(None, [figures, _assumption(result), _grouped(result), left_out]))
+    notes = _guarded(result), _assumption(result), _grouped(result), left_out
+    return " ".join(filter(None, [figures, *notes]))
+
+
+def _guarded(result: Comparison) -> str:
+    """The condition that leaves a comparison undecided although nearly all questions agree."""
+    if not result.guarded:
+        return ""
+    fate = "won" if (result.difference > 0) == lower_is_better(result.metric) else "lost"
+    return f"A verdict must also hold with one more question that is {fate} outright: it does not."
 
 
 def _assumption(result: Comparison) -> str:

@@ -121,10 +121,10 @@ def select(
     layout = _fold_codes(questions, groups or {}, strata or {}, seed)
     gains, agreement = _cross_validated(differences, [baseline, best], layout)
     lead = float(means[best]) if best != baseline else 0.0
-    p, raw, interval, usual = (
+    p, raw, guarded, interval, usual = (
         _judged(differences, best, clusters, alpha)
         if best != baseline and len(clusters) > 1
-        else (1.0, 1.0, _ANY, _ANY)
+        else (1.0, 1.0, False, _ANY, _ANY)
     )
     gain = float(gains.mean())
     if gain <= 0:
@@ -150,6 +150,7 @@ def select(
             compared=number,
             alpha=alpha,
             picked=True,
+            guarded=guarded and gain > 0,
             clusters=len(clusters),
             design_effect=clusters.design_effect(differences[best]),
         ),
@@ -197,10 +198,11 @@ def _cross_validated(
 
 def _judged(
     differences: Floats, best: int, clusters: Clusters, alpha: float
-) -> tuple[float, float, Interval, Interval]:
+) -> tuple[float, float, bool, Interval, Interval]:
     """P-value of the best for all and by itself, and two intervals of its mean difference.
 
-    The interval at the level of the test comes before that of 95%.
+    Whether one more question alone leaves it undecided comes before them. The interval at the
+    level of the test comes before that of 95%.
     """
     moved = np.flatnonzero((differences != 0).any(axis=1))
     rows = np.unique(np.round(differences[moved], 12), axis=0)
@@ -215,11 +217,11 @@ def _judged(
     resamples = min(max(RESAMPLES, math.ceil(_PATTERNS / alpha)), _MOST_PATTERNS)
     alone, highest = _flipped(units, resamples)
     at_least = seen - _SAME
-    raw, p = float((alone >= at_least).mean()), float((highest >= at_least).mean())
+    raw, by_signs = float((alone >= at_least).mean()), float((highest >= at_least).mean())
     # One more question that was lost outright, for as many recipes as the correction amounts to.
     many = _worth_of(float(np.quantile(highest, 1.0 - CROWNING_P)))
     worst = -clusters.moving_together(differences[[best]])
-    p = min(max(p, float(tails(pseudo, worst)[0]) * many / SKEWED), 1.0)
+    p = min(max(by_signs, float(tails(pseudo, worst)[0]) * many / SKEWED), 1.0)
     mean, spread = float(pseudo.mean()), float(pseudo.std()) * math.sqrt(len(sizes))
 
     def interval(miss: float) -> Interval:
@@ -231,7 +233,7 @@ def _judged(
         high = max(high, -float(lower_bounds(-pseudo, worst, miss * SKEWED)[0]))
         return Interval(max(low, -1.0), min(high, 1.0))
 
-    return p, raw, interval(alpha), interval(_MISS)
+    return p, raw, by_signs <= alpha < p, interval(alpha), interval(_MISS)
 
 
 def _flipped(units: Floats, resamples: int) -> tuple[Floats, Floats]:

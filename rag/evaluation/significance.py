@@ -45,9 +45,13 @@ Subset = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Tests of mean differences: p-values, shape (rows,), and their intervals at any level."""
+    """Tests of mean differences: p-values, shape (rows,), and their intervals at any level.
+
+    ``by_signs`` are the p-values without the guard against one more question.
+    """
 
     p: Floats
+    by_signs: Floats
     _ahead: Floats
     _tails: _Tails | None = None
 
@@ -110,17 +114,18 @@ def paired_tests(
     units = clusters or Clusters.single(rows.shape[1])
     totals, sizes = np.round(units.sums(rows), _DECIMALS), units.sizes
     if len(sizes) < 2:
-        return Paired(np.ones(len(rows)), np.ones(len(rows)))
+        nothing = np.ones(len(rows))
+        return Paired(nothing, nothing, nothing)
     worst = -units.moving_together(rows)
     ahead = np.where(totals.sum(axis=1) < 0, -1.0, 1.0)
     totals, sizes = _sorted(totals * ahead[:, None], sizes)
     count = max(RESAMPLES, _PER_COMPARISON * comparisons - 1)
-    p, patterns, low, high = _sign_flips(totals, sizes, count)
+    by_signs, patterns, low, high = _sign_flips(totals, sizes, count)
     means = units.pseudo_values(totals, sizes)
     alone = tails(means, worst)
-    p = np.minimum(np.maximum(p, alone / SKEWED), 1.0)
+    p = np.minimum(np.maximum(by_signs, alone / SKEWED), 1.0)
     p[np.abs(totals.sum(axis=1)) <= _tolerance(totals)] = 1.0
-    return Paired(p, ahead, _Tails(patterns, low, high, means, worst))
+    return Paired(p, by_signs, ahead, _Tails(patterns, low, high, means, worst))
 
 
 def _sorted(totals: Floats, sizes: Floats) -> tuple[Floats, Floats]:

@@ -428,3 +428,26 @@ def test_p_values_are_uniform_when_the_runs_are_equal():
     first, second = rng.beta(2, 1, (400, 40)), rng.beta(2, 1, (400, 40))
     values = [randomisation_p(row, resamples=999) for row in first - second]
     assert kstest(values, "uniform").pvalue > 0.05
+
+
+@pytest.mark.parametrize(
+    ("sign", "gain", "guarded"),
+    [(1, 0.2, True), (-1, 0.2, True), (1, 0.9, False), (1, 0.0, False)],
+    ids=["small gains", "small losses", "large gains", "no difference"],
+)
+def test_a_comparison_that_one_more_question_leaves_undecided_says_so(sign, gain, guarded):
+    values = np.repeat([gain, 0.0], [9, 6])
+    run, baseline = (_figures(one) for one in ((values, 0 * values)[::sign]))
+    result = compare("ndcg@10", run, baseline)
+    assert sorted((result.won, result.lost))[0] == 0
+    assert result.guarded == guarded == (result.verdict == "undecided" and gain > 0)
+    fate = {1: "lost outright", -1: "won outright"}[sign]
+    for evidence in (result.evidence, result.evidence_at_95):
+        assert (fate in evidence) == guarded
+
+
+def test_signs_that_decide_nothing_are_not_guarded():
+    values = np.array([0.3, -0.2, 0.1, -0.3, 0.2, 0.0])
+    result = compare("ndcg@10", _figures(values + 0.4), _figures(0 * values + 0.4))
+    assert (result.verdict, result.guarded) == ("undecided", False)
+    assert "outright" not in result.evidence
