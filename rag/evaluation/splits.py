@@ -177,10 +177,11 @@ def selection_headline(comparison: Comparison, lead: float, tried: int) -> str:
     if comparison.obstacle or comparison.doubt:
         return comparison.headline
     gain = round(comparison.difference, 3)
-    amount = f"{signed(gain) if gain > 0 else f'{-gain:.3f}'} {metric_name(comparison.metric)}"
-    change = f"the best recipe found {'gains' if gain > 0 else 'loses'} {amount}"
-    if not gain:
-        change = "the best recipe found gains nothing"
+    level = "the same" if not gain else "a higher" if gain > 0 else "a lower"
+    change = (
+        f"the best recipe found has {level} {metric_name(comparison.metric)} on questions that did "
+        f"not pick it: {signed(gain)}"
+    )
     if comparison.verdict == "better":
         return f"Better: {change} {comparison.basis}."
     noise = f", {comparison.certainty}" if comparison.verdict == "undecided" and gain else ""

@@ -16,6 +16,7 @@ from pages.components.tuning import bench
 from pages.components.tuning.curves import (
     ANSWERED,
     REFUSED,
+    front_takeaway,
     threshold_headline,
     threshold_takeaway,
 )
@@ -214,6 +215,16 @@ def test_a_best_threshold_within_noise_says_so_without_a_colour(
     assert "within noise" in headline
     assert "on all 3 questions, which picked it" in headline
     assert not re.search("green|orange|red", headline)
+
+
+def test_a_cheaper_recipe_with_a_higher_figure_is_called_higher() -> None:
+    change = compare("ndcg@10", {"1": 0.2, "2": 0.314}, {"1": 0.252, "2": 0.2})
+    said = front_takeaway((100.0, 0.226), (80.0, 0.257), "top 3", change, "tokens")
+    higher, *_ = said.split("(")
+    assert "higher" in higher.lower()
+    assert re.findall(r"0\.\d{3}", said)[:2] == ["0.257", "0.226"]
+    same = front_takeaway((100.0, 0.226), (80.0, 0.226), "top 3", change, "tokens")
+    assert "higher" not in same.lower()
 
 
 def _recalls(here: float, best: float) -> Comparison:

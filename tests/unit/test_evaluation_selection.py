@@ -202,6 +202,16 @@ def test_chosen_on_tuning_reported_on_held_out():
     assert chosen.comparison.verdict == "undecided"
 
 
+@pytest.mark.parametrize(
+    ("last", "word"), [(0.6, "higher"), (0.5, "same"), (0.4, "lower")], ids=str
+)
+def test_the_headline_says_how_the_best_stands_where_it_was_not_chosen(last, word):
+    scores = np.full((2, 6), 0.5)
+    scores[1] = [0.9, 0.5, 0.7, 0.5, 0.5, last]
+    words = choose("ndcg@10", scores, COLUMNS, 0, PARTS).headline.split()
+    assert [one for one in ("higher", "same", "lower") if one in words] == [word]
+
+
 @pytest.mark.parametrize("count", [2, 5])
 def test_folds_keep_groups_whole_and_are_alike(count):
     groups = {each: f"g{place // 3}" for place, each in enumerate(NAMES[:90])}

@@ -208,6 +208,9 @@ def test_the_largest_group_of_failures_comes_first():
     assert (advice.kind, advice.gain, fix.kind) == ("advice", None, "fix")
     assert advice.title == "5 of 7 failed questions: answered, though no document does"
     assert advice.reason.startswith("Raise the threshold, or the limit of off-topic questions")
+    # The advice is for all questions of the group: it speaks of none.
+    doubted, *_ = next_steps(replace(basis, causes={"doubted": 4}))
+    assert doubted.reason.startswith("Ask in the words")
     # A change against the group that was measured takes the place of the advice.
     refusal = replace(_fix({"search.threshold": 0.6}, *([0.1] * 20)), causes=("answered",))
     measured = replace(trials, fixes=(ranked, refusal))

@@ -191,7 +191,7 @@ def _no_worse(gain: str, now: float, best: float, change: Comparison) -> str:
     quality = (
         f"The same {measured} ({after})"
         if same
-        else f"No lower {measured} ({after} instead of {before})"
+        else f"A higher {measured} ({after} instead of {before})"
     )
     return (
         f"{quality} {change.basis} {gain}). The questions picked it, and are too few to exclude a "

@@ -90,7 +90,7 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "doubted": CauseRow(
         "Doubtful answer",
-        "Ask it in the words of the passage that answers it, or let a language model answer.",
+        "Ask in the words of the passage that has the answer, or let a language model answer.",
     ),
     "unexpected": CauseRow(
         "Answered, not as expected",
