@@ -106,6 +106,13 @@ def test_a_cause_names_the_relevant_passage_if_it_is_not_the_first(workspace: Wo
     assert [name for name in FILES if name in about] == [parking]
 
 
+def test_the_first_relevant_passage_has_a_rank_of_all_candidates(workspace: Workspace) -> None:
+    base = workspace.base("two")
+    for top_k in (1, 5):
+        base.recipes.save(base.recipe().with_fields({"search.top_k": top_k}))
+        assert "rank 2 of all candidates" in _words(visit("inspector.py", q=BEYOND))
+
+
 def test_a_question_without_labels_fails_by_what_its_answer_says(workspace: Workspace) -> None:
     base = workspace.base("two")
     recipe = base.recipe().with_fields({"search.refuse": "off"})

@@ -235,11 +235,13 @@ def _first_relevant(trace: Trace, labels: QuestionLabels, first: Hit | None) -> 
     if first is None:
         return ":red[No relevant passage is found.]"
     returned = [hit.chunk.key for hit in trace.hits]
+    # As on the cards; a run counts only what passes the threshold.
+    ranks = f"The first relevant passage has rank {first.rank} of all candidates"
     if first.chunk.key not in returned:
-        return f":red[The first relevant passage has rank {first.rank} and is not returned.]"
+        return f":red[{ranks} and is not returned.]"
     if first.chunk.key == returned[0]:
         return ":green[A relevant passage comes first.]"
-    return f":orange[The first relevant passage has rank {first.rank}.]"
+    return f":orange[{ranks}.]"
 
 
 def _of_turn(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Assessment | None:
