@@ -351,13 +351,12 @@ class QuestionFigures:
             for comparison in comparisons
         }
 
-    def compare(self, name: str, recipe: int, other: int, *, picked: bool = False) -> Comparison:
+    def compare(self, name: str, recipe: int, other: int, picked_from: int = 1) -> Comparison:
         """Two of the recipes in one metric, question by question.
 
-        One that was ``picked`` for its mean is corrected for all that it was picked from.
+        One that was picked for its mean is corrected for all that it was ``picked_from``.
         """
         mine, theirs = self._of(name, recipe) or {}, self._of(name, other) or {}
-        picked_from = len(self) - 1 if picked and recipe != other else 1
         found = compare(name, mine, theirs, groups=self.groups, picked_from=picked_from)
         return found.within(self.highest.get(name, 1.0))
 

@@ -65,9 +65,10 @@ def test_the_threshold_curve_ends_where_nothing_comes_back(base, what_if):
         refused = _metric(base, "correct_refusal", threshold=curve.x[place])
         assert curve.lines["correct_refusal"][place] == refused
     now = _metric(base, "recall@2", threshold=what_if.threshold)
-    assert curve.best.baseline == pytest.approx(now)
-    assert curve.best.mean == max(curve.lines["recall@2"])
-    assert curve.best.compared == 41  # steps, also those where nothing comes back
+    best = what_if.best_threshold(curve.at)
+    assert best.baseline == pytest.approx(now)
+    assert best.mean == max(curve.lines["recall@2"])
+    assert best.compared == 41  # steps, also those where nothing comes back
 
 
 def test_the_depth_curve_counts_tokens(base, what_if):

@@ -306,7 +306,7 @@ def _lines(curve: Curve) -> dict[str, list[float]]:
 
 def _threshold(bench: Bench) -> tuple[str, str]:
     measure = bench.what_if.against_threshold
-    curve = cached(measure, "threshold", bench.without())
+    curve = cached(measure, "threshold", bench.without("threshold"))
     summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
     explained = (
         f"{summary} Precision counts the returned passages of all questions, also of those "
@@ -315,9 +315,9 @@ def _threshold(bench: Bench) -> tuple[str, str]:
     if curve.x[-1] == 1.0 and "answered" in curve.lines:  # what comes back at 1.00 has a code
         explained += f" Rare codes pass any: {percent(curve.lines['answered'][-1])} at 1.00."
     charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
-    if curve.best is None:
-        return summary, explained
-    return threshold_headline(curve.x, _lines(curve), bench.threshold, curve.best), explained
+    measure_best = partial(bench.what_if.best_threshold, curve.at)
+    best = cached(measure_best, "best threshold", bench.without())
+    return threshold_headline(curve.x, _lines(curve), bench.threshold, best), explained
 
 
 def _weight(bench: Bench) -> tuple[str, str]:

@@ -20,8 +20,8 @@ _STEPS = 40
 
 @dataclass(frozen=True)
 class Curve:
-    """Figures by name over ``x``; nan leaves a gap. ``best`` compares the peak of nDCG@10, or of
-    recall over thresholds, with the present recipe, ``at`` is where it is.
+    """Figures by name over ``x``; nan leaves a gap. ``at`` is the place of the peak: of nDCG@10, or
+    of recall over thresholds. ``best`` compares that of nDCG@10 with the present recipe.
     """
 
     x: tuple[float, ...]
@@ -69,23 +69,27 @@ class WhatIf:
         return comparison if self.part == "all" else replace(comparison, kind=self.part)
 
     def against_threshold(self) -> Curve:
-        """Return precision, recall, and the rates of answers and refusals by threshold.
-
-        Between two steps, recall of the present threshold is none of the values: questions come in
-        or go.
-        """
+        """Return precision, recall, and the rates of answers and refusals by threshold."""
         x = tuple(step / _STEPS for step in range(_STEPS + 1))
         recall = f"recall@{self.recipe.search.top_k}"
-        recipes = self.varied([{"threshold": value} for value in x])
+        recipes = self.varied([{"threshold": value} for value in x])[:-1]
         figures = self.tuner.figures(recipes, [recall], self.part, as_shown=True)
         names = ("shown_precision", recall, "answered", "correct_refusal")
         means = {name: figures.means(name) for name in names}
         # Where nothing comes back any more, nothing is left to see.
-        end = min(int(np.count_nonzero(figures.above[:-1].any(axis=1))) + 2, len(x))
+        end = min(int(np.count_nonzero(figures.above.any(axis=1))) + 2, len(x))
         lines = {name: row[:end].tolist() for name, row in means.items() if row is not None}
-        peak = int(np.argmax(lines[recall]))
-        best = figures.compare(recall, peak, len(x), picked=True)
-        return Curve(x[:end], lines, self.named(best), x[peak])
+        return Curve(x[:end], lines, at=x[int(np.argmax(lines[recall]))])
+
+    def best_threshold(self, threshold: float) -> Comparison:
+        """Compare the recall of the best step of ``against_threshold`` with that of the recipe.
+
+        Between two steps, recall is none of the values of the curve: questions come in or go.
+        """
+        recall = f"recall@{self.recipe.search.top_k}"
+        recipes = self.varied([{"threshold": threshold}])
+        figures = self.tuner.figures(recipes, [recall], self.part, as_shown=True)
+        return self.named(figures.compare(recall, 0, 1, _STEPS + 1))
 
     def against_weight(self) -> Curve:
         """Metrics at every weight."""
@@ -95,7 +99,7 @@ class WhatIf:
         means = {name: figures.means(name) for name in names}
         lines = {name: row[:-1].tolist() for name, row in means.items() if row is not None}
         peak = int(np.argmax(lines["ndcg@10"]))
-        compared = {"ndcg@10": figures.compare("ndcg@10", peak, len(WEIGHTS), picked=True)}
+        compared = {"ndcg@10": figures.compare("ndcg@10", peak, len(WEIGHTS), len(WEIGHTS))}
         best = self.tuner.with_open_hits(compared, recipes[peak], self.recipe)["ndcg@10"]
         return Curve(WEIGHTS, lines, self.named(best), WEIGHTS[peak])
 
