@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.shell.buttons import redraw
 from pages.components.shell.job_progress import POLL_SECONDS
+from pages.components.shell.session import cached_per_run
 from pages.components.shell.text import plain
 from rag import (
     CAPTIONS,
@@ -228,7 +229,8 @@ def tuner(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Tuner:
 
 
 def _current(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[Tuner, str]:
-    state = base.tuning.state(chosen.name, recipe)
+    name = "tuning state", base.id, chosen.name, recipe.hash
+    state = cached_per_run(name, lambda: base.tuning.state(chosen.name, recipe))
     return _tuner(base, state, chosen.name), state
 
 
