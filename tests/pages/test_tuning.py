@@ -67,7 +67,10 @@ def test_questions_in_a_language_that_the_embedder_lacks_are_named(
     assert not open_page("tuning.py").info
     monkeypatch.setattr(Tuner, "unknown_languages", lambda *_: {"fr": 2})
     [note] = open_page("tuning.py").info
-    assert "2 questions in French" in note.value
+    assert "2 questions are in French" in note.value
+    assert "threshold" in note.value
+    [note] = open_page("tuning.py", mode="dense").info
+    assert "threshold" not in note.value  # there it applies
 
 
 def test_a_slider_changes_the_figures_and_shows_the_change(

@@ -208,19 +208,20 @@ def left_out_note(opened: Bench) -> None:
 
 
 def languages_note(opened: Bench) -> None:
-    """Say for how many questions neither the weight nor the threshold means what it says."""
-    counts, search = opened.tuner.unknown_languages(opened.recipe), opened.recipe.search
+    """Say how many questions the embedder does not support, and what does not apply to them."""
+    counts = opened.tuner.unknown_languages(opened.recipe, opened.part)
     if not counts:
         return
-    total = counted(sum(counts.values()), "question")
+    number, embedder = sum(counts.values()), plain(opened.recipe.index.embedder)
     names = " and ".join(language_name(code) for code in sorted(counts))
-    ranked = "They are ranked mainly by lexical search, whatever the dense weight is. "
-    leans = search.mode == "hybrid" and search.other_languages == "words"
-    st.info(
-        f"{total} in {names}, which {plain(opened.recipe.index.embedder)} does not support. "
-        f"{ranked if leans else ''}No threshold applies to them.",
-        icon=":material/translate:",
-    )
+    are = f"{counted(number, 'question')} {'is' if number == 1 else 'are'}"
+    said = f"{are} in {names}, which {embedder} does not support."
+    search = opened.recipe.search
+    if search.mode == "hybrid" and search.other_languages == "words":
+        said += " They are ranked mainly by lexical search, whatever the dense weight is."
+        if search.relevance == "cosine":
+            said += " No threshold applies to them."
+    st.info(said, icon=":material/translate:")
 
 
 def tuner(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Tuner:

@@ -128,10 +128,13 @@ class Tuner:
             for item in self._sweeper.questions
         )
 
-    def unknown_languages(self, recipe: Recipe) -> Mapping[str, int]:
+    def unknown_languages(self, recipe: Recipe, part: QuestionPart = "all") -> Mapping[str, int]:
         """Count the questions in languages that the embedder does not know, by ISO 639-1 code."""
         with self._lock:
-            return Counter(filter(None, self._table(recipe).lacking))
+            table = self._table(recipe)
+        ids = self._ids(part)
+        rows = zip(table.questions, table.lacking, strict=True)
+        return Counter(code for item, code in rows if code and (ids is None or item.id in ids))
 
     @staticmethod
     def by_arithmetic(recipe: Recipe) -> Recipe:
