@@ -1,5 +1,6 @@
 """Model servers on this computer: known by what they answer, with the models that they offer."""
 
+import gc
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -150,6 +151,7 @@ def test_another_program_at_the_address_of_a_server_is_not_offered(tmp_path, pro
     ],
 )
 def test_answers_without_sense_are_no_models(tmp_path, reply):
+    gc.collect()  # within the nested answer, finalizers of other tests would have no stack left
     with scripted(reply) as script:
         environ = dict.fromkeys(VARIABLES.values(), f"{script.url}/v1")
         assert [server.chat_models for server in found(tmp_path, environ)] in ([], [()])
