@@ -44,7 +44,7 @@ from pages.components.metrics.cards import (
     same_search,
 )
 from pages.components.metrics.charts import against_k, first_ranks, tag_table
-from pages.components.metrics.failures import failures_table, headline
+from pages.components.metrics.failures import GRADES, failures_table, headline
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import documents_changed, downloads
@@ -56,6 +56,7 @@ from pages.components.shell.job_progress import active, failure, follow, loading
 from pages.components.shell.session import chosen_base, keep, offered
 from pages.components.shell.text import ago, duration, plain
 from rag import (
+    UNCHANGED,
     Comparison,
     Interval,
     KnowledgeBase,
@@ -155,8 +156,10 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     verdict, action = st.columns([5, 3], vertical_alignment="center")
     # As high as a running job, which takes the place of the button: nothing below it jumps.
     slot = verdict.container(height=_JOB_HEIGHT, border=False, vertical_alignment="center")
+    runs, place = _runs(base, chosen, recipe)
+    outdated = _changed_since(base, chosen, runs[place], recipe) if runs else []
     with action.container(border=False), guard():
-        _evaluate(base, chosen, recipe)
+        _evaluate(base, chosen, recipe, is_next=not runs or bool(outdated))
     _lost_labels(base, chosen)
     if chosen.proposed:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -173,7 +176,7 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             st.caption(f":material/label_off: {text}.", width="content")
             label_button(base, chosen, "metrics_label_rest")
     with guard():
-        _results(base, chosen, recipe, slot)
+        _results(base, chosen, recipe, runs, place, outdated, slot)
 
 
 def _open(tab: str) -> None:
@@ -200,8 +203,18 @@ def _plan(base: KnowledgeBase, chosen: QuestionSet) -> Plan:
     return readings.plan(base, chosen.name, run_ids, readings.version_of(chosen))
 
 
-def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
-    """The button, or the job that it started."""
+def _runs(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[Sequence[Run], int]:
+    """Return the runs of recipes that no gate made, else all, and the place of the shown one.
+
+    *Runs* has gates and systems; here one stands only where no recipe was looked at.
+    """
+    all_runs = base.runs.list_all(chosen.name)
+    runs = [run for run in all_runs if run.recipe and not run.is_gate] or all_runs
+    return runs, next((i for i, run in enumerate(runs) if same_search(run.recipe, recipe)), 0)
+
+
+def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, *, is_next: bool) -> None:
+    """The button, or the job that it started; ``is_next`` if the figures are none or outdated."""
     name = chosen.name
     for job in (
         base.runs.latest_evaluation(name, recipe),
@@ -216,7 +229,7 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         evaluate = base.runs.start_answers if answers else base.runs.start_evaluation
         start = partial(evaluate, name, recipe, ignore_identical=ignored, without_users=sampled)
         path = "runs.start_answers" if answers else "runs.start_evaluation"
-        options: dict[str, object] = {"type": "primary"}
+        options: dict[str, object] = {"type": "primary" if is_next else "secondary"}
         if not _is_measurable(base, chosen) and not _has_answers_alone(base, chosen):
             options |= {"disabled": True, "help": _UNLABELLED}
         options = offered(base, path, **options)
@@ -259,11 +272,15 @@ def _what_answers_cost(chosen: QuestionSet, recipe: Recipe) -> str:
 
 
 def _results(
-    base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, verdict: DeltaGenerator
+    base: KnowledgeBase,
+    chosen: QuestionSet,
+    recipe: Recipe,
+    runs: Sequence[Run],
+    place: int,
+    outdated: Sequence[str],
+    verdict: DeltaGenerator,
 ) -> None:
-    all_runs = base.runs.list_all(chosen.name)
-    # Runs has gates and systems; here one stands only where no recipe was looked at.
-    runs = [run for run in all_runs if run.recipe and not run.is_gate] or all_runs
+    """Draw the run at ``place``; ``outdated`` names what changed since it was made."""
     last = runs[0].created if runs else None
     failure(base.runs.latest_evaluation(chosen.name, recipe), after=last)
     failure(base.runs.latest_answers(chosen.name, recipe), after=last)
@@ -271,13 +288,20 @@ def _results(
         verdict.caption(f"{question_count(chosen)}. Changed {ago(chosen.changed)}.")
         _no_results(base, chosen)
         return
-    place = next((i for i, run in enumerate(runs) if same_search(run.recipe, recipe)), 0)
     run = runs[place]
     pinned = base.runs.baseline(chosen.name)
-    _stale(base, chosen, run, recipe)
+    if outdated:
+        st.warning(
+            f"Since this run, {plain(' and '.join(outdated))} changed. Evaluate to update the "
+            "metrics.",
+            icon=":material/update:",
+        )
     version = readings.version_of(chosen)
     against, earlier, changes, compared = _compared(base, runs, place, pinned, version)
+    if changes and all(abs(change.difference) < UNCHANGED for change in changes.values()):
+        earlier = {}  # said once, not on each card
     results = readings.outcomes(base, run.id, run.recipe.search.top_k if run.recipe else 0)
+    all_runs = base.runs.list_all(chosen.name)
     scored = newest_scored(all_runs, run.recipe, run.documents_hash) if run.recipe else None
     if scored and scored.id != run.id:
         results = with_answers(results, readings.answer_figures(base, scored.id))
@@ -285,18 +309,19 @@ def _results(
     ranges = _ranges(readings.intervals(base, run.id, version), unjudged, results)
     by_document = readings.document_labels(base, chosen.name, version)
     unit = "document" if by_document else "passage"
-    verdict.markdown(f"##### {headline(run, results, unit)}")
+    verdict.markdown(f"##### {headline(run, results, unit)}", help=GRADES)
     if by_document:
         st.info(document_labels_note(by_document), icon=":material/description:")
     cards(run, earlier, ranges, changes, unit)
     answer_cards(run, earlier, results, ranges, changes)
     if against:
-        st.caption(f"Compared with {against}.")
+        st.caption(f"Compared with {against}." if earlier else f"No change against {against}.")
     for caution in run.cautions:
         st.info(caution, icon=":material/info:")
     with st.container(horizontal=True, gap="small"):
         label = "See why questions fail"
-        action_button(label, "metrics_causes_open", "stethoscope", _open, FAILURES)
+        kind = "secondary" if outdated else "primary"
+        action_button(label, "metrics_causes_open", "stethoscope", _open, FAILURES, type=kind)
         with st.popover("About these figures", icon=":material/info:", type="tertiary"):
             _notes(base, chosen, run, results, compared)
         if cutoffs(run):
@@ -407,8 +432,8 @@ def _ranges(
     )
 
 
-def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -> None:
-    """Say what changed since the figures were made."""
+def _changed_since(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -> list[str]:
+    """Name what changed since a run was made."""
     reasons = []
     if run.recipe and not same_search(run.recipe, recipe):
         reasons.append("the recipe")
@@ -418,12 +443,7 @@ def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -
         reasons.append("the tags that the recipe filters by")
     if run.set_version != chosen.version:
         reasons.append("the questions")
-    if reasons:
-        st.warning(
-            f"Since this run, {plain(' and '.join(reasons))} changed. Evaluate to update the "
-            "metrics.",
-            icon=":material/update:",
-        )
+    return reasons
 
 
 with guard():

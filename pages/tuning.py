@@ -112,7 +112,7 @@ def _questions(
             return chosen, "all"
         tuning, held_out = measuring.counted("tuning"), measuring.counted("held-out")
         only_half = st.toggle(
-            "Tuning half only",
+            "Hold out half of the questions",
             key="half",
             bind="query-params",
             help=f"Cards and curves measure all {counted(measuring.questions, 'question')}, or the "

@@ -112,8 +112,11 @@ from .evaluation.report.results import first_relevant_rank as first_relevant_ran
 from .evaluation.report.results import is_share as is_share
 from .evaluation.report.results import refusals_beside as refusals_beside
 from .evaluation.report.results import unanswered as unanswered
+from .evaluation.report.words import FAIR as FAIR
+from .evaluation.report.words import GOOD as GOOD
 from .evaluation.report.words import counted as counted
 from .evaluation.report.words import first_hits as first_hits
+from .evaluation.report.words import search_grade as search_grade
 from .evaluation.run_intervals import TagFigures as TagFigures
 from .evaluation.run_intervals import UnjudgedShare as UnjudgedShare
 from .evaluation.selection import Selection as Selection

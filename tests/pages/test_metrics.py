@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from pages.components.labels.question_sets import EXAMPLES
 from pages.components.labels.question_sets_view import read_rows
 from pages.components.metrics.cards import refusals_card
 from pages.components.metrics.charts import rank_counts, rank_takeaway
-from pages.components.metrics.failures import score, worst_first
+from pages.components.metrics.failures import headline, score, worst_first
 from pages.components.shell.text import plain
 from rag import LabelledQuestion, ProviderUnavailable, QuestionResult, Workspace
 from rag.library.questions import generate_job
@@ -106,10 +107,32 @@ def test_the_page_opens_with_how_often_a_right_passage_comes_first(labelled, ope
     first, five = (sum(rank is not None and rank <= k for rank in ranks) for k in (1, 5))
     app = open_page("metrics.py")
     (said,) = (each.value for each in app.markdown if each.value.startswith("##### "))
-    assert f":green[{first}] of {len(ranks)} questions" in said
-    assert f":green[{five}]" in said
+    assert re.search(rf" {first} of {len(ranks)} questions,.* {five}\.", said)
     app.button(key="metrics_causes_open").click().run()
     assert app.query_params["metrics"] == "Failures"
+
+
+@pytest.mark.parametrize(
+    ("found", "badge"), [(9, "green"), (8, "orange"), (7, "orange"), (6, "red")]
+)
+def test_a_search_has_the_grade_of_what_is_among_the_first_five(labelled, found, badge):
+    base = labelled.base("notes")
+    run = base.runs.evaluate("checks", base.recipe()).run
+    (result, *_) = (item for item in base.runs.results(run.id) if item.relevant)
+    ranks = [*[5] * found, None, *[6] * (9 - found)]
+    said = headline(run, [replace(result, first_relevant=rank) for rank in ranks], "passage")
+    assert said.startswith(f":{badge}-badge[")
+
+
+def test_the_next_step_is_the_button_that_draws_the_eye(labelled, open_page):
+    base = labelled.base("notes")
+    base.runs.evaluate("checks", base.recipe())
+
+    def primary(app):
+        return [each.label for each in app.main.button if each.proto.type == "primary"]
+
+    assert primary(open_page("metrics.py")) == ["See why questions fail"]
+    assert primary(open_page("metrics.py", threshold="0.9")) == ["Evaluate"]
 
 
 def test_figures_of_another_recipe_say_so(labelled, open_page):

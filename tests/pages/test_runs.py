@@ -18,13 +18,14 @@ from pages.components.runs.questions import (
     sorted_by_gain,
     takeaway,
 )
-from pages.components.runs.table import rows, run_names
+from pages.components.runs.table import leader, rows, run_names
 from pages.components.shell.charts import DARK, LIGHT
 from pages.components.shell.text import plain
 from rag import (
     AgentCall,
     Chunk,
     Comparison,
+    Interval,
     KnowledgeBase,
     RankedPassage,
     Run,
@@ -76,7 +77,22 @@ def test_a_single_run_leads_to_another_evaluation(base, open_page):
 def test_the_run_that_leads_is_said_with_its_value_and_the_next(base, pair, open_page):
     values = [f"{base.runs.get(run).metrics['ndcg@10']:.3f}" for run in pair]
     base.runs.pin(pair[1])  # on top of the table, and second
-    assert re.search(r"As shipped, {}.*{}".format(*values), _said(open_page("runs.py")))
+    said = _said(open_page("runs.py"))
+    assert re.search(r"As shipped, {}.*{}".format(*values), said)
+    high, low = (base.runs.intervals(run)["ndcg@10"] for run in pair)
+    assert (":green-badge[" in said) == (low.high < high.low)
+
+
+def test_a_lead_whose_interval_overlaps_with_the_next_may_be_noise(base, pair):
+    first, second = base.runs.leaderboard("checks", "ndcg@10")
+    near = replace(second, value=first.value - 0.1, interval=first.interval)
+    low = first.interval.low
+    apart = replace(near, interval=Interval(low - 0.2, low - 0.1))
+    assert leader([first, near], "ndcg@10").startswith(":orange-badge[")
+    assert leader([first, apart], "ndcg@10").startswith(":green-badge[")
+    tied = replace(first, run=second.run)
+    assert leader([first, tied, apart], "ndcg@10").startswith(":green-badge[")
+    assert "badge" not in leader([first, tied], "ndcg@10")
 
 
 def test_what_agents_did_is_listed_newest_first(labelled, base, pair, open_page):
@@ -189,7 +205,7 @@ def test_runs_on_other_documents_say_so_and_get_no_verdict(base, pair, open_page
     again = _run(base, threshold=1.0)
     app = open_page("runs.py", runs=f"{good},{again}")
     table = app.dataframe[0].value
-    assert list(table["Place"]) == ["baseline", "2", "–"]
+    assert list(table["Place"]) == ["baseline", "2", "⚠"]
     assert list(table["Other data"])[2] == ["documents"]
     (found,) = base.runs.compare([again], good)
     said = _said(app)

@@ -11,7 +11,7 @@ from typing import Literal
 import streamlit as st
 
 from pages.components.shell.session import question_sets, refusal
-from pages.components.shell.text import lacking, plain
+from pages.components.shell.text import clipped, lacking, plain
 from rag import (
     STATE_TITLES,
     AnswerState,
@@ -165,6 +165,7 @@ def _compare(
 
 
 _INSPECTED = "inspector_inspected"
+_LONGEST_QUOTE = 300  # characters: two lines
 _OF_RUN = " in the last run that scored answers"
 
 
@@ -177,8 +178,8 @@ def remember(base: KnowledgeBase, turn: Turn, recipe: Recipe) -> None:
 def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe, labels: QuestionLabels) -> None:
     """Say in one line what happened: the state of the answer, the first relevant passage, the fix.
 
-    The reason, the key words that no passage has, and the cause are less than that. Raises
-    TouchstoneError.
+    Below it stands the quote that answers. The reason, the key words that no passage has, and the
+    cause are less than that. Raises TouchstoneError.
     """
     happened, rest = list[str](), list[str]()
     explanation = quotes_explanation(base, trace, recipe)
@@ -213,6 +214,10 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe, labels: QuestionL
         rest.append(f"{plain(cause.advice.partition('. ')[0].rstrip('.'))}.")
     bold, grey = (" ".join(filter(None, parts)) for parts in (happened, rest))
     line = f"{bold and f'**{bold}**'} {grey and f':gray[{grey}]'}".strip()
+    fates = explanation.fates.values() if explanation and trace.context else ()
+    shown = [(fate.number, fate.quote) for fate in fates if fate.number and not fate.folded]
+    if shown:
+        line += f"\n\n> {plain(clipped(' '.join(min(shown)[1].split()), _LONGEST_QUOTE))}"
     if line:
         st.markdown(line, help=cause_line(cause) if cause else None)
 

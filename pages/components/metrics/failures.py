@@ -21,6 +21,8 @@ from pages.components.shell.tables import PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
 from rag import (
     CAUSES,
+    FAIR,
+    GOOD,
     PASSING,
     KnowledgeBase,
     QuestionResult,
@@ -30,7 +32,9 @@ from rag import (
     first_failure,
     first_hits,
     first_relevant_rank,
+    percent,
     ranks_low,
+    search_grade,
 )
 
 _HEIGHT, _WHOLE = 332, 12  # pixels of a table that scrolls, and questions that need less
@@ -98,8 +102,16 @@ _MOST_FAIL = {
 }
 
 
+_COLOURS = {"good": "green", "fair": "orange", "weak": "red"}
+GRADES = (
+    f"*Good*: a right passage is among the first 5 for at least {percent(GOOD)} of these "
+    f"questions. *Fair*: for at least {percent(FAIR)}. *Weak*: for fewer. These limits are a "
+    "convention."
+)
+
+
 def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
-    """Say for how many questions the first hit is relevant, and what fails most.
+    """Grade the search, say for how many questions the first hit is relevant, and what fails most.
 
     Without labels, say how many expected answers were found.
     """
@@ -107,7 +119,8 @@ def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
     expected = [result.metrics[EXPECTED] for result in results if EXPECTED in result.metrics]
     said = []
     if relevant:
-        said.append(first_hits(relevant, unit, mark=":green[{}]".format))
+        grade = search_grade(relevant)
+        said += [f":{_COLOURS[grade]}-badge[{grade.capitalize()}]", first_hits(relevant, unit)]
     elif expected:
         questions = counted(len(expected), "question")
         said.append(f"The expected answer was found for {sum(expected):,.0f} of {questions}.")
@@ -121,9 +134,8 @@ def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
                 if failures[failure] == most
             ]
             name = "failures" if len(kinds) > 1 else "failure"
-            each = f"{most:,} each" if len(kinds) > 1 else f"{most:,}"
-            of = counted(failures.total(), "failure")
-            said.append(f"Most frequent {name}: {'; '.join(kinds)} ({each} of {of}).")
+            each = f"{counted(most, 'question')}{' each' if len(kinds) > 1 else ''}"
+            said.append(f"Most frequent {name}: {'; '.join(kinds)} ({each}).")
     return " ".join(said) or f"{counted(len(results), 'question')} measured."
 
 

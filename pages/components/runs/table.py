@@ -30,6 +30,7 @@ from rag import (
 SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
 _TALLEST = 446  # pixels: half a row at the end says that there are more
 _LONGEST_NAME = 60
+_APART = "⚠"  # in place of the place of a run that was measured on other data
 _NAME_WIDTH, _CHANGES_WIDTH = 200, 210  # pixels: all columns of most sets fit a screen of 1440
 
 
@@ -100,18 +101,28 @@ def metric_names(runs: Sequence[Run]) -> dict[str, str]:
 def leader(leaderboard: Sequence[LeaderboardRow], metric: str) -> str:
     """The first of the runs that compare with each other, as Markdown; "" for fewer than two.
 
-    Without a colour: whether it is better by more than noise is told by a comparison.
+    A lead is clear where the intervals do not overlap; a comparison tests it question by question.
     """
-    ranked = [row for row in leaderboard if row.place and row.value is not None]
+    ranked = sorted(
+        (row for row in leaderboard if row.place and row.value is not None),
+        key=lambda row: row.place or 0,
+    )
     if len(ranked) < 2:
         return ""
-    first, second = sorted(ranked, key=lambda row: row.place or 0)[:2]
-    title, name = metric_title(metric), plain(run_names(leaderboard)[first.run.id])
-    best, following = (as_shown(metric, row.value or 0.0) for row in (first, second))
-    if best == following:
-        tied = sum(as_shown(metric, row.value or 0.0) == best for row in ranked)
-        return f"{counted(tied, 'run')} are first in {title}, with {best} each."
-    return f"First in {title}: {name}, {best}. The next run has {following}."
+    values = [as_shown(metric, row.value or 0.0) for row in ranked]
+    best, title = values[0], metric_title(metric)
+    tied = values.count(best)
+    said = (
+        f"First in {title}: {plain(run_names(leaderboard)[ranked[0].run.id])}, {best}."
+        if tied == 1
+        else f"{counted(tied, 'run')} are first in {title}, with {best} each."
+    )
+    if tied == len(ranked):
+        return said
+    first, second = ranked[0].interval, ranked[tied].interval
+    is_clear = first and second and (first.low > second.high or first.high < second.low)
+    badge = ":green-badge[Clear lead]" if is_clear else ":orange-badge[Lead may be noise]"
+    return f"{badge} {said} The next run has {values[tied]}."
 
 
 def table(
@@ -191,7 +202,9 @@ def _whole(tokens: float | None) -> int | None:
 
 
 def _place(row: LeaderboardRow) -> str:
-    return "baseline" if row.is_baseline else str(row.place or "–")
+    if row.is_baseline:
+        return "baseline"
+    return str(row.place or ("–" if row.comparable else _APART))
 
 
 def _columns(metric: str) -> dict[str, object]:
@@ -246,7 +259,7 @@ def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
             "labels": " Tick two of them to compare both by the labels of today.",
         }
         st.caption(
-            f":material/warning: {counted(others, 'run')} {verb} measured on other "
+            f"{_APART} {counted(others, 'run')} {verb} measured on other "
             f"{' or '.join(names)} than the {reference(leaderboard)}, so the figures do not "
             f"compare.{''.join(elsewhere.get(name, '') for name in names)}"
         )

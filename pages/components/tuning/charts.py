@@ -47,10 +47,10 @@ def threshold_chart(
     """Shares against the threshold."""
     colours = palette()
     inks = (colours.relevant, colours.dense, colours.accent, colours.lexical)
-    figure = _lines(x, lines, inks, "%{y:.0%} at %{x:.2f}", now)
+    figure = _lines(x, lines, inks, "%{y:.2f} at %{x:.2f}", now)
     figure.update_layout(
         xaxis={"title": f"threshold, {axis}", "range": [0, x[-1]]},
-        yaxis={"title": "share", "range": [0, 1.03], "tickformat": ".0%"},
+        yaxis={"title": "share (0 to 1)", "range": [0, 1.03]},
     )
     draw_chart(figure, "tuning_threshold", f"Lines against the threshold. {summary}")
 

@@ -34,30 +34,31 @@ from rag import (
 _KEPT = 0.5  # of the answerable questions still get passages
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
-ANSWERED, REFUSED = "Passages returned, answerable", metric_title("correct_refusal")
+ANSWERED, REFUSED = "Answerable questions with results", metric_title("correct_refusal")
 
 
 def threshold_headline(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float | None, best: Comparison
 ) -> str:
-    """State recall at the present threshold, and the ``best`` of the line if a point higher."""
+    """State recall at the present threshold, and the ``best`` of the line if a point higher.
+
+    Before it stands what to do: something, if the best is better by more than noise.
+    """
     name, recall = next(row for row in lines.items() if row[0].startswith("Recall"))
-    is_better = best.verdict == "better"
     said = "No threshold" if now is None else f"Threshold {now:.2f}"
-    said += f": {name.lower()} is {_coloured('orange', best.baseline, is_better)}"
+    said = f"{said}: {name.lower()} is {best.baseline:.3f}"
     if best.difference <= _POINT:
-        return f"{said}, within a point of the best."
+        return f":green-badge[Fine for recall] {said}, within 0.01 of the best."
     first = last = max(range(len(x)), key=recall.__getitem__)
     while last + 1 < len(x) and recall[last + 1] == recall[first]:
         last += 1
     where = f"at {x[first]:.2f}" if last == first else f"between {x[first]:.2f} and {x[last]:.2f}"
-    highest = _coloured("green", best.mean, is_better)
-    return f"{said}. The best is {highest} {where}: {_lead(best)}."
-
-
-def _coloured(colour: str, share: float, is_better: bool) -> str:
-    """A share in a colour, which only a difference that is more than noise has."""
-    return f":{colour}[{percent(share)}]" if is_better else percent(share)
+    certainty = f"{_picked(best)}; {best.certainty}"
+    said = f"{said}. The best is {best.mean:.3f} {where}, {certainty}."
+    if best.verdict != "better":
+        return f":gray-badge[No clear gain] {said}"
+    change = "Set a" if now is None else "Raise the" if x[first] > now else "Lower the"
+    return f":orange-badge[{change} threshold] {said}"
 
 
 def threshold_takeaway(
@@ -75,7 +76,7 @@ def threshold_takeaway(
     if answered is None or refused is None:
         least = max(recall) - _POINT
         last = max(value for value, height in zip(x, recall, strict=True) if height >= least)
-        return f"Recall stays within a point of its best up to {last:.2f}."
+        return f"Recall stays within 0.01 of its best up to {last:.2f}."
     before = max((place for place, value in enumerate(x) if value <= (now or 0.0)), default=0)
     aim = min(_WANTED_REFUSALS, max(refused))
     at, remark = next(place for place, share in enumerate(refused) if share >= aim), ""
@@ -90,7 +91,7 @@ def threshold_takeaway(
     return (
         f"At {x[at]:.2f}, the search refuses {percent(refused[at])} of the questions without an "
         f"answer and {percent(1 - answered[at])} of the answerable ones{remark}; "
-        f"{name.lower()} is {percent(recall[at])}, without a threshold {percent(recall[0])}."
+        f"{name.lower()} is {recall[at]:.3f}, without a threshold {recall[0]:.3f}."
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from rag.evaluation.comparison import Comparison, Groups
 from rag.evaluation.intervals import Interval
@@ -84,21 +84,38 @@ def first_hits(
     results: Sequence[QuestionResult],
     unit: str,
     near: int = 5,
-    mark: Callable[[str], str] = str,
 ) -> str:
     """Say how often the first hit is relevant, and one of the first ``near``.
 
-    ``results`` are those with relevant passages. ``mark`` sets the figures off.
+    ``results`` are those with relevant passages.
     """
-    ranks = [item.first_relevant or near + 1 for item in results]
-    counts = [sum(rank <= k for rank in ranks) for k in (1, near)]
+    counts = [_among_first(results, k) for k in (1, near)]
     first, within = (
-        mark(str(count) if len(ranks) < 20 else percent(count / len(ranks))) for count in counts
+        str(count) if len(results) < 20 else percent(count / len(results)) for count in counts
     )
     return (
-        f"A right {unit} comes first for {first} of {counted(len(ranks), 'question')}, "
+        f"A right {unit} comes first for {first} of {counted(len(results), 'question')}, "
         f"and is among the first {near} for {within}."
     )
+
+
+GOOD, FAIR = 0.9, 0.7
+"""Least shares of questions, by convention: see ``search_grade``."""
+
+
+def search_grade(
+    results: Sequence[QuestionResult], near: int = 5
+) -> Literal["good", "fair", "weak"]:
+    """Grade a search by the share of questions with a relevant hit among the first ``near``.
+
+    ``results`` are those with relevant passages, at least one.
+    """
+    share = _among_first(results, near) / len(results)
+    return "good" if share >= GOOD else "fair" if share >= FAIR else "weak"
+
+
+def _among_first(results: Sequence[QuestionResult], k: int) -> int:
+    return sum((result.first_relevant or k + 1) <= k for result in results)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
