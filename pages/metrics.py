@@ -309,7 +309,7 @@ def _results(
     ranges = _ranges(readings.intervals(base, run.id, version), unjudged, results)
     by_document = readings.document_labels(base, chosen.name, version)
     unit = "document" if by_document else "passage"
-    verdict.markdown(f"##### {headline(run, results, unit)}", help=GRADES)
+    verdict.markdown(f"##### {headline(run, results, unit)}")
     if by_document:
         st.info(document_labels_note(by_document), icon=":material/description:")
     cards(run, earlier, ranges, changes, unit)
@@ -367,6 +367,7 @@ def _notes(
     plan = f"{planned.headline} {planned.basis}".strip() if planned.questions else ""
     for note in (
         f"{question_count(chosen)}. Changed {ago(chosen.changed)}.",
+        GRADES if any(result.relevant for result in results) else "",
         f"{_about(base, run)} {compared}",
         plan,
         beyond_top_k(run.recipe) if "ndcg@10" in run.metrics else "",

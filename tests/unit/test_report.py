@@ -96,6 +96,20 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base):
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"mode": "hybrid", "threshold": 0.2}, ["support", "no passage is dropped"]),
+        ({"mode": "hybrid", "threshold": None}, ["support"]),
+        ({"mode": "hybrid", "other_languages": "alike"}, []),
+        ({"mode": "dense", "threshold": 0.2}, []),
+    ],
+)
+def test_what_holds_for_questions_in_other_languages_is_said(base, changes, said):
+    text = Page(base.runs.report(_run(base, **changes))).text
+    assert [words for words in ("support", "no passage is dropped") if words in text] == said
+
+
 def test_misses_show_what_was_expected_and_what_came_instead(base):
     run = _run(base, mode="dense")
     results = [item for item in base.runs.results(run) if item.answerable]

@@ -130,6 +130,7 @@ def recipe_sentences(recipe: Recipe, threshold: float | None) -> list[str]:
         f"Passages and questions are embedded with the model “{recipe.index.embedder}”.",
         _searching(recipe.search),
         _sieving(recipe.search, threshold),
+        *_other_languages(recipe.search, threshold),
     ]
 
 
@@ -183,6 +184,17 @@ def _sieving(recipe: SearchRecipe, threshold: float | None) -> str:
         what = "relevance" if recipe.relevance == "cosine" else "probability of being relevant"
         limit = f"Passages with a {what} below {threshold:g} are dropped"
     return f"{limit}; an answer uses the first {recipe.top_k}."
+
+
+def _other_languages(recipe: SearchRecipe, threshold: float | None) -> list[str]:
+    if recipe.mode != "hybrid" or recipe.other_languages != "words":
+        return []
+    limit = recipe.relevance == "cosine" and threshold is not None
+    exempt = ", and no passage is dropped by its relevance" if limit else ""
+    return [
+        "Questions in a language that the model does not support are ranked mainly by lexical "
+        f"search{exempt}."
+    ]
 
 
 _DOCUMENT_ID = 64  # hexadecimal digits of a document's id; a passage's has 16
