@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, NameObject
+from pypdf.generic import (
+    ArrayObject,
+    BooleanObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    FloatObject,
+    NameObject,
+    NumberObject,
+)
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
@@ -243,6 +251,55 @@ def test_struck_and_covered_words_are_left_out_and_counted(tmp_path):
     assert "0.836 0.838" in document.text
     assert "no more." in document.text
     assert _left_out(document) == {"covered_word": 2, "struck_word": 4, "white_word": 3}
+
+
+def test_text_in_a_gradient_is_read_and_only_white_on_white_is_not(tmp_path):
+    """A pattern is no colour for pdfium, which calls such text white."""
+    content = (
+        b"BT /F1 12 Tf /Pattern cs /Blue scn 60 700 Td (Naor works at Alcide.) Tj ET "
+        b"BT /F1 12 Tf 1 g 60 660 Td (Nobody sees this.) Tj ET "
+        b"BT /F1 12 Tf 0 g 60 620 Td (Black words are read.) Tj ET"
+    )
+    ends = {"/C0": [0, 0, 1], "/C1": [0, 0.5, 1]}
+    ramp = {NameObject(key): ArrayObject(map(FloatObject, rgb)) for key, rgb in ends.items()}
+    ramp |= {
+        NameObject("/FunctionType"): NumberObject(2),
+        NameObject("/Domain"): ArrayObject(map(FloatObject, [0, 1])),
+        NameObject("/N"): NumberObject(1),
+    }
+    shading = {
+        NameObject("/ShadingType"): NumberObject(2),
+        NameObject("/ColorSpace"): NameObject("/DeviceRGB"),
+        NameObject("/Coords"): ArrayObject(map(FloatObject, [0, 0, 600, 0])),
+        NameObject("/Extend"): ArrayObject([BooleanObject(True)] * 2),
+        NameObject("/Function"): DictionaryObject(ramp),
+    }
+    pattern = {
+        NameObject("/PatternType"): NumberObject(2),
+        NameObject("/Shading"): DictionaryObject(shading),
+    }
+    font = {
+        NameObject("/Type"): NameObject("/Font"),
+        NameObject("/Subtype"): NameObject("/Type1"),
+        NameObject("/BaseFont"): NameObject("/Helvetica"),
+    }
+    writer = PdfWriter()
+    page = writer.add_blank_page(*A4)
+    stream = DecodedStreamObject()
+    stream.set_data(content)
+    page[NameObject("/Contents")] = writer._add_object(stream)
+    page[NameObject("/Resources")] = DictionaryObject(
+        {
+            NameObject("/Font"): DictionaryObject({NameObject("/F1"): DictionaryObject(font)}),
+            NameObject("/Pattern"): DictionaryObject(
+                {NameObject("/Blue"): DictionaryObject(pattern)}
+            ),
+        }
+    )
+    writer.write(tmp_path / "content")
+    document = readers.read(tmp_path / "content", "x.pdf")
+    assert document.text == "Naor works at Alcide.\n\nBlack words are read."
+    assert _left_out(document) == {"white_word": 3}
 
 
 def test_letters_of_one_shape_that_are_read_from_right_to_left(tmp_path):

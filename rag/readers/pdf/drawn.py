@@ -36,8 +36,7 @@ class Drawn:
 
     ``alone`` are lines across that are no edge of a box. ``covers`` are opaque boxes that are drawn
     after the first text, ``texts`` the boxes of texts, each with its place in the order of drawing;
-    texts are known only where something may cover one. ``white`` are boxes of white texts, and
-    ``grounds`` what such texts can be read on, or that is read in their place.
+    texts are known only where something may cover one. ``unseen`` are boxes of white on white.
     """
 
     across: list[Rule] = field(default_factory=list)
@@ -46,8 +45,7 @@ class Drawn:
     fills: list[Box] = field(default_factory=list)
     covers: list[tuple[int, Box]] = field(default_factory=list)
     texts: list[tuple[int, Box]] = field(default_factory=list)
-    white: list[tuple[int, Box]] = field(default_factory=list)
-    grounds: list[tuple[int, Box]] = field(default_factory=list)
+    unseen: list[Box] = field(default_factory=list)
 
     def rules_off(self, top: float, bottom: float, left: float, right: float) -> bool:
         """Whether lines, or edges of fills, run along most of ``left`` to ``right`` between two
@@ -84,13 +82,10 @@ class Drawn:
                 hidden.add(word.place)
         return hidden
 
-    def is_white(self, word: Word) -> bool:
-        """Whether a word is written in white on nothing but the page."""
+    def is_unseen(self, word: Word) -> bool:
+        """Whether a word is written in white on white."""
         x, y = (word.left + word.right) / 2, word.middle
-        place = max((order for order, box in self.white if _is_inside(x, y, box)), default=-1)
-        return place >= 0 and not any(
-            order < place and _is_inside(x, y, box) for order, box in self.grounds
-        )
+        return any(_is_inside(x, y, box) for box in self.unseen)
 
     def struck(self, words: Sequence[Word]) -> set[int]:
         """Return the places of words that a line strikes: it runs through their middle, from where

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypdfium2 import raw
 
 from rag.readers.pdf.drawn import Box, Drawn, Rule
-from rag.readers.pdf.words import Turn
+from rag.readers.pdf.words import Turn, turn_of
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
@@ -22,6 +22,8 @@ _MOST_OBJECTS = 4000  # of a page: a map or a plot is no table
 _MOST_SEGMENTS = 400  # of a path
 _THIN = 2.5  # points; what is thicker is a fill
 _SHORTEST = 6.0
+_PAPER = 245  # the grey, of 255, that is as good as white
+_LEAST_INK = 0.03  # share of the box of a text that shows: letters have a tenth and more
 _BACKGROUND = 0.6  # share of the page from which on a fill is its background
 _Matrix = tuple[float, float, float, float, float, float]
 _PLAIN: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
@@ -45,12 +47,8 @@ def drawn_on(page: PdfPage, turn: Turn) -> Drawn:
             _add(thing, _PLAIN, drawn, turn)
     if drawn.covers:
         drawn.texts.extend((index, _bounds(thing, turn)) for index, thing in texts)
-    drawn.white.extend((index, _bounds(thing, turn)) for index, thing in texts if _is_white(thing))
-    for index in range(count) if drawn.white else ():
-        thing = raw.FPDFPage_GetObject(page.raw, index)
-        if not _is_white(thing):  # a text in another colour is read wherever it is drawn
-            order = -1 if raw.FPDFPageObj_GetType(thing) == _TEXT else index
-            drawn.grounds.append((order, _bounds(thing, turn)))
+    white = [thing for _, thing in texts if _is_white(thing)]
+    drawn.unseen.extend(_bounds(thing, turn) for thing in _unseen(page, white))
     return drawn
 
 
@@ -64,6 +62,18 @@ def _fill_of(thing: Any) -> tuple[int, int, int, int] | None:
         return None
     red, green, blue, alpha = (part.value for part in colour)
     return red, green, blue, alpha
+
+
+def _unseen(page: PdfPage, white: Sequence[Any]) -> Iterator[Any]:
+    """Yield the texts of which nothing shows: pdfium calls patterns and gradients white, too."""
+    if not white:
+        return
+    picture, turn = page.render(scale=1, grayscale=True).to_numpy(), turn_of(page)
+    for thing in white:
+        left, top, right, bottom = map(round, _bounds(thing, turn))
+        ink = picture[max(top, 0) : bottom + 1, max(left, 0) : right + 1] < _PAPER
+        if ink.size and ink.mean() < _LEAST_INK:
+            yield thing
 
 
 def _is_white(thing: Any) -> bool:

@@ -100,7 +100,7 @@ class PdfiumPages:
             for word in words.words:
                 if word.place in hidden:
                     left_out["covered_word"] += 1
-                elif drawn.white and drawn.is_white(word):
+                elif drawn.is_unseen(word):
                     left_out["white_word"] += 1
                 elif word.place in struck:
                     left_out["struck_word"] += 1

@@ -135,7 +135,7 @@ class PageWords:
 
 def page_words(page: PdfPage) -> PageWords:
     """Read the characters of a page once. Words that are drawn twice, for weight, count once."""
-    turn = _turn_of(page)
+    turn = turn_of(page)
     oriented = _page_words(page, turn)
     words = [word for word, _ in oriented]
     quarters = Counter[int]()
@@ -158,7 +158,7 @@ def has_gaps(words: Sequence[Word]) -> bool:
     return gaps >= _LEAST_GAPS
 
 
-def _turn_of(page: PdfPage) -> Turn:
+def turn_of(page: PdfPage) -> Turn:
     """pdfium's own way from the page's space to what is drawn: turned and cropped alike."""
     from pypdfium2 import raw
 
