@@ -107,8 +107,10 @@ def _edges(text: str, page: Page) -> Iterator[tuple[Span, set[str]]]:
 
 BEFORE_NOTE = " … "
 """Between a statement and its notes."""
-_MARK = re.compile(rf"(?<=\S)(?<!m)({NOTE_MARK})(?![\w*])")
-"""A mark behind a word or sign; "m²" is a unit."""
+_MARK = re.compile(rf"(?<=[^\s*])(?<!m)({NOTE_MARK})(?![\w*])")
+"""A mark behind a word or sign; "m²" is a unit, and two stars are bold type."""
+_EMPHASIS = re.compile(r"(?<![\w\\*])\*(?=\S)[^*\n]{1,300}(?<=[^\s\\])\*(?!\w)")
+"""Words between two stars, which are no marks of notes."""
 _NOTE = re.compile(
     rf"^[ \t]*\\?(?P<mark>{NOTE_MARK}):?[ \t]*(?P<words>[^\W_].*(?:\n(?![ \t]*\\?{NOTE_MARK}).+)*)",
     re.MULTILINE,
@@ -126,10 +128,16 @@ class Footnote:
 
 
 def footnotes(document: Document) -> list[Footnote]:
-    """The notes of a document. A star before several lines marks the items of a list."""
+    """The notes of a document. A star before several lines marks the items of a list.
+
+    In Markdown, a star before a space marks one item, too.
+    """
+    is_markdown = document.media_type == "text/markdown"
     notes = [
         Footnote(match.start(), document.page_at(match.start()), match["mark"], match["words"])
         for match in _NOTE.finditer(document.text)
+        if not _EMPHASIS.match(document.text, match.start("mark"))
+        if not (is_markdown and match[0].lstrip().startswith("* "))
     ]
     marks = Counter(note.mark for note in notes)
     return [note for note in notes if note.mark[0] != "*" or marks[note.mark] == 1]
@@ -148,7 +156,8 @@ def with_footnotes(
         start = offset + one.start
         end = start + len(one.quote)
         own_notes = list[str]()
-        for mark in dict.fromkeys(_MARK.findall(f"{one.quote} {one.text}")) if notes else ():
+        marked = _EMPHASIS.sub(" ", f"{one.quote} {one.text}") if notes else ""
+        for mark in dict.fromkeys(_MARK.findall(marked)):
             page = document.page_at(start + max(one.quote.find(mark), 0))
             places = [
                 (page is None or note.page != page, note.start < end, abs(note.start - end), note)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from rag import Answer
 from rag.answering import PassageReader
 from tests.answers import hit
@@ -25,6 +27,24 @@ def ask(
     answer = base.ask(question, RECIPE.with_fields(fields or {})).answer
     workspace.close()
     return answer
+
+
+@pytest.mark.parametrize(
+    ("limit", "note", "quoted"),
+    [
+        ("The **longest** password has 64 letters.", "*Note: pins are shorter.*", False),
+        ("The *longest* password has 64 letters.", "*Pins* have other rules.", False),
+        ("The **longest** password has 64 letters*.", "* Pins have four.", False),  # an item
+        ("The longest password has 64 letters\\*.", "\\* Pins have four.", True),
+        ("The longest password has 64 letters*.", "*Pins have four.", True),
+    ],
+)
+def test_stars_of_emphasis_are_no_marks_of_notes(tmp_path, limit, note, quoted):
+    text = f"# Passwords\n\n{limit}\n\n# Addresses\n\nAsk first.\n\n{note}\n"
+    answer = ask(tmp_path, {"a.md": text}, "How many letters has the longest password?")
+    shown = answer.text.split("\n\n")[0]
+    assert "64 letters" in shown
+    assert ("ins" in shown) == quoted
 
 
 def test_a_code_of_a_heading_is_at_hand(tmp_path):
