@@ -187,6 +187,9 @@ def test_a_link_within_the_document_and_the_target_of_one_are_no_statements():
     [
         ("One. Two! Three?", ["One.", "Two!", "Three?"]),
         ("See Fig. 3 for e.g. this. Next.", ["See Fig. 3 for e.g. this.", "Next."]),
+        ("As SP 800-131A Rev. 2 says. Next.", ["As SP 800-131A Rev. 2 says.", "Next."]),
+        ("It takes a rev. The next is due.", ["It takes a rev.", "The next is due."]),
+        ("In una lingua (es. C o Basic) va. Poi.", ["In una lingua (es. C o Basic) va.", "Poi."]),
         ("In 2023. Then more.", ["In 2023.", "Then more."]),
         ("Am 3. Mai. Ende.", ["Am 3. Mai.", "Ende."]),
         ("It costs 3.50 EUR. Cheap.", ["It costs 3.50 EUR.", "Cheap."]),

@@ -176,8 +176,10 @@ NOTE_MARK = r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}|\[\^[\w-]{1,30}\]|\*|[†‡]"
 """The mark of a footnote, behind what it is about, and before its words."""
 _END = re.compile(rf"(?<=[.!?…{_STOPS}])(?:{NOTE_MARK})?[\"'”’)\]]*(?:\s+|$)|(?<=[{_STOPS}])")
 _ABBREVIATION = re.compile(
-    rf"(?:\b(?:[A-Za-z]|{alternatives('abbreviations')})|(?<!\w)\d{{1,2}})\.$", re.IGNORECASE
+    rf"(?:\b(?:[A-Za-z]|{alternatives('abbreviations')})|(?<!\w)\d{{1,2}}|\(\w{{1,6}})\.$",
+    re.IGNORECASE,
 )
+"""Also a short word behind a parenthesis: "(es. C o Visual Basic)"."""
 _BEFORE_NAMES = re.compile(rf"\b(?:{alternatives('short_before_names')})\.$", re.IGNORECASE)
 """Abbreviations that end a sentence only before a capital function word, as in "The"."""
 _BEFORE_CAPITALS = re.compile(rf"\b(?:{alternatives('short_at_ends')})\.$", re.IGNORECASE)
