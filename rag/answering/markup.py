@@ -76,7 +76,7 @@ _SHOWN = r"(?:path|title|label)=(?:\"[^\"<\n]{1,200}\"|'[^'<\n]{1,200}')"
 """What a component without content shows: "<NavPath path="Settings > Recording" />"."""
 _FRAMING = (
     r"button|details|summary|section|figure|figcaption|img|span|font|aside|label|input|iframe"
-    r"|picture|source"
+    r"|picture|source|table|thead|tbody|tr|th|td"
 )
 _TAG = re.compile(
     r"</?(?P<name>(?i:br|p|div|center|a))(?:\s[^<>\n]{0,1000})?/?>"
@@ -100,7 +100,7 @@ _TITLE = re.compile(
     r"\b(?:path|title|label)=(?:\"(?P<one>[^\"<\n]{1,200})\"|'(?P<two>[^'<\n]{1,200})')"
 )
 """What a component shows in its place or over its content: "<TabItem label="Linux">"."""
-_PARTING = frozenset({"br", "p", "div", "center"})
+_PARTING = frozenset({"br", "p", "div", "center", "tr", "th", "td"})
 """Tags between words."""
 _ENTITY = re.compile(
     r"(?<!\\)&(?:(?P<name>[A-Za-z][A-Za-z0-9]{1,31};)|#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});)"

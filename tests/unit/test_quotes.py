@@ -413,6 +413,9 @@ def test_tags_of_layout_are_not_quoted():
     text = '<aside class="a_b"><input id="x"> <label for="x">Ask her</label>, as </aside>'
     link = f'<a href="https://a.org/#{"x" * 400}">she says</a>'
     assert " ".join(unmarked(text + link).split()) == "Ask her , as she says"
+    row = "</td>\n </tr>\n <tr>\n  <td>7\n  </td><td>A guest may\n  </td>\n  <td>pull"
+    assert " ".join(unmarked(row).split()) == "7 A guest may pull"
+    assert unmarked("The <td> tag, or `<td>`") == "The <td> tag, or <td>"
 
 
 def test_entities_in_cells_are_shown_as_their_characters():
