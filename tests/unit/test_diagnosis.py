@@ -217,6 +217,8 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(base)
     assert base.tuning.diagnoses.changes(diagnosis, other) == ("the recipe",)
     base.runs.evaluate("doubted", WORDS)
     assert base.tuning.diagnoses.changes(diagnosis, WORDS) == ()
+    base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 1.0}})  # as before
+    assert base.tuning.diagnoses.changes(diagnosis, WORDS) == ()
     base.runs.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
     assert base.tuning.diagnoses.changes(diagnosis, WORDS) == ("the scores of answers",)
     base.questions.rename_set("doubted", "doubts")

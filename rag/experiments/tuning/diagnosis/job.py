@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rag.errors import Cancelled, ConnectionLost, InvalidInput, NotFound
@@ -141,16 +141,27 @@ class Diagnoses:
         with self._services.database.read() as connection:
             documents_now = documents_hash_now(connection, self._base_id)
             all_runs = runs.list_runs(connection, self._base_id, diagnosis.question_set)
-        scored = newest_scored(all_runs, recipe, documents_now)
+            scored = newest_scored(all_runs, recipe, documents_now)
+            pair = [diagnosis.scored_run, scored.id if scored else ""]
+            figures = runs.figures(connection, pair) if pair[0] != pair[1] else {}
         changed = []
         if _retrieval(diagnosis.recipe) != _retrieval(recipe):
             changed.append("the recipe")
         if now != diagnosis.state:
             changed.append("the questions or the documents")
-        if not changed and (scored.id if scored else "") != diagnosis.scored_run:
+        then, since = (_of_answers(figures.get(name, {})) for name in pair)
+        if not changed and then != since:
             same = diagnosis.recipe == recipe
             changed.append("the scores of answers" if same else "the recipe of the answers")
         return tuple(changed)
+
+
+def _of_answers(figures: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """The measures of answers by question: those of rankings have a cutoff."""
+    return {
+        question: {name: value for name, value in values.items() if "@" not in name}
+        for question, values in figures.items()
+    }
 
 
 def _retrieval(recipe: Recipe) -> tuple[IndexRecipe, SearchRecipe, int]:
