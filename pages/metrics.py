@@ -298,7 +298,8 @@ def _results(
         )
     version = readings.version_of(chosen)
     against, earlier, changes, compared = _compared(base, runs, place, pinned, version)
-    if changes and all(abs(change.difference) < UNCHANGED for change in changes.values()):
+    moves = [change.difference for change in changes.values() if not change.obstacle]
+    if moves and max(map(abs, moves)) < UNCHANGED:
         earlier = {}  # said once, not on each card
     results = readings.outcomes(base, run.id, run.recipe.search.top_k if run.recipe else 0)
     all_runs = base.runs.list_all(chosen.name)

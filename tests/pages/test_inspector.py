@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.inspector.candidates import candidates, steps, takeaway
 from pages.components.recipe.panel import what_it_means
 from pages.components.shell.text import plain
-from rag import STATE_TITLES, Stage, WordCorrection
+from rag import STATE_TITLES, Stage, WordCorrection, unmarked
 from tests.handbook import LEAVE, make, marked, texts, unfold, visit
 
 
@@ -206,7 +206,7 @@ def test_the_state_of_the_answer_stands_with_its_reason(base):
     shown = texts(visit("inspector.py", q=LEAVE))
     assert f"**:green[{title}.]**" in shown
     (quote,) = base.ask(LEAVE, recipe).answer.citations[:1]
-    assert f"> {plain(quote.quote)}" in shown
+    assert f"> {plain(unmarked(quote.quote))}" in shown
     model = recipe.with_fields({"answer.provider": "ollama", "answer.model": "small"})
     assert base.explanations.explain_quotes(trace, model) is None
 

@@ -29,6 +29,7 @@ from rag import (
     RetrievalComparison,
     Trace,
     Turn,
+    unmarked,
 )
 
 _ATTRIBUTIONS = "inspector_attributions"
@@ -217,7 +218,8 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe, labels: QuestionL
     fates = explanation.fates.values() if explanation and trace.context else ()
     shown = [(fate.number, fate.quote) for fate in fates if fate.number and not fate.folded]
     if shown:
-        line += f"\n\n> {plain(clipped(' '.join(min(shown)[1].split()), _LONGEST_QUOTE))}"
+        words = " ".join(unmarked(min(shown)[1]).split())
+        line += f"\n\n> {plain(clipped(words, _LONGEST_QUOTE))}"
     if line:
         st.markdown(line, help=cause_line(cause) if cause else None)
 
