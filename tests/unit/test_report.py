@@ -96,6 +96,28 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base):
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 
 
+def test_labels_that_changed_are_no_change_of_a_run(base):
+    """Cards, their marks and the curve of the baseline agree with the verdict."""
+    old = _run(base)
+    (judged,) = (item for item in base.questions.labelled(SET) if item.id == "q2")
+    base.questions.label(SET, "q1", judged.labels[0].document_id, 0, 40, 3)
+    new = _run(base)
+    (ours, theirs) = (base.runs.get(run).metrics["ndcg@10"] for run in (new, old))
+    assert ours != theirs
+    for pair in ((new, old), (old, new)):
+        (found,) = base.runs.compare(pair[:1], pair[1])
+        assert found.figures.all_tied
+        html = base.runs.report(*pair)
+        changes = re.findall(r">([^<]+) vs\. baseline<", html)
+        assert (len(changes), set(changes)) == (4, {"no change"})
+        strips = re.findall(r'<s style="left:(.*?)"></s><b style="left:(.*?)"></b>', html)
+        assert len(strips) == 4
+        assert all(mark == dot for mark, dot in strips)
+        curves = re.findall(r'<polyline points="(.*?)" class="line (before|ndcg)"', html)
+        assert [name for _, name in curves] == ["before", "ndcg"]
+        assert curves[0][0] == curves[1][0]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from rag.evaluation.answers import lacks_expected
+from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, signed, signed_points
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.metrics import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
@@ -101,17 +102,26 @@ def unjudged_range(report: RunReport, metric: str) -> str:
 
 def change_of(report: RunReport, metric: str) -> tuple[str, str] | None:
     """The class and the words of the change against the baseline, None where nothing compares."""
-    baseline = report.baseline
-    before = None if baseline is None else baseline.run.metrics.get(metric)
-    if baseline is None or before is None:
+    compared = _compared(report, metric)
+    if compared is None:
         return None
-    compared = baseline.cards.get(metric)
-    if compared is not None and compared.obstacle:
-        return None
-    change = report.run.metrics[metric] - before
+    change = compared.difference
     colours = {} if abs(change) < UNCHANGED else {"better": "small up", "worse": "small down"}
-    colour = colours.get(compared.verdict, "small") if compared else "small"
-    return colour, f"{change_in_words(metric, change)} vs. baseline"
+    return colours.get(compared.verdict, "small"), f"{change_in_words(metric, change)} vs. baseline"
+
+
+def value_before(report: RunReport, metric: str) -> float | None:
+    """The value of a run without its change against the baseline; None where nothing compares.
+
+    The stored figure of the baseline may be of other labels, which are no change of the run.
+    """
+    compared = _compared(report, metric)
+    return None if compared is None else report.run.metrics[metric] - compared.difference
+
+
+def _compared(report: RunReport, metric: str) -> Comparison | None:
+    compared = report.baseline.changes.get(metric) if report.baseline else None
+    return None if compared is None or compared.obstacle else compared
 
 
 def steps(report: RunReport) -> list[str]:
@@ -177,11 +187,9 @@ def against_k(report: RunReport) -> Markup:
         for name in _LINES
         if all(f"{name}@{k}" in metrics for k in ks)
     }
-    before = None
-    if report.baseline:
-        old = [report.baseline.run.metrics.get(f"ndcg@{k}") for k in ks]
-        values = [value for value in old if value is not None]
-        before = ("baseline", values) if len(values) == len(ks) else None
+    old = [value_before(report, f"ndcg@{k}") for k in ks]
+    values = [value for value in old if value is not None]
+    before = ("baseline", values) if len(values) == len(ks) else None
     return charts.against_k(ks, lines, [report.interval(f"ndcg@{k}") for k in ks], before)
 
 

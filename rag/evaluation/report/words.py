@@ -235,7 +235,8 @@ class Miss:
 class Baseline:
     """The run that a report compares with. ``chips`` are the changes of the recipe.
 
-    ``cards`` are the comparisons of the metrics on the cards, by metric, corrected together.
+    ``changes`` are the comparisons by metric: those on the cards, corrected together, and nDCG at
+    all cutoffs.
     ``decisions`` are the verdicts of few labels, in words. ``step`` is what to do, with the names
     of the recipes.
     """
@@ -245,7 +246,7 @@ class Baseline:
     texts: Mapping[str, str]
     chips: tuple[str, ...]
     caveats: tuple[str, ...]
-    cards: Mapping[str, Comparison]
+    changes: Mapping[str, Comparison]
     step: str
     decisions: tuple[str, ...] = ()
 

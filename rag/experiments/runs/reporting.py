@@ -243,6 +243,7 @@ class Reports(RunHistory, RunFigures, Pooling):
     def _baseline(self, run: Run, baseline_id: str, metric: str) -> Baseline:
         (comparison,) = self.compare([run.id], baseline_id, metric)
         looked(self._database, "report", run, comparison.baseline, metric)
+        curve = [name for name in run.metrics if name.startswith("ndcg@")]
         return Baseline(
             run=comparison.baseline,
             figures=comparison.figures,
@@ -250,7 +251,10 @@ class Reports(RunHistory, RunFigures, Pooling):
             chips=comparison.chips,
             step=self._step(comparison),
             caveats=(*comparison.caveats, *self._pooled(comparison)),
-            cards=self.changes(run.id, baseline_id, on_cards(run)),
+            changes={
+                **self.changes(run.id, baseline_id, curve),
+                **self.changes(run.id, baseline_id, on_cards(run)),
+            },
             decisions=tuple(
                 decision.headline("this run", "the baseline")
                 for decision in finished_decisions(
