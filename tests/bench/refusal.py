@@ -262,9 +262,9 @@ def _with_vectors(model: Embedder, texts: Sequence[str]) -> list[Pair]:
 def _calibrated(base: KnowledgeBase, recipe: Recipe) -> dict[str, float]:
     """What thresholds on probabilities refuse, on questions that they were not chosen on."""
     calibrator, figures = base.tuning.calibrator, dict[str, float]()
-    by_probability = recipe.with_fields({"search.relevance": "probability"})
+    alone = {"search.relevance": "probability", "search.refuse": "off"}
     _, seen = calibrator.fit(SAMPLE, recipe)
-    others = base.tuning.tuner(SAMPLE).threshold_curve(by_probability)
+    others = base.tuning.tuner(SAMPLE).threshold_curve(recipe.with_fields(alone))
     for cost in COSTS:
         point = others.at(float(np.quantile(seen.answerable, cost)))
         figures[f"calibrated, aiming at {cost:.0%}: answerable refused"] = 1 - (point.answered or 0)

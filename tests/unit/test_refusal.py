@@ -142,6 +142,16 @@ def test_a_refused_question_says_so_with_its_reasons(base):
     assert base.search(OFF_TOPIC, RECIPE.with_fields({"search.refuse": "off"})).hits
 
 
+@pytest.mark.parametrize(("refuse", "stopped"), [("off", 0), ("auto", 1), (1.0, 1)])
+def test_a_threshold_counts_refused_questions_as_an_evaluation_does(base, refuse, stopped):
+    recipe = RECIPE.with_fields({"search.refuse": refuse, "search.threshold": 0.0})
+    rates = base.runs.evaluate("set", recipe, (3,)).run.metrics
+    point = base.tuning.tuner("set").threshold_curve(recipe).at(0.0)
+    assert point.stopped == (stopped, 1)
+    assert point.stopped.value == rates["correct_refusal"]
+    assert 1 - point.answered == rates["false_refusal"] == (refuse == 1.0)
+
+
 def test_a_refusal_names_each_place_once(tmp_path, monkeypatch):
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: BY_WORDS)
     workspace: Workspace = workspace_at(tmp_path)

@@ -202,6 +202,7 @@ class Tuner:
     def threshold_curve(self, recipe: Recipe) -> ThresholdCurve:
         """Return the effect of every threshold on the candidates of a recipe, before top-k.
 
+        A question that the recipe refuses as off-topic has none, as in a search.
         Probabilities are measured on the held-out questions, which no calibration saw. Cosines,
         which learn nothing, are measured on all questions. Raises InvalidInput.
         """
@@ -234,7 +235,8 @@ class Tuner:
         self, table: CandidateTable, recipe: Recipe, relevance: Floats, part: QuestionPart
     ) -> ThresholdCurve:
         counts = self._counts(part)
-        inside = table.mask(recipe.search.mode, recipe.search.candidates) & counts[:, None]
+        searched = counts & ~table.refused(recipe.search.refuse)
+        inside = table.mask(recipe.search.mode, recipe.search.candidates) & searched[:, None]
         questions = [
             item for item, has in zip(table.questions, counts.tolist(), strict=True) if has
         ]
