@@ -132,6 +132,21 @@ def test_no_gain_is_seen_in_what_is_equal():
     (step,) = _steps(_fix(OFF, *([0.0] * 10)))
 
 
+@pytest.mark.parametrize(
+    ("differences", "kinds"),
+    [
+        ([0.02, 0.01, 0.01, -0.01, -0.01, -0.01, 0.0, 0.0, 0.0, 0.0], ["nothing"]),
+        ([0.02, 0.01, 0.01, -0.01, -0.01, 0.0, 0.0, 0.0, 0.0, 0.0], ["fix"]),
+        ([0.011, 0.012, -0.022, 0.0], ["label"]),  # more win than lose, by +0.000
+    ],
+)
+def test_an_undecided_gain_that_is_as_good_as_none_is_no_step(differences, kinds):
+    fix = _fix(OFF, *differences)
+    assert fix.comparison.verdict == "undecided"
+    assert fix.comparison.difference > 0
+    assert [step.kind for step in _steps(fix)] == kinds
+
+
 def test_a_set_that_is_too_small_to_try_fixes_needs_labels():
     (step,) = _steps(note="The set is too small.")
     assert (step.kind, step.gain) == ("label", None)

@@ -11,8 +11,10 @@ import numpy as np
 
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.evaluation.comparison import Comparison, Figures, compare_pairs
+from rag.evaluation.inference.posterior import EQUIVALENT
 from rag.evaluation.intervals import signed
 from rag.evaluation.metrics import metric_title
+from rag.evaluation.report.results import UNCHANGED
 from rag.evaluation.report.words import counted
 from rag.evaluation.splits import Split
 from rag.experiments.runs.differences import recipe_chips
@@ -61,9 +63,14 @@ class Fix:
 
     @property
     def gains(self) -> bool:
-        """Whether it gains on the held-out questions, as far as they tell."""
-        measured = self.comparison.verdict in ("better", "undecided")
-        return measured and self.comparison.difference > 0
+        """Whether it gains on the held-out questions, as far as they tell.
+
+        Undecided, a gain of no more than ``EQUIVALENT`` counts only if more of them win than lose.
+        """
+        found = self.comparison
+        if found.verdict != "undecided":
+            return found.verdict == "better"
+        return found.difference > (UNCHANGED if found.won > found.lost else EQUIVALENT)
 
     @property
     def losers(self) -> list[str]:
