@@ -96,6 +96,15 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base):
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 
 
+def test_the_run_of_the_figures_is_named_above_them(base):
+    """By the name that the verdict below calls it."""
+    run = _run(base)
+    for name in (base.runs.recipe_name(WORDS), "Keywords only"):
+        base.runs.name_recipe(WORDS, name)
+        facts, _, _ = Page(base.runs.report(run)).text.partition("nDCG@10")
+        assert f" Run “{name}” " in facts
+
+
 def test_labels_that_changed_are_no_change_of_a_run(base):
     """Cards, their marks and the curve of the baseline agree with the verdict."""
     old = _run(base)

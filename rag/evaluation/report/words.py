@@ -273,10 +273,14 @@ class FailureNote:
 
 @dataclass(frozen=True)
 class RunReport:
-    """Everything that a report shows. ``threshold`` is the relevance that was asked for."""
+    """Everything that a report shows. ``threshold`` is the relevance that was asked for.
+
+    ``name`` is that of the run.
+    """
 
     base: str
     run: Run
+    name: str
     results: Sequence[QuestionResult]
     passages: int
     threshold: float | None

@@ -196,10 +196,12 @@ class Reports(RunHistory, RunFigures, Pooling):
             notes = [] if same_labels else [_OTHER_LABELS]
             notes += self._changes_of_documents(connection, run)
             groups = groups_of_set(connection, self._base_id, run.question_set)
-            name = bases.by_id(connection, self._base_id).name
+            base = bases.by_id(connection, self._base_id).name
+            name = run_name(run, registries.list_recipe_names(connection, self._base_id))
         return RunReport(
-            base=name,
+            base=base,
             run=run,
+            name=name,
             results=results,
             passages=built,
             threshold=self._threshold(run.recipe) if run.recipe else None,
