@@ -6,7 +6,7 @@ from pages.components.documents.add import add_area, sample_button, upload_statu
 from pages.components.documents.bases import bases_view
 from pages.components.documents.chunk_preview import chunk_preview
 from pages.components.documents.examination import examination_view
-from pages.components.documents.table import documents_table
+from pages.components.documents.table import documents_table, search_badge
 from pages.components.recipe.index_builds import folded_builds
 from pages.components.runs.next_step import page_title
 from pages.components.shell.guard import guard
@@ -59,7 +59,9 @@ with guard():
     with guard():
         upload_status(chosen)
     if number:
-        st.header("Documents so far" if reading(chosen.id) else counted(number, "document"))
+        by_words = set(chosen.documents.by_words(chosen.recipe().index))
+        title = f"{counted(number, 'document')} {search_badge(infos, by_words)}"
+        st.header("Documents so far" if reading(chosen.id) else title)
         if left_out:
             st.caption(
                 f"{left_out:,} of them {'is' if left_out == 1 else 'are'} left out of search."

@@ -185,7 +185,7 @@ STAGES: tuple[StageRow, ...] = (
     StageRow(
         "threshold",
         ("threshold", "exact_codes", "matched_words"),
-        label="above threshold",
+        label="past threshold",
         help="Choose to see what the threshold dropped.",
         dropped="Threshold",
         swept="arithmetic",

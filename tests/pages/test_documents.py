@@ -34,7 +34,7 @@ def test_the_table_lists_the_documents(filled, open_page):
     assert list(table["Passages"]) == [info.passages for info in infos]
     assert list(table)[:2] == ["Name", "Status"]  # a phone shows no more
     assert set(table["Status"]) == {"ready"}
-    assert "3 documents" in [header.value for header in app.header]
+    assert "3 documents :green-badge[All ready]" in [header.value for header in app.header]
 
 
 def test_a_document_whose_vectors_are_not_in_answers_by_words(filled, open_page):
@@ -42,7 +42,9 @@ def test_a_document_whose_vectors_are_not_in_answers_by_words(filled, open_page)
     ingestion = Ingestion(base._database, base.id, base._services.models.embedder)
     new = readers.read_text("A zebra crossing leads to the canteen.", "zebra.txt")
     ingestion.take(new, lambda *_: None, lambda *_: None)
-    table = open_page("documents.py").dataframe[0].value
+    app = open_page("documents.py")
+    assert "4 documents :orange-badge[1 not ready]" in [header.value for header in app.header]
+    table = app.dataframe[0].value
     assert dict(zip(table["Name"], table["Status"], strict=True)) == {
         "leave.md": "ready",
         "pump.txt": "ready",

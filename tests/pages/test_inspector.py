@@ -43,7 +43,7 @@ def test_the_funnel_counts_what_the_stages_gave(base):
         "**1** lexical",
         "**5** fused",
         "**5** on topic",
-        "**1** above threshold",
+        "**1** past threshold",
         "**1** top-k",
         "**1** for the answer",
     ]
@@ -61,14 +61,14 @@ def test_cards_under_the_threshold_are_grey_and_say_why(base):
 def test_moving_the_threshold_moves_counts_cut_and_recipe(base):
     app = visit("inspector.py", q=LEAVE)
     app.slider(key="threshold").set_value(0.1).run()
-    assert step(app, "threshold") == "**3** above threshold"
+    assert step(app, "threshold") == "**3** past threshold"
     assert "cosine ≥ 0.10: 3 of 5 pass" in texts(app)
     app.get_by_key("cut").set_value("Off").run()
     assert step(app, "threshold") == "**5** without a threshold"
     assert r"place 3 of the candidates\, top\-k is 2" in texts(app)
     app.button(key="frame_recipe_reset").click().run()
     assert app.slider(key="threshold").value == 0.2
-    assert step(app, "threshold") == "**1** above threshold"
+    assert step(app, "threshold") == "**1** past threshold"
 
 
 def test_the_slider_sets_a_threshold_that_was_automatic(base):
@@ -150,7 +150,7 @@ def test_the_prompt_is_the_one_that_a_model_would_get(base):
 def test_the_address_carries_the_recipe(base):
     app = visit("inspector.py", q=LEAVE, mode="Dense", k="4", threshold="0.05")
     assert app.slider(key="k").value == 4
-    assert step(app, "threshold") == "**3** above threshold"
+    assert step(app, "threshold") == "**3** past threshold"
     with pytest.raises(KeyError):
         app.button(key="inspector_step_lexical")
 

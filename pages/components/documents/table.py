@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 
 import streamlit as st
 
@@ -27,6 +27,12 @@ _DOCUMENT = "doc"  # the URL's parameter: the beginning of a document's id
 _LONG = 12  # hex digits in the URL
 _TALLEST = 316  # pixels: half a row at the end says that there are more
 SHOWN = "document"  # the anchor of the picked document, which is below the fold
+
+
+def search_badge(infos: Sequence[DocumentInfo], by_words: Set[str]) -> str:
+    """Say whether questions find all of the documents that are not left out, as Markdown."""
+    waiting = sum(_status(info, by_words) in ("lexical only", "not built") for info in infos)
+    return f":orange-badge[{waiting:,} not ready]" if waiting else ":green-badge[All ready]"
 
 
 def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | None:

@@ -219,7 +219,7 @@ def _question_buttons(grading: Grading) -> None:
             )
             st.rerun()
     elif st.button(
-        "No answer",
+        "Unanswerable",
         key="inspector_unanswerable",
         icon=":material/block:",
         **offered(

@@ -134,8 +134,7 @@ def headline(run: Run, results: Sequence[QuestionResult], unit: str) -> str:
                 if failures[failure] == most
             ]
             name = "failures" if len(kinds) > 1 else "failure"
-            each = f"{counted(most, 'question')}{' each' if len(kinds) > 1 else ''}"
-            said.append(f"Most frequent {name}: {'; '.join(kinds)} ({each}).")
+            said.append(f"Most frequent {name}: {'; '.join(kinds)}.")
     return " ".join(said) or f"{counted(len(results), 'question')} measured."
 
 

@@ -122,7 +122,8 @@ def leader(leaderboard: Sequence[LeaderboardRow], metric: str) -> str:
     first, second = ranked[0].interval, ranked[tied].interval
     is_clear = first and second and (first.low > second.high or first.high < second.low)
     badge = ":green-badge[Clear lead]" if is_clear else ":orange-badge[Lead may be noise]"
-    return f"{badge} {said} The next run has {values[tied]}."
+    test = "" if is_clear or guest() else " Tick both to test the difference."
+    return f"{badge} {said} The next run has {values[tied]}.{test}"
 
 
 def table(
@@ -260,8 +261,8 @@ def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
         }
         st.caption(
             f"{_APART} {counted(others, 'run')} {verb} measured on other "
-            f"{' or '.join(names)} than the {reference(leaderboard)}, so the figures do not "
-            f"compare.{''.join(elsewhere.get(name, '') for name in names)}"
+            f"{' or '.join(names)} than the {reference(leaderboard)}, so they have no "
+            f"place.{''.join(elsewhere.get(name, '') for name in names)}"
         )
 
 

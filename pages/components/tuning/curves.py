@@ -310,12 +310,13 @@ def _threshold(bench: Bench) -> tuple[str, str]:
     curve = cached(measure, "threshold", bench.without("threshold"))
     summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
     explained = (
-        f"{summary} Precision counts the returned passages of all questions, also of those "
+        "Precision counts the returned passages of all questions, also of those "
         "without an answer. *Precision@5* is the mean over the labelled questions."
     )
     if curve.x[-1] == 1.0 and "answered" in curve.lines:  # what comes back at 1.00 has a code
         explained += f" Rare codes pass any: {percent(curve.lines['answered'][-1])} at 1.00."
     charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
+    st.caption(summary)
     measure_best = partial(bench.what_if.best_threshold, curve.at)
     best = cached(measure_best, "best threshold", bench.without())
     return threshold_headline(curve.x, _lines(curve), bench.threshold, best), explained
