@@ -1,5 +1,6 @@
 """Documents and questions in a language that the embedder does not know: length, rank, words."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from rag import (
 from rag.chunking import chunks
 from rag.providers import languages, multilingual_embedders
 from rag.providers import tokens as subwords
-from tests.workspaces import add
+from tests.workspaces import QUICK, add, workspace_at
 
 GERMAN = (
     "Die Pumpen werden jeden Freitag auf undichte Stellen geprüft, bevor das Labor schließt. "
@@ -171,3 +172,34 @@ def test_changes_hold_for_it(base, fusion):
 def test_tuning_counts_the_questions_that_the_embedder_does_not_know(base):
     tuner = base.tuning.tuner("q")
     assert tuner.unknown_languages(base.recipe()) == {"de": 1}
+
+
+def _diagnosed(base: KnowledgeBase, recipe: Recipe, *questions: str) -> str:
+    """The note on questions whose labelled passages, those of the pumps, are no first results."""
+    quote = "Die Pumpen werden jeden Freitag auf undichte Stellen geprüft"
+    evidence = [{"document": "pumpen.txt", "quote": quote}]
+    lines = [{"id": text, "text": text, "evidence": evidence} for text in questions]
+    base.questions.import_file("missed", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    diagnosis = base.tuning.diagnoses.diagnose("missed", recipe.with_fields({"search.top_k": 1}))
+    assert {one.id for one in diagnosis.questions} == set(questions)
+    base.questions.delete_set("missed")
+    return diagnosis.note
+
+
+def test_a_diagnosis_names_the_embedder_that_knows_the_language_of_failed_questions(base):
+    english = "Who keeps the key to the store?"
+    note = _diagnosed(base, base.recipe(), QUESTION, english)
+    assert note.startswith("1 failed question is in German, which wordllama does not support.")
+    assert "multilingual-e5" in note
+    assert _diagnosed(base, base.recipe(), english) == ""
+    lexical = base.recipe().with_fields({"search.mode": "lexical"})
+    assert _diagnosed(base, lexical, QUESTION) == ""
+
+
+def test_a_diagnosis_names_no_embedder_where_none_lacks_a_language(tmp_path):
+    workspace = workspace_at(tmp_path)  # "fake" lacks none, like multilingual-e5
+    base = workspace.create("mixed", QUICK)
+    pumps, _, rest = GERMAN.partition(". ")
+    add(workspace, base, {"pumpen.txt": pumps, "lager.txt": rest, "pumps.txt": ENGLISH})
+    assert _diagnosed(base, QUICK, QUESTION) == ""
+    workspace.close()

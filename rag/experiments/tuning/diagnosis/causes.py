@@ -186,7 +186,8 @@ class FailedQuestion:
     """A question that failed, and why.
 
     ``score`` is its nDCG at top-k. ``passage`` is the id of the relevant passage that was looked
-    at, "" where there is none, with its ``document`` and ``page``.
+    at, "" where there is none, with its ``document`` and ``page``. ``lacking`` is the code of its
+    language if the embedder does not know that.
     """
 
     id: str
@@ -196,6 +197,7 @@ class FailedQuestion:
     passage: str = ""
     document: str = ""
     page: int | None = None
+    lacking: str = ""
 
     @property
     def cause(self) -> Cause:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from rag.evaluation.report.words import counted
 from rag.experiments.tuning.diagnosis.causes import (
     CAUSES,
     LEAST_ON_TOPIC,
@@ -27,6 +28,8 @@ from rag.experiments.tuning.diagnosis.next_steps import (
 from rag.experiments.tuning.diagnosis.trial_builds import Rebuild, find_rebuild
 from rag.experiments.tuning.sweeper import Sweeper, WeightedProgress
 from rag.experiments.tuning.tuner import read_measured
+from rag.languages import language_name
+from rag.providers import multilingual_embedders
 from rag.recipe import Recipe
 from rag.services.services import Services
 from rag.types import ProgressCallback
@@ -121,7 +124,7 @@ class Diagnosis:
 
     @property
     def note(self) -> str:
-        """The reasons why changes were not proposed or not tried, "" for none."""
+        """Advice that no trial covers, and why changes were not proposed or not tried, or ""."""
         untried = ""
         if self.untried:
             indexes, they, them = ("index was", "It is", "it") if self.untried == 1 else _PLURAL
@@ -129,8 +132,22 @@ class Diagnosis:
                 f"{self.untried:,} {indexes} built and could not be tried. "
                 f"{they} kept: delete {them} on Documents."
             )
-        reasons = calibration_note(self.causes, self.recipe), untried
+        reasons = self._languages(), calibration_note(self.causes, self.recipe), untried
         return " ".join(filter(None, reasons))
+
+    def _languages(self) -> str:
+        """The advice for failed questions in languages that the embedder does not know."""
+        failed = [one for one in self.questions if one.cause != "answered"]  # no passage is missing
+        codes = Counter(one.lacking for one in failed if one.lacking)
+        if not codes or self.recipe.search.mode == "lexical":
+            return ""
+        number = codes.total()
+        are = f"{counted(number, 'failed question')} {'is' if number == 1 else 'are'}"
+        names = " and ".join(language_name(code) for code, _ in codes.most_common())
+        return (
+            f"{are} in {names}, which {self.recipe.index.embedder} does not support. "
+            f"Compare an index with {multilingual_embedders()[0]} on Tuning."
+        )
 
     @property
     def headline(self) -> str:

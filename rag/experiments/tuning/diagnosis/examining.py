@@ -127,7 +127,9 @@ class Examination:
                 finding, place = self._unexpected(number)
             else:
                 finding, place = self._examined(number)
-            examined.append(FailedQuestion(question.id, question.text, score, finding, *place))
+            lacking = self.searched[number].candidates.lacking
+            failure_of = question.id, question.text, score, finding
+            examined.append(FailedQuestion(*failure_of, *place, lacking))
         return examined
 
     def _flagged(self, questions: Sequence[Question], on_progress: ProgressCallback) -> set[str]:
