@@ -364,7 +364,9 @@ def test_files_in_another_language_come_with_an_embedder_that_supports_it(filled
     app.run()
     offer = _first(app, "markdown", "seems")
     assert " pumpe\\.txt seems to be in German, which minilm doesn't support." in offer
+    assert "in other words" in offer  # what it gains
     assert "refuses fewer questions" in offer  # what it costs
+    assert "*Compare indexes*" in offer
     app.button(key="documents_use_multilingual").click().run()
     assert app.selectbox(key="documents_embedder").value == "multilingual-e5"
     assert not [one for one in app.markdown if "seems to be" in one.value]

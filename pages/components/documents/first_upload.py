@@ -317,8 +317,9 @@ def language_note(base: KnowledgeBase, receipts: Sequence[Receipt]) -> None:
 
 
 ITS_USE = (
-    "It is for questions in another language than the documents, and refuses fewer questions that "
-    "no document answers. Questions in the language of a document are found by its words."
+    "It also finds passages in other words or another language than the question, and refuses "
+    "fewer questions that no document answers. Compare both on your own questions (Tuning, "
+    "*Compare indexes*)."
 )
 """What a multilingual embedder gains and costs, as docs/measurements.md has it for refusal and
 for search in several languages."""
