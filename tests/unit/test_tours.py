@@ -361,6 +361,17 @@ def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home):
     )
 
 
+@pytest.mark.parametrize(("probability", "title"), [(0.5, "The quoted"), (0.9, "Where it says")])
+def test_a_page_says_so_only_where_the_answer_is_sure(home, probability, title):
+    base = handbook(home)[1]
+    turn = asked(base, QUESTION, WORDS)
+    assessment = Assessment("answered", "", probability)
+    turn = replace(turn, details=replace(turn.details, assessment=assessment))
+    document = base.documents.document(turn.citations[0].document_id)
+    (_, page) = answer_stops(turn, {document.id: document})
+    assert page.title.startswith(title)
+
+
 def test_a_long_question_is_shortened_for_the_title_of_a_tour():
     assert _stop("One").heading == "One"
     heading = _stop("How long may unused leave be carried over? " * 4).heading

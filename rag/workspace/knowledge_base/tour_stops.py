@@ -110,7 +110,9 @@ def answer_stops(
         place = _place(shown, document)
         page = _page(place, document, _quoted(document.text, shown))
         file = document.name.rpartition("/")[2]  # the page names its folders, too
-        title = f"{_PAGE_TITLES[state]}: {place.replace(document.name, file, 1)}"
+        unsure = assessment is not None and assessment.is_unsure(turn.mode)
+        found = "The quoted passage" if unsure else _PAGE_TITLES[state]
+        title = f"{found}: {place.replace(document.name, file, 1)}"
         stops.append(TourStop("page", title, quotes=(page,), basis=basis))
     return stops
 
