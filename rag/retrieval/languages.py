@@ -95,13 +95,11 @@ def note_language(
         return lacking
     foreign = "" if lacking else languages.lacks_with_documents(question)
     if lacking:
-        supported = " and ".join(language_name(code) for code in sorted(languages.codes))
-        note = (
-            f"the embedder supports {supported}, and this is {language_name(lacking)}: ranked "
-            "mainly by lexical search"
-        )
+        name = language_name(lacking)
+        note = f"the search compares mainly words, because its model does not support {name}"
     elif foreign:
-        note = f"this is {language_name(foreign)}, and the passages and the embedder are not"
+        name = language_name(foreign)
+        note = f"no document is in {name}, which the model of the search does not support"
     else:
         return lacking
     instead = languages.instead

@@ -46,5 +46,5 @@ def test_the_right_sentence_answers(base, question, sentence):
     answer = base.ask(question, base.recipe()).answer
     assert answer.status == "complete"
     assert answer.text.startswith(f"“{sentence}”")
-    told = "The embedder supports English, and this is"
+    told = "The search compares mainly words"
     assert answer.note.startswith(told) == (not sentence.startswith("Everybody"))

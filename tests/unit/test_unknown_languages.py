@@ -108,6 +108,8 @@ def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base):
         assert share.dense <= 0.2 + 1e-9
     answer = base.ask(QUESTION, recipe).answer
     assert answer.text.startswith("“Der Schlüssel zum Lager liegt beim diensthabenden Ingenieur.”")
+    assert answer.note.startswith("The search compares mainly words")  # no terms of retrieval
+    assert answer.note.endswith("German.")
 
 
 def test_a_question_in_a_language_of_no_passage_names_an_embedder(base):
@@ -115,7 +117,7 @@ def test_a_question_in_a_language_of_no_passage_names_an_embedder(base):
     recipe, question = base.recipe(), "¿Con qué frecuencia se revisan las bombas del laboratorio?"
     trace = base.search(question, recipe)
     stage = trace.stage("language")
-    assert stage.note == "this is Spanish, and the passages and the embedder are not"
+    assert stage.note.startswith("no document is in Spanish")
     assert stage.hint.endswith("choose the embedder multilingual-e5.")
     alike = recipe.with_fields({"search.other_languages": "alike"})
     assert base.search(question, alike).hits == trace.hits
