@@ -50,6 +50,9 @@ def stop_view(stop: TourStop) -> None:
         _quote(quote)
     if stop.kind != "answer":
         _points(stop)
+    if stop.tested:
+        with st.expander("How it was tested"):
+            st.markdown(plain(stop.tested))
 
 
 def _values(stop: TourStop) -> None:

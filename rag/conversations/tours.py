@@ -121,6 +121,7 @@ class TourStop:
     """One screen of a tour: a title, plain text, quotes, values and points.
 
     ``note`` has the words of the owner, who may leave it empty. ``basis`` is that of an answer.
+    ``tested`` says how a comparison was tested, for readers who know statistics: it is folded.
     """
 
     kind: StopKind
@@ -131,6 +132,7 @@ class TourStop:
     points: tuple[str, ...] = ()
     note: str = ""
     basis: AnswerBasis | None = None
+    tested: str = ""
 
     @property
     def heading(self) -> str:
@@ -364,6 +366,9 @@ def _stop(number: int, stop: TourStop) -> Markup:
         *map(_quote, stop.quotes),
         _values(stop) if stop.values else None,
         points if stop.points and not first else None,
+        element("details", element("summary", "How it was tested"), element("p", stop.tested))
+        if stop.tested
+        else None,
     )
 
 

@@ -35,6 +35,7 @@ def test_tours_are_listed_read_and_deleted(home):
             "points": [],
             "note": "",
             "basis": None,
+            "tested": "",
         }
     ]
     assert api.get(TOURS).json()["items"] == [tour]

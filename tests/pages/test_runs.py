@@ -512,3 +512,18 @@ def test_a_tour_names_two_compared_runs_without_their_times(base, open_page):
     assert again not in title
     assert "UTC" not in title
     assert [words in title for words in ("8 passages", "5 passages")] == [True, True]
+
+
+def test_a_tour_names_two_indexes_without_terms_of_a_recipe(labelled, base, open_page):
+    recipe = base.recipe().with_fields({"index.chunker": "whole"})
+    labelled.jobs.run(base.documents.build(recipe.index))
+    first, whole = _run(base), base.runs.evaluate("checks", recipe).run.id
+    app = open_page("runs.py", runs=f"{first},{whole}", against=first)
+    app.button(key=f"tour_compared_{whole}_{first}").click().run()
+    (title,) = [one.value for one in app.subheader if "Is it better" in one.value]
+    assert title.count("chunker") == 2
+    said = "\n".join(one.value for one in app.caption if "nDCG" in one.value)
+    assert plain("by meaning and words, 5 passages, chunker whole") in said
+    assert "hybrid" not in title + said
+    folded = [one.label for one in app.expander]
+    assert folded.count("How it was tested") == 2  # of the page, and of the stop

@@ -432,4 +432,4 @@ def test_a_comparison_without_a_difference_has_no_interval(base):
         ("Difference", "+0.000", ""),
         ("Questions", "0 won", "0 lost, 4 tied"),
     ]
-    assert not any("interval" in point for point in stop.points)
+    assert not any("interval" in text for text in (stop.tested, *stop.points))

@@ -11,6 +11,7 @@ from rag import (
     Assessment,
     Document,
     InvalidInput,
+    KnowledgeBase,
     NotAllowed,
     NotFound,
     Principal,
@@ -179,7 +180,10 @@ def test_a_run_and_a_comparison_show_their_values(base):
     names = {first.id: "Words", second.id: "Vectors"}
     stop = comparison_stop(compared, names, WORDS)
     assert stop.text.startswith(compared.figures.headline)  # what it rests on comes last
-    assert compared.figures.evidence in stop.points[-1]
+    assert stop.tested.startswith(compared.figures.evidence)
+    assert not any("interval" in point for point in stop.points)
+    printed = tour_html(base.conversations.tours.get(_tour_of(base, stop)), base.name)
+    assert "interval" in printed[printed.index("<details>") : printed.index("</details>")]
     assert "search by meaning instead of words" in stop.points[0]  # no names of modes
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
@@ -188,6 +192,25 @@ def test_a_run_and_a_comparison_show_their_values(base):
     stop = comparison_stop(apart, names, WORDS)
     assert "the labels differ" in stop.text
     assert [row.label for row in stop.values] == ["nDCG@10, Vectors", "nDCG@10, Words"]
+
+
+def _tour_of(base: KnowledgeBase, stop: TourStop) -> int:
+    return base.conversations.tours.create("Board", [stop])
+
+
+def test_two_runs_with_one_name_are_told_apart_by_what_differs(base):
+    first, second, again = (
+        base.runs.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS, WORDS)
+    )
+    other, same = base.runs.compare([second.id, again.id], first.id, "ndcg@10", None)
+    names = dict.fromkeys((first.id, second.id, again.id), "A search")
+    stop = comparison_stop(other, names, WORDS)
+    assert [row.label for row in stop.values[:2]] == [
+        "nDCG@10, A search, search by meaning",
+        "nDCG@10, A search, search by words",
+    ]
+    labels = [row.label for row in comparison_stop(same, names, WORDS).values[:2]]
+    assert all(label.endswith("UTC") for label in labels)
 
 
 def test_a_title_names_only_what_two_runs_differ_by(base):

@@ -14,7 +14,7 @@ from pages.components.runs.actions import downloads, use_button
 from pages.components.runs.agreement import agreement, failure_map
 from pages.components.runs.deciding import decided, deciding
 from pages.components.runs.questions import difference_chart, questions_table, select, traces
-from pages.components.runs.table import run_names
+from pages.components.runs.table import run_name, run_names
 from pages.components.shell.buttons import action_button, switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
@@ -112,11 +112,13 @@ def comparison(
 def _plain_names(
     compared: RunComparison, leaderboard: Sequence[LeaderboardRow]
 ) -> Mapping[str, str]:
-    """The names of two runs for readers who set no recipe, if these tell them apart."""
-    pair = [row for row in leaderboard if row.run.id in (compared.run.id, compared.baseline.id)]
-    plainly = [replace(row, name=plain_run_name(row.run, row.name)) for row in pair]
-    are_apart = len({row.name for row in plainly}) == len(pair)
-    return run_names(plainly if are_apart else pair)
+    """The names of two runs for readers who set no recipe."""
+    pair = compared.run.id, compared.baseline.id
+    return {
+        row.run.id: run_name(replace(row, name=plain_run_name(row.run, row.name)))
+        for row in leaderboard
+        if row.run.id in pair
+    }
 
 
 def _reference(

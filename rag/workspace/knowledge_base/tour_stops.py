@@ -340,7 +340,7 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Re
 
     ``names`` are those of runs, ``saved`` is the saved recipe.
     """
-    figures = compared.figures
+    figures, names = compared.figures, _told_apart(compared, names)
     means = (
         TourValue(
             f"{metric_title(figures.metric)}, {names[compared.run.id]}", f"{figures.mean:.3f}"
@@ -364,7 +364,7 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Re
     changed = ", ".join(chips or compared.chips)
     changes = f"What the recipe changes: {changed}." if changed else ""
     scale = "" if figures.obstacle else _scale(figures.metric)
-    tested = f"How it was tested: {figures.evidence}" if figures.evidence else ""
+    tested = figures.evidence
     decides = figures.differences and not figures.obstacle and not figures.all_tied
     if as_percent(figures.confidence) != as_percent(LEVEL) and decides:
         tested += (
@@ -376,7 +376,8 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Re
         f"Is it better? {_apart(compared, names)}",
         f"{_in_plain_words(compared, names, saved)} {_counted_questions(compared, names)}".rstrip(),
         values=(*means, *(() if figures.obstacle else change)),
-        points=tuple(filter(None, [changes, *compared.caveats, scale, tested])),
+        points=tuple(filter(None, [changes, *compared.caveats, scale])),
+        tested=tested.strip(),
     )
 
 
@@ -394,6 +395,19 @@ def _changes(compared: RunComparison) -> list[tuple[str, str, str]]:
         for name, (old, new) in fields.items()
         if not name.startswith("answer.")
     ]
+
+
+def _told_apart(compared: RunComparison, names: Mapping[str, str]) -> Mapping[str, str]:
+    """The names of two runs; equal ones with a setting that differs, else with their time."""
+    run, baseline = compared.run, compared.baseline
+    if names[run.id] != names[baseline.id]:
+        return names
+    for field, old, new in _changes(compared):
+        more = {run.id: f"{field} {new}", baseline.id: f"{field} {old}"}
+        break
+    else:
+        more = {one.id: f"{one.created:%Y-%m-%d %H:%M:%S} UTC" for one in (run, baseline)}
+    return {key: f"{names[key]}, {words}" for key, words in more.items()}
 
 
 def _apart(compared: RunComparison, names: Mapping[str, str]) -> str:
