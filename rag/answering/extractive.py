@@ -485,4 +485,4 @@ def _reasons(n: int, selection: QuoteSelection) -> Iterator[str]:
         yield f"by words and rank, sentences of other passages fit better{superseded}"
     if any(one.n == n for one in selection.read):
         yield "no sentence stands alone: each is cut off, asks, or repeats the question"
-    yield "it has headings only"
+    yield "it has no sentence to quote"

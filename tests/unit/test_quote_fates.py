@@ -20,12 +20,13 @@ def fates(*texts: str) -> list[tuple[int, str]]:
 
 def test_what_is_quoted_has_its_number_and_the_rest_a_reason():
     twin_text = f"{POLICY} See the handbook of the staff."
-    first, other, twin, heading = fates(POLICY, OTHER, twin_text, "## Leave")
+    lead = "The picture shows the ways to apply for leave:"
+    first, other, twin, heading, announces = fates(POLICY, OTHER, twin_text, "## Leave", lead)
     assert first == (1, "")
     assert other[0] == 0
     assert other[1].startswith("its best sentence scores 0.")
     assert twin == (0, "says the same as [1]")
-    assert heading == (0, "it has headings only")
+    assert heading == announces == (0, "it has no sentence to quote")
 
 
 def test_more_than_three_quotes_are_not_shown():
