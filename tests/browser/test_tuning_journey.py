@@ -10,7 +10,7 @@ from tests.browser.waiting import comes_true, idle
 def test_tune_by_hand_then_by_search(own, page, shoot):
     address, base = own
     page.goto(f"{address}/tuning?kb={base.name}")
-    page.get_by_text("This is the saved recipe").wait_for()
+    page.get_by_text("The saved recipe: move a slider").wait_for()
     figure = _first_figure(page)
     idle(page)
     expect(figure).to_have_text(re.compile(r"^[01]\.\d{3}$"))

@@ -110,7 +110,7 @@ def _columns() -> dict[str, object]:
 def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], tags: list[str]) -> None:
     if not picked:
         ticked = "" if refusal(base, "documents.delete_documents") else " Tick some to delete them."
-        st.caption(f"Click a document to see its passages.{ticked}")
+        st.caption(f"Click a document for its passages.{ticked}")
         return
     if len(picked) == 1:
         name = plain(picked[0].name)

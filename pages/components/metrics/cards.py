@@ -110,9 +110,8 @@ def beyond_top_k(recipe: Recipe | None) -> str:
         return f"Metrics count the first 10 ranks at most; top-k {top_k} returns more."
     if top_k == _TEN:
         return ""
-    ranks = "rank 10" if top_k == _TEN - 1 else f"ranks {top_k + 1} to 10"
     depths = "5 and 10" if top_k < _FIVE else "10"
-    return f"Metrics at {depths} also count {ranks}, which top-k {top_k} doesn't return."
+    return f"Metrics at {depths} also count beyond top-k {top_k}."
 
 
 def refusals_card(run: Run) -> Card:

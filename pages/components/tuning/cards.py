@@ -92,7 +92,7 @@ def _against(bench: Bench) -> str:
     if _is_saved(bench) and bench.differs:
         return "Without the steps that are left out, this is the saved recipe."
     if _is_saved(bench):
-        return "This is the saved recipe: move a slider."
+        return "The saved recipe: move a slider."
     return (
         "Change against the saved recipe, with half the width of its interval. A change has a "
         "color if it is significant with all cards tested together; *Runs* tests one metric."

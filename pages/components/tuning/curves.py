@@ -66,10 +66,10 @@ def threshold_takeaway(
 ) -> str:
     """Summarize the cost of refusing nearly all questions that should be refused.
 
-    The cost is the answerable questions that are refused too, and recall: there, and at the lowest
-    threshold. If nearly all cannot be refused while half of the answerable questions keep their
-    passages, it is the threshold that tells most of both apart. Without refusals, summarize up to
-    which threshold recall stays within a point of its best.
+    The cost is the answerable questions that are refused too, and recall. If nearly all cannot be
+    refused while half of the answerable questions keep their passages, it is the threshold that
+    tells most of both apart. Without refusals, summarize up to which threshold recall stays within
+    a point of its best.
     """
     answered, refused = lines.get(ANSWERED), lines.get(REFUSED)
     name, recall = next(row for row in lines.items() if row[0].startswith("Recall"))
@@ -87,11 +87,11 @@ def threshold_takeaway(
         ]
         at = max(range(len(x)), key=told_apart.__getitem__)
         if told_apart[at] <= told_apart[before]:
-            at, remark = before, ": no other threshold tells the two apart better"
+            at, remark = before, ": none tells them apart better"
     return (
-        f"At {x[at]:.2f}, the search refuses {percent(refused[at])} of the questions without an "
-        f"answer and {percent(1 - answered[at])} of the answerable ones{remark}; "
-        f"{name.lower()} is {recall[at]:.3f}, without a threshold {recall[0]:.3f}."
+        f"At {x[at]:.2f}: {percent(refused[at])} of unanswerable and "
+        f"{percent(1 - answered[at])} of answerable questions refused{remark}; "
+        f"{name.lower()} {recall[at]:.3f}."
     )
 
 
