@@ -262,7 +262,7 @@ def _unread_note(receipts: Sequence[Receipt]) -> None:
         st.markdown(
             f":orange[:material/warning:] {counted(partly, 'document')} "
             f"{'was' if partly == 1 else 'were'} not read whole: {plain(parts)}. "
-            "Click a document in the table to see the places."
+            "Click a document in the table to see where."
         )
 
 

@@ -100,7 +100,7 @@ def _columns() -> dict[str, object]:
         "Not read": st.column_config.NumberColumn(
             format="⚠ %d",
             help="Parts of the file that are not in the text, such as pictures. "
-            "Click the document to see them.",
+            "Click the document to see what and where.",
         ),
         "Updated": st.column_config.DatetimeColumn(format="distance"),
         "Tags": st.column_config.ListColumn(help="A recipe can search documents by tag."),
