@@ -123,6 +123,20 @@ def test_a_question_without_labels_fails_by_what_its_answer_says(workspace: Work
     assert _first_cause(base, answered, recipe) is None
 
 
+def test_a_question_with_bad_grades_alone_fails_by_what_its_answer_says(
+    workspace: Workspace,
+) -> None:
+    base = workspace.base("two")
+    desk = next(
+        one for one in base.documents.documents(base.recipe().index) if one.name == "desk.md"
+    )
+    base.questions.grade("checks", UNLABELLED, desk.id, 0, 9, -1)
+    recipe = base.recipe().with_fields({"search.refuse": "off", "search.threshold": 0.9})
+    assert _first_cause(base, UNLABELLED, recipe) == CAUSES["threshold"].title
+    app = visit("inspector.py", q=UNLABELLED)
+    assert not app.error
+
+
 def test_a_doubt_about_a_question_that_no_document_answers_is_no_failure(
     workspace: Workspace,
 ) -> None:

@@ -350,8 +350,8 @@ def answer_notes(run: Run, results: Sequence[QuestionResult]) -> Iterator[str]:
         yield (
             f":material/rule: {counted(lacking, 'question')} got an answer without the "
             "expected one. *Correct decisions* counts whether a question is answered, so it "
-            f"counts {'this one' if lacking == 1 else 'these'} as correct; *Failures* counts "
-            f"{'it' if lacking == 1 else 'them'} as failed."
+            f"counts {'this one' if lacking == 1 else 'these'} as correct. *Failures* counts those "
+            "that have a label as failed."
         )
     if sentence := unanswered(results):
         yield f":material/help: {sentence}"

@@ -289,6 +289,8 @@ def examined(
         sweeper = Sweeper(services, question_set, {question_id})
     except InvalidInput:  # no question of the set has a label: no diagnosis examines it
         return None
+    if not sweeper.questions:  # this one has none that says what is relevant
+        return None
     failed = Examination(services, base_id, sweeper, recipe).failed(lambda _done, _total: None)
     return failed[0] if failed else None
 
