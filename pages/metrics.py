@@ -401,6 +401,7 @@ def _compared(
     between = readings.between(base, run.id, answered.id, version)
     further = readings.changes(base, run.id, answered.id, ANSWER_METRICS, version)
     said += f" {answers_comparison(answered, between, further, name=_source(base, answered))}"
+    against += f"; scored answers with the run {ago(answered.created)}, {_source(base, answered)}"
     scores = {name: answered.metrics[name] for name in ANSWER_METRICS if name in answered.metrics}
     return against, {**before.metrics, **scores}, {**changes, **further}, said
 

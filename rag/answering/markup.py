@@ -35,9 +35,13 @@ _INLINE = re.compile(
     r"|(?<![\w/\\])_(?![\s_])(?P<underlined>[^_\n]+)(?<![\s\\])_(?![\w/])",
     re.DOTALL,
 )
-_ESCAPE = re.compile(r"(?<!\\)\\(?=[$*#](?![^\W\d_])|(?<=\w\\)_|[)\]]|(?<![:.*]\\)[(\[])")
+_ESCAPE = re.compile(
+    r"(?<!\\)\\(?:(?=[$*#](?![^\W\d_])|(?<=\w\\)_)|(?=(?P<opening>[(\[]))|(?=(?P<closing>[)\]])))"
+)
 """The backslash of a character that is no mark, as in "\\$7.00", "a\\_b" or "\\(daily\\)"; not of a
-"\\$name" or "C:\\(x86)"."""
+"\\$name"."""
+_OF_CODE = re.compile(r"[:.*(\[]\\|\w\\\[")
+"""An escaped bracket of a pattern or path, with the sign before it: "q\\[abc\\]x", "C:\\(x86)"."""
 _NOTE = re.compile(
     r"(?<=[^\s\[\](])\[\^\d{1,3}\](?![\w:])|^[ \t]*+\[\^[\w-]{1,30}\]:[ \t]++"
     r"|(?<![=\s])[ \t]++\{(?:\.[a-z][\w-]{2,30}(?:[ \t]++[.#][a-z][\w-]{2,30})*+"
@@ -365,7 +369,15 @@ def _escapes_and_notes(text: str) -> Iterator[Span]:
     if not any(mark in text for mark in ("\\", "[^", "{")):
         return
     code = [(one.start, one.end) for one in inline_markup(text) if one.style == "code"]
-    for match in (*_ESCAPE.finditer(text), *_NOTE.finditer(text)):
+    escapes, opened = list[re.Match[str]](), list[bool]()
+    for match in _ESCAPE.finditer(text):
+        is_code = _OF_CODE.match(text, max(match.start() - 1, 0)) is not None
+        if match["opening"]:
+            opened.append(is_code)
+        elif match["closing"] and opened:
+            is_code = opened.pop()
+        escapes += [] if is_code and (match["opening"] or match["closing"]) else [match]
+    for match in (*escapes, *_NOTE.finditer(text)):
         if not any(start <= match.start() < end for start, end in code):
             yield match.span()
 

@@ -128,16 +128,11 @@ class Footnote:
 
 
 def footnotes(document: Document) -> list[Footnote]:
-    """The notes of a document. A star before several lines marks the items of a list.
-
-    In Markdown, a star before a space marks one item, too.
-    """
-    is_markdown = document.media_type == "text/markdown"
+    """The notes of a document. A star before several lines marks the items of a list."""
     notes = [
         Footnote(match.start(), document.page_at(match.start()), match["mark"], match["words"])
         for match in _NOTE.finditer(document.text)
         if not _EMPHASIS.match(document.text, match.start("mark"))
-        if not (is_markdown and match[0].lstrip().startswith("* "))
     ]
     marks = Counter(note.mark for note in notes)
     return [note for note in notes if note.mark[0] != "*" or marks[note.mark] == 1]

@@ -53,7 +53,8 @@ def test_results_call_documents_what_the_labels_name(base, open_page):
     run = base.runs.evaluate("checks", base.recipe().with_fields({"search.threshold": None}))
     app = open_page("metrics.py")
     assert any(each.value.startswith(f"2 labels name {NAMED}") for each in app.info)
-    assert any(each.value.startswith("##### A right document comes first") for each in app.markdown)
+    (headline,) = (each.value for each in app.markdown if each.value.startswith("##### "))
+    assert "A right document comes first" in headline
     helps = " ".join(each.help for each in app.metric[:4])
     assert "first relevant document" in helps
     assert "passage" not in helps

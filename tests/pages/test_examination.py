@@ -105,7 +105,7 @@ def test_a_decision_for_an_edition_says_what_happens_next(filled, open_page):
     texts = {"leave-2024.txt": leave.format("unit"), "leave-2025.txt": leave.format("team")}
     add(filled, base, texts)
     app = open_page("documents.py")
-    assert app.header[0].value == "5 documents"
+    assert app.header[0].value.startswith("5 documents")
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
     app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()

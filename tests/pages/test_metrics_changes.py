@@ -1,6 +1,7 @@
 """What the cards of the Metrics page say of changes: against what, and what else differs."""
 
 import json
+import re
 from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
@@ -81,6 +82,8 @@ def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(labelled
     assert change > 0
     assert card.delta == f"{signed_points(change)} points"
     assert app.metric[0].delta == "no change"
+    (said,) = [one.value for one in app.caption if one.value.startswith("Compared with")]
+    assert re.search(r"; scored answers with the run .*threshold 1", said)  # not the same one
 
 
 def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(labelled, open_page):

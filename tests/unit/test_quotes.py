@@ -409,6 +409,13 @@ def test_words_of_a_link_end_with_their_block(text, shown):
     assert unmarked(text) == shown
 
 
+@pytest.mark.parametrize(
+    "text", ["like so: q\\[abc\\]x", "see a\\[b\\] or not", "Backslash (\\) escapes", ".\\(x\\)"]
+)
+def test_backslashes_of_patterns_stand_in_quotes(text):
+    assert unmarked(text) == text
+
+
 def test_tags_of_layout_are_not_quoted():
     text = '<aside class="a_b"><input id="x"> <label for="x">Ask her</label>, as </aside>'
     link = f'<a href="https://a.org/#{"x" * 400}">she says</a>'

@@ -34,7 +34,6 @@ def ask(
     [
         ("The **longest** password has 64 letters.", "*Note: pins are shorter.*", False),
         ("The *longest* password has 64 letters.", "*Pins* have other rules.", False),
-        ("The **longest** password has 64 letters*.", "* Pins have four.", False),  # an item
         ("The longest password has 64 letters\\*.", "\\* Pins have four.", True),
         ("The longest password has 64 letters*.", "*Pins have four.", True),
     ],
