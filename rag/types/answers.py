@@ -232,10 +232,8 @@ class Edition:
     in_force: bool = False
 
 
-LEAST_LIKELY, MOST_LIKELY = 50, 90
-"""In percent: of the answers with less than 55%, 56% are right, of those with 85% or more 93%."""
-_SURE = 70
-"""In percent: of the answers with less, 59% are right, of the others 87%."""
+_LEAST, _MOST = 50, 70
+"""In percent. See *How likely an answer is right* in docs/measurements.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,19 +256,20 @@ class Assessment:
     def likely(self, mode: str) -> int:
         """Return how likely a quote without doubt is right, in tens of percent; 0 for others.
 
-        Not beyond the percents whose share of right answers was measured.
+        Halfway between the probability and a half: the probability holds for questions in the
+        words of the documents, and about half are right for questions in the words of newcomers.
         """
         if mode != "quotes" or self.state != "answered" or self.probability is None:
             return 0
-        percent = 10 * int(half_up(10 * self.probability))
-        return min(max(percent, LEAST_LIKELY), MOST_LIKELY)
+        percent = 10 * int(half_up(5 * (self.probability + 0.5)))
+        return min(max(percent, _LEAST), _MOST)
 
     def is_unsure(self, mode: str) -> bool:
         """Whether a quote without doubt may well be wrong: "probably answered"."""
-        return 0 < self.likely(mode) < _SURE
+        return 0 < self.likely(mode) < _MOST
 
     def title(self, mode: str) -> str:
-        """The state in words: "Answered, 80% likely to be right"."""
+        """The state in words: "Answered, 70% likely to be right"."""
         title = "Probably answered" if self.is_unsure(mode) else STATE_TITLES[self.state]
         percent = self.likely(mode)
         return f"{title}, {percent}% likely to be right" if percent else title

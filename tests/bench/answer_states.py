@@ -13,8 +13,9 @@ was fitted on the others prints
 - ``answered right``: answers in the state *answered* or *conflicting* whose first quote is in a
   labelled passage (wanted: at least 92 %), and ``any quote right``: one of their quotes is,
 - ``right line first``: all answerable questions whose first quote is in a labelled passage,
-- ``said 50%`` and so on: the answers without doubt by how likely they say that they are right, and
-  the share whose first quote is: of all, and of those to questions that the documents answer.
+- ``probability 50%`` and so on: the answers without doubt by the probability of the model, in tens
+  of percent from 50 to 90, and the share whose first quote is right: of all, and of those to
+  questions that the documents answer.
 
 ``python -m tests.bench.answer_states FOLDER`` fits the shipped models on all of them.
 """
@@ -32,13 +33,13 @@ import numpy as np
 from rag import (
     SAMPLE,
     Answer,
-    Assessment,
     Citation,
     KnowledgeBase,
     Question,
     Recipe,
     Settings,
     Workspace,
+    half_up,
 )
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.assessing.assess import probability_of
@@ -101,7 +102,7 @@ def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[s
 def left_out(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
     """The figures of each collection by a model that was fitted on the others, and of all."""
     figures: dict[str, float] = {}
-    states, said = list[tuple[Asked, bool]](), defaultdict[int, list[Asked]](list)
+    states, by_percent = list[tuple[Asked, bool]](), defaultdict[int, list[Asked]](list)
     for name, rows in asked.items():
         model = model_of({other: asked[other] for other in asked if other != name}, cosines=True)
         own = [(row, is_flagged(row, model)) for row in rows]
@@ -109,16 +110,16 @@ def left_out(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
         states += own if name != KEPT_APART else []
         for row, doubt in own:
             if row.evidence is not None and not doubt:
-                stated = Assessment("answered", "", probability_of(row.evidence, model))
-                said[stated.likely("quotes")].append(row)
+                percent = 10 * int(half_up(10 * probability_of(row.evidence, model)))
+                by_percent[min(max(percent, 50), 90)].append(row)
     figures |= {f"all: {what}": share for what, share in _shares(states).items()}
-    for percent, rows in sorted(said.items()):
+    for percent, rows in sorted(by_percent.items()):
         answerable = [first_is_right(row) for row in rows if row.kind == "answerable"]
         figures |= {
-            f"said {percent}%: answers": len(rows),
-            f"said {percent}%: right": sum(answerable) / len(rows),
-            f"said {percent}%: answers that the documents have": len(answerable),
-            f"said {percent}%: right of these": float(np.mean(answerable)),
+            f"probability {percent}%: answers": len(rows),
+            f"probability {percent}%: right": sum(answerable) / len(rows),
+            f"probability {percent}%: answers that the documents have": len(answerable),
+            f"probability {percent}%: right of these": float(np.mean(answerable)),
         }
     return figures
 

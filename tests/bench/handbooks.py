@@ -9,7 +9,8 @@ from the documents, in the words of newcomers, by writers who had not seen the p
 - ``beside it``: the first quote has them, or what is shown around it,
 - ``answered``, ``near misses answered``: the share that is answered without doubt,
 - ``answered: first quote``, ``answered: beside it``: the share of all these that is right, and
-  ``answered: stated``: how likely they say on average that they are.
+  ``answered: stated``: how likely they say on average that they are,
+- ``said 50%: first quote`` and so on: the same shares by how likely they say that they are.
 
 ``python -m tests.bench.handbooks FOLDER`` fetches the documents into a folder.
 """
@@ -114,7 +115,7 @@ def row_of(answer: Answer, answers: Sequence[str]) -> Mapping[str, float]:
         "first quote": bool(quotes) and quotes[0],
         "any quote": any(quotes),
         "beside it": beside,
-        "stated": (answer.assessment and answer.assessment.probability) or 0.0,
+        "stated": answer.assessment.likely(answer.mode) / 100 if answer.assessment else 0.0,
         "sure": state in ("answered", "conflicting"),
     }
 
@@ -145,6 +146,11 @@ def _shares(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
         "answered: beside it": [row["beside it"] for row in sure],
         "answered: stated": [row["stated"] for row in sure],
     }
+    for said in sorted({row["stated"] for row in sure if row["stated"]}):
+        for what in ("first quote", "beside it"):
+            shares[f"said {said:.0%}: {what}"] = [
+                row[what] for row in sure if row["stated"] == said
+            ]
     return {what: float(np.mean(values)) for what, values in shares.items() if values}
 
 

@@ -27,7 +27,7 @@ def test_an_answer_begins_with_its_state(base):
 
 @pytest.mark.parametrize(
     ("probability", "said", "unsure"),
-    [(0.33, "50%", True), (0.64, "60%", True), (0.74, "70%", False), (0.99, "90%", False)],
+    [(0.33, "50%", True), (0.64, "60%", True), (0.84, "70%", False), (1.0, "70%", False)],
 )
 def test_a_quote_that_answers_says_how_likely_it_is_right(base, probability, said, unsure):
     app = ask(visit("chat.py"), LEAVE)
