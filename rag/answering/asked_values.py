@@ -68,7 +68,7 @@ def is_list_like(text: str) -> bool:
 
 _LASTING = (
     rf"(?:{any_of(*TIME_UNITS, ends=True)}|{any_of(*LENGTH_UNITS, 'extents')}"
-    r"|(?<![^\W\d_])(?:h|km|m|cm|mm)\b)"
+    r"|(?<![^\W\d_])(?:h|km|m|cm|mm|ms)\b|(?<!\d\d\d)(?<=\d)s\b)"
 )
 
 

@@ -238,6 +238,21 @@ JUDGES, FLOORS = "What is the minimum number of judges?", "How many floors does 
         (WAIT, "Kurs: Yoga · Minuten: 60", True),
         (WAIT, "Les informations sont supprimées cinq ans après la fin de la cotisation.", True),
         (WAIT, "The offer is open until Friday.", True),
+        (
+            WAIT,
+            "The longest time that the proxy waits for the server has a default of 3s.",
+            True,
+        ),
+        (
+            WAIT,
+            "The pause before the proxy tries the next server has a default of 250ms.",
+            True,
+        ),
+        (
+            WAIT,
+            "The proxies of the 1990s had no limits, and the servers had hardly any.",
+            False,
+        ),
         (WAIT, "The bridge is 200 m long and crosses the river near the old mill.", True),
         (WAIT, "Der Kurs dauert 2 Std. und kostet nichts für alle, die hier wohnen.", True),
         (WAIT, "There are 3 of them, and I'm one of those who know where they are.", False),

@@ -257,7 +257,7 @@ def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
         names = dict.fromkeys(name for row in leaderboard for name in row.differs)
         elsewhere = {
             LEFT_OUT: " Tick two of them to compare the questions that this does not touch.",
-            "labels": " Tick two of them to compare both by the labels of today.",
+            "labels": " Tick one and a newer run to compare both by the labels of today.",
         }
         st.caption(
             f"{_APART} {counted(others, 'run')} {verb} measured on other "

@@ -26,7 +26,7 @@ from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.metrics import MEASURES, lower_is_better, metric_meaning, metric_title
 from rag.evaluation.report import as_shown, on_cards, unanswered
-from rag.evaluation.report.words import counted, setting
+from rag.evaluation.report.words import counted, first_hits, search_grade, setting
 from rag.evaluation.significance import LEVEL
 from rag.experiments.explanation.standing import Passing, Standing
 from rag.experiments.runs.history import RunComparison
@@ -302,9 +302,9 @@ def run_stop(
 ) -> TourStop:
     """Return a stop with the metrics of a run that reports show first."""
     ranked = [result for result in results if result.relevant]
-    first = sum(result.first_relevant == 1 for result in ranked)
-    questions = counted(len(ranked), "question")
-    ranks = f"For {first:,} of {questions}, the first result is relevant. " if ranked else ""
+    graded = (
+        f"{search_grade(ranked).capitalize()}. {first_hits(ranked, 'result')} " if ranked else ""
+    )
     refused = f"{sentence} " if (sentence := unanswered(results)) else ""
     metrics = [metric for metric in on_cards(run) if metric in run.metrics]
     values = [
@@ -318,7 +318,7 @@ def run_stop(
     return TourStop(
         "metrics",
         f"How good is it? {name}",
-        f"{ranks}{refused}Measured on the question set {run.question_set} on "
+        f"{graded}{refused}Measured on the question set {run.question_set} on "
         f"{run.created:%Y-%m-%d}. Ranges are {as_percent(LEVEL)} confidence intervals.",
         values=tuple(values),
         points=tuple(f"{metric_title(metric)}: {metric_meaning(metric)}" for metric in metrics),
