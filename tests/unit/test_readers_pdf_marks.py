@@ -253,7 +253,8 @@ def test_struck_and_covered_words_are_left_out_and_counted(tmp_path):
     assert _left_out(document) == {"covered_word": 2, "struck_word": 4, "white_word": 3}
 
 
-def test_text_in_a_gradient_is_read_and_only_white_on_white_is_not(tmp_path):
+@pytest.mark.parametrize("size", [A4, (100_000, 100_000)], ids=["a sheet", "a huge page"])
+def test_text_in_a_gradient_is_read_and_only_white_on_white_is_not(tmp_path, size):
     """A pattern is no colour for pdfium, which calls such text white."""
     content = (
         b"BT /F1 12 Tf /Pattern cs /Blue scn 60 700 Td (Naor works at Alcide.) Tj ET "
@@ -284,7 +285,7 @@ def test_text_in_a_gradient_is_read_and_only_white_on_white_is_not(tmp_path):
         NameObject("/BaseFont"): NameObject("/Helvetica"),
     }
     writer = PdfWriter()
-    page = writer.add_blank_page(*A4)
+    page = writer.add_blank_page(*size)
     stream = DecodedStreamObject()
     stream.set_data(content)
     page[NameObject("/Contents")] = writer._add_object(stream)
@@ -298,8 +299,10 @@ def test_text_in_a_gradient_is_read_and_only_white_on_white_is_not(tmp_path):
     )
     writer.write(tmp_path / "content")
     document = readers.read(tmp_path / "content", "x.pdf")
-    assert document.text == "Naor works at Alcide.\n\nBlack words are read."
-    assert _left_out(document) == {"white_word": 3}
+    assert "Black words are read." in document.text
+    if size == A4:  # of a huge page, nothing shows of any letter
+        assert document.text == "Naor works at Alcide.\n\nBlack words are read."
+        assert _left_out(document) == {"white_word": 3}
 
 
 def test_letters_of_one_shape_that_are_read_from_right_to_left(tmp_path):

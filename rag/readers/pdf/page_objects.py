@@ -22,6 +22,7 @@ _MOST_OBJECTS = 4000  # of a page: a map or a plot is no table
 _MOST_SEGMENTS = 400  # of a path
 _THIN = 2.5  # points; what is thicker is a fill
 _SHORTEST = 6.0
+_MOST_PIXELS = 4_000_000  # of the picture of a page: a sheet of A1
 _PAPER = 245  # the grey, of 255, that is as good as white
 _LEAST_INK = 0.03  # share of the box of a text that shows: letters have a tenth and more
 _BACKGROUND = 0.6  # share of the page from which on a fill is its background
@@ -68,9 +69,11 @@ def _unseen(page: PdfPage, white: Sequence[Any]) -> Iterator[Any]:
     """Yield the texts of which nothing shows: pdfium calls patterns and gradients white, too."""
     if not white:
         return
-    picture, turn = page.render(scale=1, grayscale=True).to_numpy(), turn_of(page)
+    width, height = page.get_size()
+    scale = min(1.0, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
+    picture, turn = page.render(scale=scale, grayscale=True).to_numpy(), turn_of(page)
     for thing in white:
-        left, top, right, bottom = map(round, _bounds(thing, turn))
+        left, top, right, bottom = (round(scale * edge) for edge in _bounds(thing, turn))
         ink = picture[max(top, 0) : bottom + 1, max(left, 0) : right + 1] < _PAPER
         if ink.size and ink.mean() < _LEAST_INK:
             yield thing
