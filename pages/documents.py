@@ -1,5 +1,7 @@
 """The Documents page: the documents of a knowledge base, and how they are chunked."""
 
+from collections.abc import Sequence, Set
+
 import streamlit as st
 
 from pages.components.documents.add import add_area, sample_button, upload_status
@@ -12,7 +14,7 @@ from pages.components.runs.next_step import page_title
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import reading
 from pages.components.shell.session import chosen_base, refusal
-from rag import KnowledgeBase, counted
+from rag import DocumentInfo, KnowledgeBase, counted
 
 
 def _empty() -> None:
@@ -28,9 +30,8 @@ def _or_the_sample() -> None:
         sample_button()
 
 
-def _documents(base: KnowledgeBase) -> None:
-    recipe = base.recipe().index
-    picked = documents_table(base, recipe)
+def _documents(base: KnowledgeBase, infos: Sequence[DocumentInfo], by_words: Set[str]) -> None:
+    picked = documents_table(base, infos, by_words)
     if picked is not None:
         with guard():
             chunk_preview(base, picked)
@@ -66,4 +67,4 @@ with guard():
             st.caption(
                 f"{left_out:,} of them {'is' if left_out == 1 else 'are'} left out of search."
             )
-        _documents(chosen)
+        _documents(chosen, infos, by_words)

@@ -40,8 +40,8 @@ _ESCAPE = re.compile(
 )
 """The backslash of a character that is no mark, as in "\\$7.00", "a\\_b" or "\\(daily\\)"; not of a
 "\\$name"."""
-_OF_CODE = re.compile(r"[:.*(\[]\\|\w\\\[")
-"""An escaped bracket of a pattern or path, with the sign before it: "q\\[abc\\]x", "C:\\(x86)"."""
+_OF_CODE = re.compile(r"[:.*]\\[(\[]|[^\W_]\\\[|\(\\\)|\[\\\]")
+"""A bracket of a pattern or path, with the sign before it: "q\\[abc\\]x", "C:\\(x86)", "(\\)"."""
 _NOTE = re.compile(
     r"(?<=[^\s\[\](])\[\^\d{1,3}\](?![\w:])|^[ \t]*+\[\^[\w-]{1,30}\]:[ \t]++"
     r"|(?<![=\s])[ \t]++\{(?:\.[a-z][\w-]{2,30}(?:[ \t]++[.#][a-z][\w-]{2,30})*+"
@@ -374,9 +374,9 @@ def _escapes_and_notes(text: str) -> Iterator[Span]:
         is_code = _OF_CODE.match(text, max(match.start() - 1, 0)) is not None
         if match["opening"]:
             opened.append(is_code)
-        elif match["closing"] and opened:
+        elif match["closing"] and opened:  # as its opening one
             is_code = opened.pop()
-        escapes += [] if is_code and (match["opening"] or match["closing"]) else [match]
+        escapes += [] if is_code else [match]
     for match in (*escapes, *_NOTE.finditer(text)):
         if not any(start <= match.start() < end for start, end in code):
             yield match.span()

@@ -147,6 +147,7 @@ def _shares(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
         "answered: stated": [row["stated"] for row in sure],
     }
     for said in sorted({row["stated"] for row in sure if row["stated"]}):
+        shares[f"said {said:.0%}: of these answers"] = [row["stated"] == said for row in sure]
         for what in ("first quote", "beside it"):
             shares[f"said {said:.0%}: {what}"] = [
                 row[what] for row in sure if row["stated"] == said

@@ -416,6 +416,12 @@ def test_backslashes_of_patterns_stand_in_quotes(text):
     assert unmarked(text) == text
 
 
+def test_escaped_brackets_behind_marks_are_shown_without_backslashes():
+    assert (
+        unmarked("_\\[It's you\\] who\n\n[\\[PATCH\\] x](a)") == "_[It's you] who\n\n[[PATCH] x](a)"
+    )
+
+
 def test_tags_of_layout_are_not_quoted():
     text = '<aside class="a_b"><input id="x"> <label for="x">Ask her</label>, as </aside>'
     link = f'<a href="https://a.org/#{"x" * 400}">she says</a>'

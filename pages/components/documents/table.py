@@ -15,7 +15,6 @@ from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import (
     ENCODINGS,
     DocumentInfo,
-    IndexRecipe,
     KnowledgeBase,
     Receipt,
     counted,
@@ -35,10 +34,13 @@ def search_badge(infos: Sequence[DocumentInfo], by_words: Set[str]) -> str:
     return f":orange-badge[{waiting:,} not ready]" if waiting else ":green-badge[All ready]"
 
 
-def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | None:
-    """Draw the table; return the one document that is picked, if it is one."""
-    infos = base.documents.documents(recipe)
-    by_words = set(base.documents.by_words(recipe))
+def documents_table(
+    base: KnowledgeBase, infos: Sequence[DocumentInfo], by_words: Set[str]
+) -> DocumentInfo | None:
+    """Draw the table; return the one document that is picked, if it is one.
+
+    ``by_words`` are the names of those whose vectors are not in yet.
+    """
     parameter = st.query_params.get(_DOCUMENT, "")
     named = [row for row, info in enumerate(infos) if parameter and info.id.startswith(parameter)]
     _gone_note(base, gone=bool(parameter) and not named)

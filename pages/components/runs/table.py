@@ -122,7 +122,7 @@ def leader(leaderboard: Sequence[LeaderboardRow], metric: str) -> str:
     first, second = ranked[0].interval, ranked[tied].interval
     is_clear = first and second and (first.low > second.high or first.high < second.low)
     badge = ":green-badge[Clear lead]" if is_clear else ":orange-badge[Lead may be noise]"
-    test = "" if is_clear or guest() else " Tick both to test the difference."
+    test = "" if is_clear or guest() else " Tick two to test their difference."
     return f"{badge} {said} The next run has {values[tied]}.{test}"
 
 
